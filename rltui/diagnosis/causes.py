@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -190,9 +191,18 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     if meant and acts is not None and change.times is not None:
         beyond = acts > OTHER * meant if change.times < 1 else acts < meant / OTHER
         value, to = (float(f"{acts:.2g}"), value) if beyond else (value, to)  # back to what was meant
+    if meant and to is not None and change.times is not None:
+        to = _before_it_changed(ground, entry.key, meant, change.times, to)
     return (
         None if to is None else Fix(fix.text, entry.key, fix.impact, fix.risk, value, to, f"{change.key} {change.way}")
     )
+
+
+def _before_it_changed(ground: Ground, key: str, now: float, times: float, to: Any) -> Any:
+    """What the setting was until a resume changed it, if that is the way to go; else `to`."""
+    was = [as_number(one.before) for one in ground.changed if one.key == key and as_number(one.now) == now]
+    back = was[-1] if was else None
+    return to if back is None or (back < now) != (times < 1) else _whole(back)
 
 
 def _logged(ground: Ground, key: str) -> float | None:

@@ -178,7 +178,8 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
 def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     last = look.step if life.level > 0 else life.openings[-1].end_step
     early = _until_seen(life.onset_step, look) if Trait.VALIDATION_FALLS in rule.traits else 0
-    return Spell(life.onset_step, look.step if last is None else last, early)
+    moved = life.signal.moved if life.signal is not None else None
+    return Spell(life.onset_step, look.step if last is None else last, early, life.level or life.peak, moved or "")
 
 
 def _until_seen(onset: int | None, look: Look) -> int:
@@ -203,7 +204,7 @@ def _at_last(ground: Ground) -> Ground:
 
 def _by(spell: Spell, look: Look) -> Spell:
     """As it was known at a look; of one that began later its beginning."""
-    return Spell(spell.onset, min(spell.end, max(look.step, spell.onset or 0)), spell.early)
+    return structs.replace(spell, end=min(spell.end, max(look.step, spell.onset or 0)))
 
 
 def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
@@ -212,7 +213,9 @@ def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
     for (rule, _), spell in spells.items():
         other = out.get(rule, spell)
         onset = None if spell.onset is None or other.onset is None else min(spell.onset, other.onset)
-        out[rule] = Spell(onset, max(spell.end, other.end), max(spell.early, other.early))
+        loudest = max(other, spell, key=lambda one: one.level)
+        early = max(spell.early, other.early)
+        out[rule] = structs.replace(loudest, onset=onset, end=max(spell.end, other.end), early=early)
     return out
 
 
@@ -251,6 +254,8 @@ class _Teller:
         spell, began = _spell(rule, life, look), life.onset_step
         known = began is None or began <= self.before.look.step
         ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
+        if not active and ground.look.settings.earlier:
+            ground = replace(ground, config=ground.look.settings.at(spell.end).config)
         causes, remedies, self.weights[key] = self.kept.advice(key, rule, severity, ground, spell, guard)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]

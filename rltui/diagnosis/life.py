@@ -15,11 +15,12 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
-from rltui.evidence.trends import turn
+from rltui.evidence.trends import CLEAR, apart, first_turn
 from rltui.frameworks.load import metrics
 from rltui.rules.base import solved
 from rltui.rules.page import Recovery
-from rltui.run.table import Series
+from rltui.run.sums import median
+from rltui.run.table import Floats, Series
 
 Key = tuple[str, str | None]
 """Of a finding: rule id and subject."""
@@ -212,9 +213,6 @@ the damage began before that row; a wider window would find the learning before 
 EDGE = 0.2
 """A change point in this first share of the window says that the change began before it: the window then doubles."""
 
-CLEAR = 0.8
-"""How far apart (`turn`) before and after must lie: the best of all cuts through 60 rows of noise comes to .6."""
-
 
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
     """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""
@@ -241,14 +239,13 @@ def _noticed(signal: Signal, look: Look) -> int | None:
     series = None if signal.moved is None else look.series(signal.moved)
     if series is None:
         return None
-    return _step(series, turn(series.values[-NOTICE_ROWS:])[0], min(NOTICE_ROWS, len(series)))
+    return _step(series, first_turn(series.values[-NOTICE_ROWS:])[0], min(NOTICE_ROWS, len(series)))
 
 
 def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
-    """Of the metrics that may have turned, the one whose turn is the clearest: a finding becomes loud where its own
-    metric breaks away or, long since noticed, where the damage beside it begins. None where none of them turned: then
-    what was noticed has only lasted too long. `row`: since when it has been loud."""
-    best: tuple[float, int] | None = None
+    """A finding becomes loud where its own metric breaks away or, if that was long before, where the damage beside it
+    begins. None if neither turned: then what was noticed has only lasted too long. `row`: since when it has been loud.
+    """
     for name in dict.fromkeys((signal.moved, signal.hurt)):
         series = None if name is None else look.series(name)
         if series is None:
@@ -258,14 +255,27 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
         while True:
             rows = min(reach, len(series), after + NOTICE_ROWS)
             values = series.values[-rows:]
-            at, clear = turn(values)
-            if (clear >= CLEAR and at > EDGE * rows) or rows < reach:
+            at, clear = first_turn(values)
+            found = clear >= CLEAR and at > EDGE * rows and not _under_way(series.values, rows, at)
+            if found or rows < reach:
                 break
             reach *= 2
         damage = name == signal.moved or (at > 0 and float(values[at:].mean()) < float(values[:at].mean()))
-        if damage and clear >= CLEAR and (best is None or clear > best[0]):
-            best = clear, _step(series, at, rows)
-    return None if best is None else best[1]
+        if damage and clear >= CLEAR:
+            return _step(series, at, rows)
+    return None
+
+
+def _under_way(x: Floats, rows: int, at: int) -> bool:
+    """What the newest `rows` turn to at index `at` had begun before them: ahead of the turn they stand apart from what
+    was before, and went there at no less than half the rate."""
+    before, window = x[: len(x) - rows][-LOUD_ROWS:], x[len(x) - rows :]
+    head, after = window[:at], window[at:]
+    if min(len(head), len(before)) < POINTS_BEFORE or apart(before, head) < CLEAR:
+        return False
+    gone = 2.0 * (median(head) - median(before)) / (len(before) + len(head))
+    to_go = 2.0 * (median(after) - median(head)) / (len(head) + len(after))
+    return gone * to_go > 0 and abs(gone) >= abs(to_go) / 2.0
 
 
 def _step(series: Series, at: int, rows: int) -> int:

@@ -1,5 +1,5 @@
-"""Expectations of causes, tested on a run: what its config, log, samples and machine say of each, and what the courses
-of its metrics do. Other numbers: see `tested_numbers`."""
+"""Expectations of causes, tested on a run: what its config, log, samples and machine say of each. Its numbers: see
+`tested_numbers` and `tested_courses`."""
 
 from __future__ import annotations
 
@@ -10,38 +10,27 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.tested_courses import OF_COURSES, stood_still
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     SET,
     Outcome,
     Spell,
     asked,
-    fact_of,
-    label_of,
-    members,
-    missing,
-    value_of,
 )
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
 from rltui.evidence.beside_rows import Measured, Sampled
-from rltui.evidence.effects import between, noise_around, weights
 from rltui.evidence.look import Look
-from rltui.evidence.metric import FIRST, NOW_POINTS
 from rltui.evidence.signal import num
 from rltui.frameworks.load import config_meanings, keep_samples
-from rltui.plots.numbers import change, percent, unpadded
+from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
 from rltui.rules.catalogue import rules
 from rltui.rules.expectation import (
     NUMBERS,
     AnyOf,
     Configured,
-    Faded,
-    HeldLevel,
     InSamples,
-    Mirrored,
-    Noisier,
-    NoneMoved,
     OnMachine,
     OtherFinding,
     PenaltyOff,
@@ -66,8 +55,6 @@ CHANGES = 3
 """Changed settings that are told of a restart."""
 VALUE = 60
 """Characters of a setting's value that are told."""
-SURE = 3.0
-"""Standard errors that the weight of a part must lie from 0."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +83,14 @@ class Ground:
     def test(self, test: Test, spell: Spell) -> Outcome:
         of_numbers = OF_NUMBERS.get(type(test)) or OF_COURSES.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
-        weight = DECISIVE if test.decisive else outcome.weight
+        weight = max(DECISIVE, outcome.weight) if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text, weight, outcome.part)
+        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part)
+
+    def _with_it(self, outcome: Outcome) -> str:
+        """With which settings the run was resumed at the very step of a jump."""
+        others = [one for one in self.changed if one.step == outcome.at]
+        return f", where the run was resumed{_with(others)}" if others and outcome.answer == "met" else ""
 
 
 def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
@@ -169,11 +161,17 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     by = spell.end if test.during else began + late
+    stood = ""
     for rule in test.rules:
         own = ground.spells.get(rule)
         if own is not None and _since(ground, rule, own) <= by and own.end >= began - late:
+            if still := stood_still(ground.look, own, spell):
+                stood = f"“{_title(rule)}” is no more than a note, and {still}"
+                continue
             since = f" (since step {own.onset})" if own.onset is not None else ""
             return Outcome("met", f"{_title(rule)}{since}")
+    if stood:
+        return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
     if blind:
         return Outcome("unknown", f"the check “{_title(blind[0])}” cannot run on what is logged")
@@ -291,99 +289,4 @@ _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     OnMachine: _on_machine,
     Resumed: _resumed,
     AnyOf: _any,
-}
-
-
-def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
-    facts = fact_of(look, test.metric)
-    if facts is None:
-        return missing(look, test.metric)
-    label = label_of(facts.name)
-    before, end = facts.start, spell.end
-    if test.since == "onset" and spell.onset is not None:
-        before = facts.before(spell.onset) or before
-        steps = facts.series.steps
-        end = min(end, int(steps[min(int(steps.searchsorted(spell.onset)) + NOW_POINTS, len(steps)) - 1]))
-    after = facts.within(spell.onset, end, NOW_POINTS)
-    if after is None or min(before.points, after.points) < FIRST or after.first_step <= before.last_step:
-        return Outcome("unknown", f"there are too few points of {label} before and after")
-    effect, room = between(before, after), test.by * abs(before.value)
-    was, now = (value_of(test.metric, level.value) for level in (before, after))
-    since = f"at step {spell.onset}" if test.since == "onset" and spell.onset is not None else "since the start"
-    told = f"{label} {was} → {now} {since} ({change(before.value, after.value)})"
-    if effect is None or room <= 0:
-        return Outcome("unknown", told)
-    if abs(effect.value) + 2 * effect.se <= room:
-        return Outcome("met", told)
-    if abs(effect.value) - 2 * effect.se >= room:
-        return Outcome("unmet", told)
-    return Outcome("unknown", f"{told}, which noise may hide or make")
-
-
-def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
-    found = members(look, test.metric)
-    if len(found) < 2:
-        return missing(look, test.metric)
-    told, sign, moved = [], 1 if test.way == "up" else -1, False
-    for label, facts in found:
-        before = facts.start if spell.onset is None else facts.before(spell.onset)
-        after = facts.within(spell.onset, spell.end, NOW_POINTS)
-        effect = None if before is None or after is None else between(before, after)
-        if before is None or after is None or effect is None:
-            return Outcome("unknown", f"there are too few points of {label} before and after")
-        moved |= effect.direction == sign and abs(effect.value) >= test.by * abs(before.value)
-        told.append(f"{label} {value_of(test.metric, before.value)} → {value_of(test.metric, after.value)}")
-    return Outcome("unmet" if moved else "met", ", ".join(told))
-
-
-def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
-    if spell.onset is None:
-        return Outcome("unknown", "since when it is so is not known")
-    found = members(look, test.metric)
-    if not found:
-        return missing(look, test.metric)
-    tried = [
-        (levels, label) for label, facts in found if (levels := noise_around(facts.series, spell.onset, spell.end))
-    ]
-    if not tried:
-        return Outcome("unknown", f"there are too few points of {found[0][0]} before and after")
-    (was, now), label = max(tried, key=lambda one: one[0][1] - test.times * one[0][0])
-    told = f"{label} jumps by {num(now)} from row to row, {num(was)} before step {spell.onset}"
-    return Outcome("met" if now >= test.times * was > 0 else "unmet", told)
-
-
-def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
-    facts = fact_of(look, test.metric)
-    if facts is None:
-        return missing(look, test.metric)
-    onset = spell.onset if spell.onset is not None else spell.end
-    at = int(facts.series.steps.searchsorted(onset))
-    if at < FIRST:
-        return Outcome("unknown", f"there are too few points of {label_of(facts.name)} before step {onset}")
-    most, low = float(facts.values[:at].max()), float(facts.values[at - FIRST : at].max())
-    told = f"{label_of(facts.name)} {value_of(test.metric, most)} → {value_of(test.metric, low)} before step {onset}"
-    return Outcome("met" if low <= test.share * most else "unmet", told)
-
-
-def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
-    total = fact_of(look, test.of)
-    parts = {label: facts.series for label, facts in members(look, test.metric)}
-    if total is None or not parts:
-        return missing(look, test.of if total is None else test.metric)
-    found = weights(parts, total.series)
-    if found is None:
-        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
-    label, (weight, errors) = min(found.items(), key=lambda one: one[1][0])
-    told = f"{label} counts {num(weight)} times in {label_of(total.name)}, from row to row"
-    if errors <= -SURE:
-        return Outcome("met", told)
-    return Outcome("unmet" if errors >= SURE else "unknown", told)
-
-
-OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
-    HeldLevel: _held,
-    NoneMoved: _none_moved,
-    Noisier: _noisier,
-    Faded: _faded,
-    Mirrored: _mirrored,
 }

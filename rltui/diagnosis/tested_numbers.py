@@ -22,27 +22,32 @@ from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, Metri
 
 Answer = Literal["met", "unmet", "unknown"]
 
-DECISIVE, SEEN, SET = 3, 2, 1
-"""Weights: it is as good as proof; the run's numbers show it; only a setting speaks for it."""
+EXACT, DECISIVE, SEEN, SET = 4, 3, 2, 1
+"""Weights: it says more exactly what other proof shows, too; it is as good as proof; the run's numbers show it; only a
+setting speaks for it."""
 
 
 class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
-    it was found of."""
+    it was found of. `at`: the very step at which something happened at once."""
 
     answer: Answer
     text: str
     weight: int = SEEN
     part: str = ""
+    at: int | None = None
 
 
 class Spell(Struct, frozen=True):
     """From which step to which a finding stood; `onset` None: nobody knows since when. `early`: by how many steps the
-    onset may be dated too early, as of a fall that was seen only at the next evaluation."""
+    onset may be dated too early, as of a fall that was seen only at the next evaluation. `level`: the highest; `moved`:
+    the metric that it is dated by."""
 
     onset: int | None
     end: int
     early: int = 0
+    level: int = 0
+    moved: str = ""
 
 
 LEVEL_POINTS = 20
@@ -179,7 +184,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
-            return Outcome("met", told)
+            return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
 
 

@@ -203,9 +203,16 @@ class Look:
         self.steps, self.times = table.steps[:n], table.times[:n]
         self.step = int(table.steps[n - 1]) if n else 0
         self.dialect = dialect(feed.run.dialect)
-        self.settings, self.window = feed.settings, feed.window
+        self.settings, self.window = feed.settings.at(self.step), feed.window
         self._known = known = feed.known(n)
         self._series, self._trends, self._blocks = known.series, known.trends, known.blocks
+
+    @property
+    def set_since(self) -> int | None:
+        """The first step that was made with the settings of the newest row; None before the first row."""
+        if not self.n:
+            return None
+        return int(self.steps[0]) if self.settings.since is None else self.settings.since
 
     def until(self, n: int) -> Look:
         """An earlier look, at the first `n` rows."""

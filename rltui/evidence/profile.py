@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Literal, Protocol
 
@@ -46,6 +46,13 @@ class RunSettings:
     length_cap: float | None
     one_update: bool | None  # one update per rollout: ratio is 1 and clip fraction 0 by construction
     config: Mapping[str, ConfigValue] = field(default_factory=dict)
+    earlier: tuple[tuple[int, RunSettings], ...] = ()
+    """Of each launch that began with other settings its first step, and the settings until then; oldest first."""
+    since: int | None = None  # the first step of the launch that began with them; None: they are the first
+
+    def at(self, step: int) -> RunSettings:
+        """The settings that the row of this step was made with."""
+        return next((then for until, then in self.earlier if step < until), self)
 
     def number(self, key: str) -> float | None:
         """A config value that acts, as a number; None where it is absent, no number or on the path not taken."""
@@ -66,7 +73,15 @@ class RunSettings:
     @staticmethod
     def of(run: Run) -> RunSettings:
         """From the resolved config; what it does not say stays None."""
-        config = run.config
+        since: int | None = None
+        earlier: list[tuple[int, RunSettings]] = []
+        for until, config in run.earlier_configs:
+            earlier.append((until, replace(RunSettings._told(run, config), since=since)))
+            since = until
+        return replace(RunSettings._told(run, run.config), earlier=tuple(earlier), since=since)
+
+    @staticmethod
+    def _told(run: Run, config: Mapping[str, ConfigValue]) -> RunSettings:
         estimator = str(_plain(config, "adv_estimator") or "").lower()
         algorithm = (run.algorithm or "").lower()
         names = f"{estimator} {algorithm}"

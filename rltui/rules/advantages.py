@@ -72,7 +72,7 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
     size = look.settings.group_size
     if look.settings.group_relative is False or (look.settings.group_relative is None and equal is None):
         return []
-    onset = int(look.steps[0]) if look.n else None
+    onset = look.set_since
     if equal is not None:
         text = (
             f"Advantages equal the scores in {percent(equal)} of the rows: there is no baseline, as with a group of 1."

@@ -28,8 +28,7 @@ NEVER = ("no", "none", "never", "false")
 
 
 def _advice(look: Look, texts: list[str]) -> list[Signal]:
-    start = int(look.steps[0]) if look.n else None
-    return [Signal(NOTICE, " ".join(texts), onset_step=start)] if texts else []
+    return [Signal(NOTICE, " ".join(texts), onset_step=look.set_since)] if texts else []
 
 
 @rule("cfg-no-checkpoint-or-eval", Look)

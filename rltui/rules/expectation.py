@@ -117,6 +117,16 @@ class Faded(Record, frozen=True, tag="faded", tag_field="test"):
     decisive: bool = False
 
 
+class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
+    """The metric had come down to at most this `share` of what it was, and shortly before the onset it rose to about
+    that again, be it at once or within a warm-up: a schedule that begins anew."""
+
+    metric: Words
+    share: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
     """The other metric goes down from row to row wherever the metric, or a member of it, goes up, all other members
     being equal."""
@@ -285,6 +295,7 @@ Test = (
     | NoneMoved
     | Noisier
     | Faded
+    | RoseAgain
     | Mirrored
     | Updates
     | Stands

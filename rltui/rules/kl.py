@@ -10,7 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.clock import capped, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import SHORT, flat, theil_sen, trend
+from rltui.evidence.trends import CLEAR, SHORT, first_turn, flat, theil_sen, trend
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
@@ -114,10 +114,18 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     level_now = CRITICAL if worse else WARNING
     if look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL then too
-        since = look.series("kl_ref")
-        begun = int(since.steps[-min(rows, len(since))]) if since is not None else look.step
-        return [Signal(level_now, summary, tuple(proofs), onset_step=begun)]
+        return [Signal(level_now, summary, tuple(proofs), onset_step=_set_out(look, rows))]
     return [Signal(level_now, summary, tuple(proofs), moved="kl_ref")]
+
+
+def _set_out(look: Look, rows: int) -> int:
+    """The step of the newest `rows` from which on KL rose; the first of them if it rose all along."""
+    kl = look.series("kl_ref")
+    if kl is None:
+        return look.step
+    newest = kl.values[-rows:]
+    at, clear = first_turn(newest)
+    return int(kl.steps[len(kl) - len(newest) + (at if clear >= CLEAR else 0)])
 
 
 def _gains_slowly(look: Look, rows: int, errors: float) -> bool:

@@ -9,6 +9,7 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import GENERIC, dialect
 from rltui.frameworks.schema import Inactive, Names
 from rltui.frameworks.spelling import spellings
+from rltui.run.changed import Changed
 from rltui.text import clean, redact_value
 
 _TEXT_LIMIT = 500
@@ -97,6 +98,21 @@ class Config:
                     leaves.setdefault(leaf, []).append((f".{normalized(name)}", entry))
             self._leaves = self.raw, leaves
         return self._leaves[1]
+
+    def before(self, changes: Iterable[Changed]) -> Config:
+        """As it was before these changes, the newest first. One that another source has overruled is left out."""
+        raw = dict(self.raw)
+        for one in changes:
+            entry = raw.get(one.key)
+            if entry is None or _safe(one.key, one.now) != entry.value:
+                continue
+            if one.before is None:
+                del raw[one.key]
+            else:
+                raw[one.key] = replace(entry, value=_safe(one.key, one.before))
+        earlier = Config()
+        earlier.raw = raw
+        return earlier
 
     def positive(self, name: str, canonical: str) -> float | None:
         """The first positive number that any source gives for a canonical key. Several may stand side by side: a

@@ -212,6 +212,16 @@ class Run:
         return self.prints.changed(self._notes.of_kind("resume"), self.history)
 
     @property
+    def earlier_configs(self) -> list[tuple[int, dict[str, ConfigValue]]]:
+        """The first step of each launch that began with other settings, and the config until then; oldest first."""
+        changed = self.changed
+        out = []
+        for step in sorted({one.step for one in changed}):
+            later = [one for one in reversed(changed) if one.step >= step]
+            out.append((step, self._config.before(later).resolved(self.dialect)))
+        return out
+
+    @property
     def saved(self) -> list[Checkpoint]:
         """The checkpoints on disk. Without any, as where only the log was copied, those that the logs tell of."""
         return self.checkpoints or self._notes.saved()

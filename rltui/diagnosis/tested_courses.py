@@ -1,0 +1,165 @@
+"""Expectations of causes about courses of metrics: what held its level, moved, became noisy, faded or rose again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.tested_numbers import (
+    EXACT,
+    JUST_BEFORE,
+    Outcome,
+    Spell,
+    fact_of,
+    label_of,
+    members,
+    missing,
+    value_of,
+)
+from rltui.evidence.effects import between, noise_around, weights
+from rltui.evidence.look import Look
+from rltui.evidence.metric import FIRST, NOW_POINTS
+from rltui.evidence.signal import WARNING, num
+from rltui.plots.numbers import change
+from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier, NoneMoved, RoseAgain
+
+SURE = 3.0
+"""Standard errors that the weight of a part must lie from 0."""
+STILL = 0.1
+"""Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+
+
+def stood_still(look: Look, own: Spell, spell: Spell) -> str:
+    """What says that a mere note tells of nothing new: it stood long before the finding, and its metric is where it
+    was. Empty if it may be what the finding began with."""
+    if own.level >= WARNING or spell.onset is None or own.onset is None or own.onset >= spell.onset - JUST_BEFORE:
+        return ""
+    facts = fact_of(look, own.moved) if own.moved else None
+    before = None if facts is None else facts.before(spell.onset - JUST_BEFORE)
+    after = None if facts is None else facts.within(spell.onset, spell.end, NOW_POINTS)
+    effect = None if before is None or after is None else between(before, after)
+    if facts is None or before is None or after is None or effect is None:
+        return ""
+    if effect.direction and abs(effect.value) >= STILL * abs(before.value):
+        return ""
+    was, now = (value_of(facts.name, level.value) for level in (before, after))
+    return f"{label_of(facts.name)} was {was} {JUST_BEFORE} steps before and is {now}"
+
+
+def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    label = label_of(facts.name)
+    before, end = facts.start, spell.end
+    if test.since == "onset" and spell.onset is not None:
+        before = facts.before(spell.onset) or before
+        steps = facts.series.steps
+        end = min(end, int(steps[min(int(steps.searchsorted(spell.onset)) + NOW_POINTS, len(steps)) - 1]))
+    after = facts.within(spell.onset, end, NOW_POINTS)
+    if after is None or min(before.points, after.points) < FIRST or after.first_step <= before.last_step:
+        return Outcome("unknown", f"there are too few points of {label} before and after")
+    effect, room = between(before, after), test.by * abs(before.value)
+    was, now = (value_of(test.metric, level.value) for level in (before, after))
+    since = f"at step {spell.onset}" if test.since == "onset" and spell.onset is not None else "since the start"
+    told = f"{label} {was} → {now} {since} ({change(before.value, after.value)})"
+    if effect is None or room <= 0:
+        return Outcome("unknown", told)
+    if abs(effect.value) + 2 * effect.se <= room:
+        return Outcome("met", told)
+    if abs(effect.value) - 2 * effect.se >= room:
+        return Outcome("unmet", told)
+    return Outcome("unknown", f"{told}, which noise may hide or make")
+
+
+def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
+    found = members(look, test.metric)
+    if len(found) < 2:
+        return missing(look, test.metric)
+    told, sign, moved = [], 1 if test.way == "up" else -1, False
+    for label, facts in found:
+        before = facts.start if spell.onset is None else facts.before(spell.onset)
+        after = facts.within(spell.onset, spell.end, NOW_POINTS)
+        effect = None if before is None or after is None else between(before, after)
+        if before is None or after is None or effect is None:
+            return Outcome("unknown", f"there are too few points of {label} before and after")
+        moved |= effect.direction == sign and abs(effect.value) >= test.by * abs(before.value)
+        told.append(f"{label} {value_of(test.metric, before.value)} → {value_of(test.metric, after.value)}")
+    return Outcome("unmet" if moved else "met", ", ".join(told))
+
+
+def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
+    if spell.onset is None:
+        return Outcome("unknown", "since when it is so is not known")
+    found = members(look, test.metric)
+    if not found:
+        return missing(look, test.metric)
+    tried = [
+        (levels, label) for label, facts in found if (levels := noise_around(facts.series, spell.onset, spell.end))
+    ]
+    if not tried:
+        return Outcome("unknown", f"there are too few points of {found[0][0]} before and after")
+    (was, now), label = max(tried, key=lambda one: one[0][1] - test.times * one[0][0])
+    told = f"{label} jumps by {num(now)} from row to row, {num(was)} before step {spell.onset}"
+    return Outcome("met" if now >= test.times * was > 0 else "unmet", told)
+
+
+def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    onset = spell.onset if spell.onset is not None else spell.end
+    at = int(facts.series.steps.searchsorted(onset))
+    if at < FIRST:
+        return Outcome("unknown", f"there are too few points of {label_of(facts.name)} before step {onset}")
+    most, low = float(facts.values[:at].max()), float(facts.values[at - FIRST : at].max())
+    told = f"{label_of(facts.name)} {value_of(test.metric, most)} → {value_of(test.metric, low)} before step {onset}"
+    return Outcome("met" if low <= test.share * most else "unmet", told)
+
+
+def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    onset = spell.onset if spell.onset is not None else spell.end
+    steps, values, label = facts.series.steps, facts.values, label_of(facts.name)
+    first = int(steps.searchsorted(onset - JUST_BEFORE))
+    last = int(steps.searchsorted(onset + dating_tolerance(spell.end) + spell.early, "right"))
+    if last <= first:
+        return Outcome("unknown", f"there are too few points of {label} before step {onset}")
+    low = last - 1 - int(values[first:last][::-1].argmin())
+    before, again = (float(part.max()) if len(part) else 0.0 for part in (values[:low], values[low + 1 : last]))
+    if float(values[low]) > test.share * min(before, again):
+        return Outcome("unmet", f"{label} did not rise again before step {onset}")
+    later = values[low + 1 : max(last, int(steps.searchsorted(spell.end, "right")))]
+    again = float(later.max())
+    top = low + 1 + int(later.argmax())
+    course = " → ".join(value_of(test.metric, value) for value in (before, float(values[low]), again))
+    told = f"{label} {course}, from step {steps[low + 1]} to {steps[top]}"
+    return Outcome("met", told, EXACT, at=int(steps[low + 1]))
+
+
+def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
+    total = fact_of(look, test.of)
+    parts = {label: facts.series for label, facts in members(look, test.metric)}
+    if total is None or not parts:
+        return missing(look, test.of if total is None else test.metric)
+    found = weights(parts, total.series)
+    if found is None:
+        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
+    label, (weight, errors) = min(found.items(), key=lambda one: one[1][0])
+    told = f"{label} counts {num(weight)} times in {label_of(total.name)}, from row to row"
+    if errors <= -SURE:
+        return Outcome("met", told)
+    return Outcome("unmet" if errors >= SURE else "unknown", told)
+
+
+OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+    HeldLevel: _held,
+    NoneMoved: _none_moved,
+    Noisier: _noisier,
+    Faded: _faded,
+    RoseAgain: _rose_again,
+    Mirrored: _mirrored,
+}
