@@ -182,13 +182,16 @@ def without_colours(message: str) -> str:
 
 def plain(message: str) -> str:
     """A message without colours, angles around names and what was written over; with signs of ASCII for those that fill
-    a whole place."""
+    a whole place and for the minus of print."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
         message = erased  # written over, as `script` records it
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
-    if message.isascii() or _FULL.search(message) is None:
+    if message.isascii():
+        return message
+    message = message.replace("−", "-")  # the sign of a number as it is set in print
+    if _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))
 

@@ -130,9 +130,9 @@ def slots_of(message: str) -> list[Slot]:
             (gap.strip() == "/" or gap.strip().lower() in words().out_of)
             and out
             and is_whole(out[-1])
-            and match[0].isdecimal()
+            and match[0].replace(",", "").isdecimal()
         ):
-            out[-1] = replace(out[-1], of=int(match[0]), end=match.end())
+            out[-1] = replace(out[-1], of=int(value(match[0])), end=match.end())
             continue
         if gap == ":" and out and has_word(out[-1].name, _PASSED):
             seconds = 60 * out[-1].value + value(match[0])
