@@ -42,10 +42,18 @@ _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?[^\w]*$"
 )
+_CALLED = lazy(
+    r"^(?P<frame>[^\w\[(]{2,})?\W*(?P<before>(?:[^\W\d][\w/\-]*\s){0,4})\W*?(?P<open>[\[(])?"
+    r"(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_]+)?)[\s:#=]+(?P<count>\d{1,15})(?:\s?(?:/|of)\s?(?P<total>\d{1,15}))?"
+    r"(?(open)[\])])\s*(?P<behind>(?:[^\W\d][\w/\-]*\s?){0,3})(?P<end>[^\w]*)$"
+)
+"""A count among the words of a title: `=== ROLLOUT DETAILS (Step 3) ===`, `[Iteration 3] Summary:`."""
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
-_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+(?=[^\W\d][\w/.@\-]*\s?[=:])")
+_TITLED = lazy(
+    r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])"
+)
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"[^\W\d]+\s{2,}[^\W\d]+$")
 _FILLED_BAR = lazy(
@@ -136,9 +144,32 @@ def is_behind_bar(message: str) -> bool:
 def heading(message: str) -> Slot | None:
     """A line that says only which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
     found = _HEADING.match(message)
-    if found is None or not (is_named(found[1], words().counters) or is_named(found[1], words().weak_counters)):
-        return None
+    if found is None or not _counts(found[1]):
+        return _called(message)
     return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)
+
+
+def _counts(name: str) -> bool:
+    return is_named(name, words().counters) or is_named(name, words().weak_counters)
+
+
+def _called(message: str) -> Slot | None:
+    """The count in a title, whose other words say what stands below: they are in a frame, before a colon or say that
+    something was found. What is called a sample or an item is none of a step."""
+    found = _CALLED.match(message) if len(message) < HEADLINE else None
+    if found is None or not found["open"] or not _counts(found["name"]):
+        return None
+    said = f"{found['before']}{found['behind']}".strip()
+    known = words()
+    framed = found["frame"] is not None and len(found["end"].strip()) > 1
+    if not (framed or found["end"].lstrip().startswith(":") or has_word(said, known.findings)):
+        return None
+    others = known.texts | known.items | known.places
+    if not said or has_word(said, others if framed else others | known.prose):
+        return None
+    name = f"{said} {found['name']}"
+    total = found["total"]
+    return Slot(name, found["count"], value(found["count"]), int(total) if total else None)
 
 
 def headings(message: str) -> list[Slot]:
