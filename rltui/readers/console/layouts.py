@@ -5,6 +5,7 @@ lines; or rows of a table whose heading names the columns.
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import replace
 from math import nan
 
@@ -13,6 +14,7 @@ from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, pairs, sectioned, words
 from rltui.readers.console.step_template import measures
 from rltui.readers.literals import dict_cells
+from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MOST_PAIRS = 400
@@ -51,9 +53,7 @@ _CALLED = lazy(
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
-_TITLED = lazy(
-    r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])"
-)
+_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"[^\W\d]+\s{2,}[^\W\d]+$")
 _FILLED_BAR = lazy(
@@ -64,6 +64,14 @@ _FILLED_BAR = lazy(
 """What Keras paints before the numbers of an epoch."""
 _MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
 _DASHES = lazy(r"\s+-\s+")
+_STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
+_SPREAD = lazy(
+    rf"(?P<name>[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){{0,4}}?)(?P<tied>\s*[:=]\s*)(?P<number>{NUMBER_TEXT})"
+    rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<std>{NUMBER_TEXT}))?"
+    rf"(?:\s*[\[(]\s*(?P<more>{_STATED}{NUMBER_TEXT}(?:[,;|/]?\s*{_STATED}{NUMBER_TEXT}){{0,9}})\s*[\])])?"
+)
+"""A number by name, and behind it what it spreads by: `Reward: 0.1 ± 0.5 [min -0.1, max 1.0]`."""
+_MORE = lazy(rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s)({NUMBER_TEXT})")
 MOST_COLUMNS = 60
 KEPT_LINES = 200
 """Lines without a row after which a heading is forgotten."""
@@ -83,7 +91,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
     painted again later."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    message = BOLD.sub(r"\1", _MARK.sub("", message))
+    message = spread(BOLD.sub(r"\1", _MARK.sub("", message)))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):
@@ -98,6 +106,21 @@ def pair_cells(message: str) -> dict[str, float] | None:
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
     return pairs(message)
+
+
+def spread(message: str) -> str:
+    """A line with each number by a name of its own, where it says what others spread by: as `slots_of` names them."""
+    spreads = any(mark in message for mark in ("±", "+-", "+/-", "(", "["))
+    return _SPREAD.sub(_apart, message) if spreads else message
+
+
+def _apart(found: re.Match[str]) -> str:
+    more = [] if found["std"] is None else [("std", found["std"])]
+    more += _MORE.findall(found["more"]) if found["more"] else []
+    if not more or not all(name.lower() in words().statistics for name, _ in more):
+        return found[0]
+    whole = f"{found['name']}{found['tied']}{found['number']}"
+    return ", ".join([whole, *(f"{found['name']} {name}: {number}" for name, number in more)])
 
 
 def logged_cells(message: str) -> dict[str, float]:

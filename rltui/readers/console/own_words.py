@@ -189,7 +189,7 @@ class OwnWords(OpenEnd[_Known]):
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
         begun.source = prefix + lead.source
-        begun.led = lead if begun.headed and lead.source else None
+        begun.led = lead if lead.source else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
