@@ -21,6 +21,11 @@ _LONG = lazy(
     rf"(?<![\w.,])(?P<number>{_DIGITS})\s?(?P<unit>h|hrs?|hours?|mins?|minutes?)(?![\w/])"
     r"(?!\s*[=:])(?!\s+[-+]?\.?\d)"
 )
+_SHAPE = lazy(
+    r"(?:[\w./]*shape\s*[:=]?\s*)?torch\.Size\(\[[\d, ]*\]\)|[\w./]*shape\s*[:=]?\s*[(\[]\s*\d+(?:\s*,\s*\d*)*\s*[)\]]",
+    re.IGNORECASE,
+)
+"""How large a tensor is: nothing that was measured."""
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
 """A name that says the unit of its number: that is told by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
@@ -33,6 +38,8 @@ _HOUR, _MINUTE = 3600.0, 60.0
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit."""
     text = unwrapped(text, commas)
+    if "hape" in text or "Size" in text:
+        text = _SHAPE.sub(",", text)
     if "%" in text:
         text = _PERCENT.sub(_share, text)
     if "k" in text or "K" in text or "M" in text:
