@@ -20,14 +20,14 @@ _REPR = lazy(
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SEVERAL = lazy(r"\d[dhm]")
 """What every duration of several parts holds. `_PARTS` matches the empty text between any two words."""
-_SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
+_SMALL = lazy(r"(?<![\w.,])((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(ms|msecs?|us|µs|ns)(?![\w/])")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
 _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?![\d,])")
 """No separator of thousands stands behind a zero, or before two or four digits: this line has a decimal comma."""
 _WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?![\d,.])")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
-_PART = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = {"ms": 1e-3, "msec": 1e-3, "msecs": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:=])")
 """What `print(f"{loss.item()=}")` shows of a call."""
 _STATISTIC = r"(?:mean|avg|average|std|stddev|min|max|median|sum|last|best)"
@@ -66,7 +66,7 @@ def _seconds(found: re.Match[str]) -> str:
 def _small(found: re.Match[str]) -> str:
     if _SAID.search(found.string, max(0, found.start() - 12), found.start()):
         return found[0]  # a name that says it
-    return f"{float(found[1]) * _PART[found[2]]:.12g}s"
+    return f"{value(found[1]) * _PART[found[2]]:.12g}s"
 
 
 def _each(found: re.Match[str]) -> str:

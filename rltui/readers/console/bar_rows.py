@@ -16,9 +16,10 @@ from rltui.readers.console.named_numbers import NUMBER, has_word, slots_of, word
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
+from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
 from rltui.readers.literals import dict_cells
-from rltui.readers.number_text import unwrapped, value
+from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
@@ -149,14 +150,14 @@ def _described(name: str) -> dict[str, float]:
     """The numbers that the name of a bar describes: `step 5 loss 0.31 reward 0.5`."""
     if sum(map(str.isdecimal, name)) < 2 or has_word(name, words().evaluation):
         return {}
-    slots = [slot for slot in slots_of(name) if slot.name]
+    slots = [slot for slot in slots_of(with_units(name)) if slot.name]
     about = any(has_word(slot.name, words().training) for slot in slots)
     return {slot.name: slot.value for slot in slots} if about else {}
 
 
 def postfix(text: str, bar: str = "") -> dict[str, float]:
     """Numbers by name behind a progress bar, if they are of training by a name of theirs or by that of the bar."""
-    cells = {name.strip(): value(number) for name, number in _POSTFIX.findall(unwrapped(text))}
+    cells = {name.strip(): value(number) for name, number in _POSTFIX.findall(with_units(text))}
     cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
     training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
     return cells if training or any(has_word(name, words().training) for name in cells) else {}

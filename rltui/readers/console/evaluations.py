@@ -23,6 +23,7 @@ from rltui.readers.console.named_numbers import (
 )
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import StepRow, cells_of, may_count, measures
+from rltui.readers.console.units import with_units
 from rltui.readers.literals import dict_cells
 
 _TAG = lazy(
@@ -137,6 +138,7 @@ def _name(name: str) -> str:
 def _slots(said: str) -> list[Slot]:
     if said.startswith("{"):
         return as_slots(dict_cells(said))
+    said = with_units(said)
     found = _AT_STEP.match(said)
     return slots_of(said if found is None else f"{found[2]}, {found[1]}: {found[3]}")
 
@@ -190,7 +192,7 @@ def _of_round(message: str, newest: int) -> str | None:
     known = words()
     if len(message) > MOST or known.findings.isdisjoint(_words_of(message[:SHORT])):
         return None
-    slots = slots_of(message)
+    slots = slots_of(with_units(message))
     if not slots or not is_whole(slots[0]) or not is_named(slots[0].name, known.weak_counters):
         return None
     if slots[0].value + 1 >= newest or any(is_named(slot.name, known.counters) for slot in slots):

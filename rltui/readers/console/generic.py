@@ -14,6 +14,7 @@ from rltui.readers.console.layouts import (
     is_frame,
     logged_cells,
     pair_cells,
+    spread,
     title,
     titled,
 )
@@ -104,9 +105,10 @@ class StepBlock:
     title: str = ""  # over the lines below
     evaluated: bool = False  # a line said that what follows is of an evaluation
     time: float = nan  # when the line with the step was written
-    led: Lead | None = None  # of the heading, if logging named its program before it
+    led: Lead | None = None  # of the line with the step, if something named its program before it
     worded: bool = False  # words stand between the heading and what comes now
     elsewhere: bool = False  # the newest message is of another program
+    parted: bool = False  # lines without what stands before the line with the step are of it no more
     known: frozenset[str] = frozenset()  # names in the messages of the headings before this one
     own: set[str] = field(default_factory=set)  # names in that of this one
     above: dict[str, float] = field(default_factory=dict)  # numbers right above the first step
@@ -128,7 +130,14 @@ class StepBlock:
             self.elsewhere = True
             self.over |= _OPENS.search(lead.message) is not None  # what follows is of that message
             return False
+        if not self.headed:
+            return self._right_below(text)
         return self._further(text)
+
+    def _right_below(self, text: str) -> bool:
+        """A line below one that stated numbers already: those of training that stand right below it are of it, too."""
+        self.parted |= self.elsewhere or not measures(self._cells(text))
+        return not self.parted and self.below(text)
 
     def _further(self, text: str) -> bool:
         """A line of the heading's own message: logging puts its lead before the first line of several. Words end the
@@ -274,7 +283,7 @@ def attributes(message: str) -> dict[str, float]:
     """Numbers of a line below a step line; empty where the line holds anything else."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    parts = _parts(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS))
+    parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
     cells, understood = _pairs(parts, _STRICT_PAIR)
     return cells if cells and understood == len(parts) else {}
 

@@ -5,6 +5,7 @@ lines; or rows of a table whose heading names the columns.
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import replace
 from math import nan
 
@@ -13,6 +14,7 @@ from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, pairs, sectioned, words
 from rltui.readers.console.step_template import measures
 from rltui.readers.literals import dict_cells
+from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MOST_PAIRS = 400
@@ -42,10 +44,16 @@ _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?[^\w]*$"
 )
+_CALLED = lazy(
+    r"^(?P<frame>[^\w\[(]{2,})?\W*(?P<before>(?:[^\W\d][\w/\-]*\s){0,4})\W*?(?P<open>[\[(])?"
+    r"(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_]+)?)[\s:#=]+(?P<count>\d{1,15})(?:\s?(?:/|of)\s?(?P<total>\d{1,15}))?"
+    r"(?(open)[\])])\s*(?P<behind>(?:[^\W\d][\w/\-]*\s?){0,3})(?P<end>[^\w]*)$"
+)
+"""A count among the words of a title: `=== ROLLOUT DETAILS (Step 3) ===`, `[Iteration 3] Summary:`."""
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
-_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+(?=[^\W\d][\w/.@\-]*\s?[=:])")
+_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"[^\W\d]+\s{2,}[^\W\d]+$")
 _FILLED_BAR = lazy(
@@ -56,6 +64,14 @@ _FILLED_BAR = lazy(
 """What Keras paints before the numbers of an epoch."""
 _MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
 _DASHES = lazy(r"\s+-\s+")
+_STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
+_SPREAD = lazy(
+    rf"(?P<name>[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){{0,4}}?)(?P<tied>\s*[:=]\s*)(?P<number>{NUMBER_TEXT})"
+    rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<std>{NUMBER_TEXT}))?"
+    rf"(?:\s*[\[(]\s*(?P<more>{_STATED}{NUMBER_TEXT}(?:[,;|/]?\s*{_STATED}{NUMBER_TEXT}){{0,9}})\s*[\])])?"
+)
+"""A number by name, and behind it what it spreads by: `Reward: 0.1 ± 0.5 [min -0.1, max 1.0]`."""
+_MORE = lazy(rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s)({NUMBER_TEXT})")
 MOST_COLUMNS = 60
 KEPT_LINES = 200
 """Lines without a row after which a heading is forgotten."""
@@ -75,7 +91,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
     painted again later."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    message = BOLD.sub(r"\1", _MARK.sub("", message))
+    message = spread(BOLD.sub(r"\1", _MARK.sub("", message)))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):
@@ -90,6 +106,21 @@ def pair_cells(message: str) -> dict[str, float] | None:
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
     return pairs(message)
+
+
+def spread(message: str) -> str:
+    """A line with each number by a name of its own, where it says what others spread by: as `slots_of` names them."""
+    spreads = any(mark in message for mark in ("±", "+-", "+/-", "(", "["))
+    return _SPREAD.sub(_apart, message) if spreads else message
+
+
+def _apart(found: re.Match[str]) -> str:
+    more = [] if found["std"] is None else [("std", found["std"])]
+    more += _MORE.findall(found["more"]) if found["more"] else []
+    if not more or not all(name.lower() in words().statistics for name, _ in more):
+        return found[0]
+    whole = f"{found['name']}{found['tied']}{found['number']}"
+    return ", ".join([whole, *(f"{found['name']} {name}: {number}" for name, number in more)])
 
 
 def logged_cells(message: str) -> dict[str, float]:
@@ -136,9 +167,32 @@ def is_behind_bar(message: str) -> bool:
 def heading(message: str) -> Slot | None:
     """A line that says only which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
     found = _HEADING.match(message)
-    if found is None or not (is_named(found[1], words().counters) or is_named(found[1], words().weak_counters)):
-        return None
+    if found is None or not _counts(found[1]):
+        return _called(message)
     return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)
+
+
+def _counts(name: str) -> bool:
+    return is_named(name, words().counters) or is_named(name, words().weak_counters)
+
+
+def _called(message: str) -> Slot | None:
+    """The count in a title, whose other words say what stands below: they are in a frame, before a colon or say that
+    something was found. What is called a sample or an item is none of a step."""
+    found = _CALLED.match(message) if len(message) < HEADLINE else None
+    if found is None or not found["open"] or not _counts(found["name"]):
+        return None
+    said = f"{found['before']}{found['behind']}".strip()
+    known = words()
+    framed = found["frame"] is not None and len(found["end"].strip()) > 1
+    if not (framed or found["end"].lstrip().startswith(":") or has_word(said, known.findings)):
+        return None
+    others = known.texts | known.items | known.places
+    if not said or has_word(said, others if framed else others | known.prose):
+        return None
+    name = f"{said} {found['name']}"
+    total = found["total"]
+    return Slot(name, found["count"], value(found["count"]), int(total) if total else None)
 
 
 def headings(message: str) -> list[Slot]:

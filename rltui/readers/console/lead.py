@@ -12,7 +12,11 @@ from rltui.readers.console.named_numbers import RECENT, has_word, words
 from rltui.readers.keys import MILLISECONDS
 from rltui.readers.number_text import NUMBER
 
-DATE = r"(?:\d{4}[-/]?\d\d[-/]?\d\d|\d\d/\d\d/(?:\d{4}|\d\d))"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+DATE = (
+    r"(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d\d/\d\d/(?:\d{4}|\d\d)|\d\d?\.\d\d?\.(?:20)?\d\d"
+    rf"|\d\d?[-/ ]{_MONTH}[-/ ](?:20)?\d\d)"
+)
 CLOCK = (
     r"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| UTC\b| [+-]\d\d:?\d\d(?=[\]\s]|$)|[+-]\d\d:?\d\d)?(?: [AP]M\b)?"
     r"(?! ?(?:<|/|s\b))"
@@ -21,7 +25,9 @@ CLOCK = (
 EPOCH = r"1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?"
 """Seconds or milliseconds since the epoch."""
 _DAY = (
-    r"(?P<year>\d{4})[-/]?(?P<month>\d\d)[-/]?(?P<day>\d\d)"
+    r"(?P<year>\d{4})[-/.]?(?P<month>\d\d)[-/.]?(?P<day>\d\d)"
+    r"|(?P<day_first>\d\d?)\.(?P<month_second>\d\d?)\.(?P<year_last>\d{4}|\d\d)"
+    rf"|(?P<day_before>\d\d?)[-/ ](?P<named>{_MONTH})[-/ ](?P<year_behind>\d{{4}}|\d\d)"
     r"|(?P<first>\d\d)/(?P<second>\d\d)/(?P<third>\d{4}|\d\d)"
     r"|[A-Z]?(?P<of_month>\d\d)[-/]?(?P<of_day>\d\d)"
     r"|(?P<name>[A-Z][a-z]{2}) (?P<named_day>[ \d]\d)"
@@ -30,7 +36,7 @@ _DAYS = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 CTIME = rf"{_DAYS} [A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{{2,4}} )?\d{{4}}"
 """A time as C and `date` write it: `Tue Nov 24 18:20:01 2026`."""
 _STAMP = lazy(
-    rf"(?<![\w.])(?:(?:{_DAY})[ T_-])?(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second_>\d\d)(?:[.,](?P<part>\d{{1,9}}))?"
+    rf"(?<![\w.])(?:(?:{_DAY})[ T_:-])?(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second_>\d\d)(?:[.,](?P<part>\d{{1,9}}))?"
     r"(?P<zone>Z| UTC\b| ?[+-]\d\d:?\d\d)?(?: (?P<half>[AP])M\b)?"
     r"(?:(?: [A-Z]{2,4})? (?P<last>\d{4})\b)?"
     rf"|(?<![\w.:/-])(?P<epoch>{EPOCH})(?![\w.:/-])"
@@ -67,7 +73,7 @@ _LEAD = lazy(
     rf"|{EPOCH})(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
     rf"|[\[(<]?{CTIME}[\])>]?:?(?=\s|$)"
-    rf"|[\[(<]?{DATE}[ T_-]{CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|[\[(<]?{DATE}[ T_:-]{CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
     rf"|{_POD}(?= {DATE}T{CLOCK})"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {CLOCK}\]?"
@@ -152,7 +158,15 @@ def stamps(text: str) -> list[Stamp]:
             seconds += float(f"0.{found['part']}")
         if hour < 24 and seconds < 3601:
             year, month, day = _date(*found.group("year", "month", "day", "first", "second", "third"))
-            if found["of_month"] is not None:
+            if found["named"] is not None:
+                year, month, day = (
+                    _whole(found["year_behind"]),
+                    _MONTHS.index(found["named"]) + 1,
+                    int(found["day_before"]),
+                )
+            elif found["day_first"] is not None:
+                year, month, day = _whole(found["year_last"]), int(found["month_second"]), int(found["day_first"])
+            elif found["of_month"] is not None:
                 month, day = int(found["of_month"]), int(found["of_day"])
             elif found["name"] in _MONTHS:
                 month, day = _MONTHS.index(found["name"]) + 1, int(found["named_day"])
@@ -160,6 +174,10 @@ def stamps(text: str) -> list[Stamp]:
             end = found.end("part") if found["part"] else found.end("second_")
             out.append(Stamp(year, month, day, hour, seconds, zone, found.end("hour"), end))
     return out
+
+
+def _whole(year: str) -> int:
+    return int(year) + 2000 * (len(year) == 2)
 
 
 def _date(year: str | None, month: str, day: str, first: str | None, second: str, third: str) -> tuple[int, int, int]:
@@ -183,13 +201,16 @@ def without_colours(message: str) -> str:
 
 def plain(message: str) -> str:
     """A message without colours, angles around names and what was written over; with signs of ASCII for those that fill
-    a whole place."""
+    a whole place and for the minus of print."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
         message = erased  # written over, as `script` records it
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
-    if message.isascii() or _FULL.search(message) is None:
+    if message.isascii():
+        return message
+    message = message.replace("−", "-")  # the sign of a number as it is set in print
+    if _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))
 

@@ -22,8 +22,12 @@ RECENT = 8
 
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(
-    r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|it)/s)(?=\s*(?:[)\](|,;]|$)))?"
+    r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step))"
+    r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
+"""Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
+_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second))$")
 _SEPARATOR = lazy(
     r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
 )
@@ -46,8 +50,12 @@ _SECTION = lazy(
     r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
 )
 _PART = lazy(r"[|;│┃║]")
-_WITH_UNIT = lazy(r"^(.*?)\s*\(([^\W\d][^\W\d/%]*|%)\)\s*[:=]\s*$")
-"""A name with its unit or statistic in brackets: `elapsed time (ms): 12`, `Reward (mean): 0.5`."""
+_IN_BRACKETS = lazy(
+    r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))\s*[:=]\s*$"
+)
+"""A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
+_NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1\s*[:=]\s*$")
+"""The size of something: `|g|=0.5`."""
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
@@ -57,7 +65,10 @@ _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
 NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|[^\W\d]{3}\.\s")
 """Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`."""
-_BARS = frozenset(("|", "│", ",", ";", "-"))
+_LISTED = frozenset(("", ",", "), ("))
+"""What stands between the numbers of a list."""
+_WORDED = lazy(r"[^\W_]|[(\[<:/±]\s*$")
+"""What tells something of the number behind it, or that it goes on."""
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
 _PASSED = frozenset(("elapsed", "took", "duration"))
@@ -71,6 +82,8 @@ class TemplateWords(Record):
     a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
     numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
     what counts (`n_steps`);
+    `by_group`: what an optimizer has for each group of parameters, the first of which counts;
+    `shares`: what is told out of so many, `correct 12/64`;
     `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
     evaluation tells when it is over."""
 
@@ -87,6 +100,8 @@ class TemplateWords(Record):
     parts: frozenset[str]
     bookkeeping: frozenset[str]
     amounts: frozenset[str]
+    by_group: frozenset[str]
+    shares: frozenset[str]
     inner: frozenset[str]
     texts: frozenset[str]
     findings: frozenset[str]
@@ -100,13 +115,15 @@ def words() -> TemplateWords:
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A number of a line: its name ("" if nothing names it), its text, its value with the unit's factor. `of`: the
-    number behind a slash, as in `7/300`; `end`: where it ends in the line."""
+    number behind a slash, as in `7/300`; `end`: where it ends in the line; `lost`: nothing names it, and it may be
+    measured."""
 
     name: str
     text: str
     value: float
     of: int | None = None
     end: int = 0
+    lost: bool = False
 
 
 def slots_of(message: str) -> list[Slot]:
@@ -138,32 +155,34 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             (gap.strip() == "/" or gap.strip().lower() in words().out_of)
             and out
             and is_whole(out[-1])
-            and match[0].isdecimal()
+            and match[0].replace(",", "").isdecimal()
         ):
-            out[-1] = replace(out[-1], of=int(match[0]), end=match.end())
+            out[-1] = replace(out[-1], of=int(value(match[0])), end=match.end(), lost=False)
             continue
         if gap == ":" and out and has_word(out[-1].name, _PASSED):
             seconds = 60 * out[-1].value + value(match[0])
             out[-1] = replace(out[-1], text=f"{seconds:.12g}", value=seconds, end=match.end())
             continue
         if gap == ":" and out:  # a clock: 00:12:33
-            out[-1] = replace(out[-1], name="")
+            out[-1] = replace(out[-1], name="", lost=False)
             out.append(Slot("", match[0], value(match[0]), end=match.end()))
             sections.append("")
             continue
-        if listed and gap.strip() in ("", ","):
+        if listed and gap.strip() in _LISTED:
             listed.append(value(match[0]))
+            if has_word(out[-1].name, words().by_group):
+                continue
             out[-1] = _mean_of(out[-1], listed, match.end())
             continue
-        listed = [value(match[0])] if gap.endswith("[") else []
+        listed = [value(match[0])] if gap.endswith(("[", "[(")) else []
         above, section = section, _section(gap, section)
         if section and section != above:
             subject = section
         name = _name(gap)
         if name in words().prose - words().counters:
             name = ""
-        if not name and unit and unit[0] in ("s", "sec") and gap.strip() in _BARS:
-            name = TIME
+        if not name and unit and out and _WORDED.search(gap) is None:
+            name = TIME if unit[0] in ("s", "sec") else rate[1] if (rate := _RATE.match(unit[0])) else ""
         parts = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"
@@ -176,7 +195,8 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
-        out.append(Slot(name, text, number, end=match.end()))
+        lost = not name and bool(out) and not (message[end - 1] == "%" and gap.endswith("("))
+        out.append(Slot(name, text, number, end=match.end(), lost=lost))
         sections.append(section)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
     return tuple(slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True))
@@ -231,14 +251,16 @@ def pairs(message: str) -> dict[str, float]:
 def _name(gap: str) -> str:
     """The words right before a number, "" if there are none, or too many to be a name."""
     tied = _TIED.sub("", gap)
-    if tied == gap:  # glued to what stands before, as in `v2`
-        return ""
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
+    if tied == gap:  # glued to what stands before, as in `v2`
+        return ""
+    if size := _NORM.search(gap):
+        return f"{size[1]}{size[2]}{size[1]}"
     if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
-    if tied.endswith(")") and (said := _WITH_UNIT.match(gap)) and (inner := _name(said[1] + ":")):
-        return f"{inner} ({said[2]})"
+    if tied.endswith((")", "]")) and (said := _IN_BRACKETS.match(gap)) and (inner := _name(said[1] + ":")):
+        return inner + (said[2] or f" {said[3]}")
     found = _NAME.match(_VERB.sub("", _LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-"))))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
 

@@ -18,9 +18,10 @@ from rltui.readers.console.named_numbers import counts_within, pairs
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
+from rltui.readers.console.units import with_units
 from rltui.readers.epochs import EpochSteps, epoch_of
 from rltui.readers.keys import first_of
-from rltui.readers.number_text import has_decimal_comma, unwrapped
+from rltui.readers.number_text import has_decimal_comma
 
 SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
@@ -207,7 +208,7 @@ class OwnWords(OpenEnd[_Known]):
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
         begun.source = prefix + lead.source
-        begun.led = lead if begun.headed and lead.source else None
+        begun.led = lead if lead.source else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
@@ -246,7 +247,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def _unwrapped(self, raw: str) -> str:
         self._commas += has_decimal_comma(raw)
-        return unwrapped(raw, self._commas >= SHOWN)
+        return with_units(raw, self._commas >= SHOWN)
 
     def _whole(self, raw: str, message: str) -> str:
         """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line

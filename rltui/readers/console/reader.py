@@ -34,6 +34,7 @@ from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 
+NAMELESS_NUMBER = "number without a name in a line with its step"
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
@@ -76,6 +77,7 @@ class ConsoleReader(LineReader):
         self._names = StepNames()
         self._waiting: list[StepRow] = []  # what that line says with it
         self._torn_skips: list[str] = []  # why that line is left out
+        self._lost_ahead: set[int] = set()  # lines with numbers that were counted as they were foretold
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -446,10 +448,21 @@ class ConsoleReader(LineReader):
             if not self._torn:
                 self._names.take(row)
             self._rows.tell(row)
+            self._count_lost(row)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines
             if row.total is not None and plans:
                 self._news.progress(row.step, row.total, self._line)
+
+    def _count_lost(self, row: StepRow) -> None:
+        """Counts the numbers of a line that nothing names, once its end came; what is foretold comes again."""
+        line = row.lines[0] if row.lost and row.lines else 0
+        if not line or line in self._lost_ahead or self._torn:
+            self._lost_ahead.discard(line)
+            return
+        if self._rows.foretells:
+            self._lost_ahead.add(line)
+        self._skip(NAMELESS_NUMBER, line, row.lost)
 
     def _by_pattern(self, patterns: line_pattern.PatternLines, segment: bytes, at: int) -> bool:
         """A line in the user's words."""

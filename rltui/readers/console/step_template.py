@@ -100,7 +100,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if slot.of is not None and all(line[i].value == line[i].of for line in lines):
             continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
-        if not (plain or weak or (slot.of is not None and not has_word(slot.name, words().items))):
+        counts = slot.of is not None and not has_word(slot.name, words().items | words().shares)
+        if not (plain or weak or counts):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
         wanted = words().training | words().durations if plain else words().training
@@ -164,7 +165,7 @@ def _even(lines: list[list[Slot]], i: int) -> bool:
 class StepRow:
     """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
     it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp;
-    `aside`: it is of the step that the log is at, and does not tell it."""
+    `aside`: it is of the step that the log is at, and does not tell it; `lost`: so many of its numbers have no name."""
 
     step: int
     cells: dict[str, float]
@@ -172,6 +173,7 @@ class StepRow:
     lines: tuple[int, ...] = ()
     time: float = nan
     aside: bool = False
+    lost: int = 0
 
 
 @dataclass(slots=True)
@@ -272,7 +274,9 @@ class Template:
             if len(self.names) < 400:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
-            out.append(StepRow(step, cells, None if self.prefix else total, line.lines, line.time))
+            plan = None if self.prefix else total
+            lost = sum(slot.lost for slot in slots[counter + 1 :])
+            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost))
         return out
 
 
@@ -293,12 +297,21 @@ def key_of(kind: str, slots: list[Slot]) -> str:
 
 
 def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> dict[str, float]:
-    """The named numbers; of two with one name the first counts."""
+    """The named numbers; of two with one name the first counts. Of counts with a total those that tell a share do."""
     cells: dict[str, float] = {}
     for i, slot in enumerate(slots):
-        if slot.name and slot.text and i not in without and not is_named(slot.name, words().places) and slot.of is None:
+        if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
+            continue
+        if slot.of is None:
             cells.setdefault(prefix + slot.name, slot.value)
+        elif is_share(slot):
+            cells.setdefault(prefix + slot.name, slot.value / (slot.of or nan))
     return cells
+
+
+def is_share(slot: Slot) -> bool:
+    """Whether a number with its total tells how much of something was right: `correct 12/64`."""
+    return slot.of is not None and slot.value <= slot.of and has_word(slot.name, words().shares)
 
 
 def measures(names: Iterable[str]) -> bool:

@@ -138,7 +138,9 @@ class TemplateLearner:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter. `at`: its number in the file, `time`: when it was written."""
         self._at, self._time, given = at, time, message
-        rank, source, message, _ = split_lead(message)
+        rank, source, message, before = split_lead(message)
+        if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
+            source, message = "", given  # what the dict is called is no program
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line

@@ -32,7 +32,7 @@ def test_prime_rl_and_torchtune_lines() -> None:
         "Step 4 | loss:0.1 rewards:0.5 lr:1e-5\n",
     )
     assert found.rows == [
-        (3, {"Time": 42.1, "Loss": 0.0012, "LR": 1e-06, "Throughput": 12345.0, "MFU": 31.2, "Peak Mem.": 61.0}),
+        (3, {"Time": 42.1, "Loss": 0.0012, "LR": 1e-06, "Throughput": 12345.0, "MFU": 0.312, "Peak Mem.": 61.0}),
         (4, {"loss": 0.1, "rewards": 0.5, "lr": 1e-5}),
     ]
 

@@ -77,6 +77,12 @@ DATED: dict[str, Stamped] = {
     "ray": lambda t: f"(TaskRunner pid=123) {iso(t)} ",
     "torchrun": lambda t: f"[rank0]: {iso(t)} ",
     "compact": lambda t: t.strftime("%Y%m%d-%H:%M:%S "),
+    "German": lambda t: t.strftime("%d.%m.%Y %H:%M:%S INFO "),
+    "German, two digits": lambda t: t.strftime("[%d.%m.%y %H:%M:%S] trainer: "),
+    "points": lambda t: t.strftime("%Y.%m.%d-%H:%M:%S "),
+    "name of the month": lambda t: t.strftime("%d/%b/%Y %H:%M:%S INFO "),
+    "web server": lambda t: t.strftime("[%d/%b/%Y:%H:%M:%S] INFO "),
+    "month between blanks": lambda t: t.strftime("%d %b %Y %H:%M:%S,000 - INFO - "),
     "noon": lambda t: t.strftime("%Y-%m-%d %I:%M:%S %p "),
 }
 WITH_ZONE: dict[str, Stamped] = {

@@ -1,0 +1,69 @@
+"""Names as lines write them: with brackets, set apart by commas, by a unit alone, in a list; and what is no name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.readers.reading import Cells, read
+
+N = 7
+
+
+def told(line: str) -> Cells:
+    found = read("console", "".join(line.format(i=i, x=f"0.{i}5") + "\n" for i in range(1, N + 1)))
+    assert found.steps == list(range(1, N + 1))
+    return found.rows[0][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("step {i} KL(pi||old): 0.5 H(pi): 1.5 E[R]: {x}", {"KL(pi||old)": 0.5, "H(pi)": 1.5, "E[R]": 0.15}),
+        ("step {i} | loss: {x} | KL(p|q)=0.5", {"loss": 0.15, "KL(p|q)": 0.5}),
+        ("Step [{i}/90], Loss: {x}, KL (old, k2): 0.5", {"Loss": 0.15, "KL (old, k2)": 0.5}),
+        ("iter,{i},reward,{x},loss,0.5", {"reward": 0.15, "loss": 0.5}),
+        ("iter;{i};mean reward;{x};loss;0.5", {"mean reward": 0.15, "loss": 0.5}),
+        ("step {i}  loss={x}  |g|=0.5", {"loss": 0.15, "|g|": 0.5}),
+        ("step {i}  loss={x}  ||grad||: 0.5", {"loss": 0.15, "||grad||": 0.5}),
+        ("Step {i} | loss {x} | ⏱ 3.5s | 2048 tok/s", {"loss": 0.15, "Time": 3.5, "tok/s": 2048}),
+        ("step {i} loss: {x}, took 3.5s, 2048 tokens/sec", {"loss": 0.15, "took": 3.5, "tokens/sec": 2048}),
+        ("step {i} loss {x} speed 0.5 it/s mem 61.5GB", {"loss": 0.15, "speed": 0.5, "mem": 61.5}),
+        ("step {i} loss {x} rate 512 tokens/s lr 0.5", {"loss": 0.15, "rate": 512, "lr": 0.5}),
+        ("step {i} loss {x} tok/s 512 lr 0.5", {"loss": 0.15, "tok/s": 512, "lr": 0.5}),
+        ("step {i} loss {x} lr=[1e-6, 1e-6] kl 0.5", {"loss": 0.15, "lr": 1e-6, "kl": 0.5}),
+        ("step {i} loss {x} lr=[1e-6, 2e-6] kl 0.5", {"loss": 0.15, "lr": 1e-6, "kl": 0.5}),
+        ("step {i} loss {x} ids torch.Size([8, 64]) kl 0.5", {"loss": 0.15, "kl": 0.5}),
+        ("step {i} loss {x} logits.shape=torch.Size([8, 64, 32]) kl 0.5", {"loss": 0.15, "kl": 0.5}),
+        ("step {i} loss {x} batch shape: (8, 64) kl 0.5", {"loss": 0.15, "kl": 0.5}),
+        ("step {i} loss {x} correct 12/64", {"loss": 0.15, "correct": 0.1875}),
+        # as it was
+        ("step {i} loss {x} rewards [0.25, 0.75, 0.5] kl 0.5", {"loss": 0.15, "rewards_mean": 0.5, "kl": 0.5}),
+        ("step {i} loss {x} | batch 3/64 | kl 0.5", {"loss": 0.15, "kl": 0.5}),
+        ("step {i} | loss {x} (mean 0.5)", {"loss": 0.15, "loss mean": 0.5}),
+        ("step {i} | Reward (mean): {x} | loss 0.5", {"Reward (mean)": 0.15, "loss": 0.5}),
+    ],
+)
+def test_names(line: str, wanted: Cells) -> None:
+    assert told(line) == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "lost"),
+    [
+        ("step {i} | loss {x} | 512 tokens", 1),
+        ("step {i} | loss {x} | 0.5 / 0.75", 2),
+        ("step {i}: loss {x} (0.5), 3 groups", 2),
+        # all is told, or nothing was measured
+        ("step {i}/90 | loss {x} | batch 3/64 | 00:12:33", 0),
+        ("[2026-03-01 10:00:00] epoch 1 step {i} | loss {x} | right 3/4 (75.0%)", 0),
+        ("step {i} [{i}/90] | loss {x} | lr [1e-6, 2e-6, 3e-6] | mom=[(0.5, 0.75), (0.5, 0.75)]", 0),
+        ("step {i} | loss {x} | gpu 0 | pass@8 0.5 | top-5 0.5", 0),
+    ],
+)
+def test_numbers_without_a_name_are_counted(line: str, lost: int) -> None:
+    text = "".join(line.format(i=i, x=f"0.{i}5") + "\n" for i in range(1, N + 1))
+    found = read("console", text)
+    assert len(found.rows) == N
+    assert found.reader.skipped.get("number without a name in a line with its step", 0) == N * lost
+    pieces = read("console", text, sizes=[7] * (len(text) // 7))
+    assert pieces.reader.skipped == found.reader.skipped
