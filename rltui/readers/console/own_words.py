@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import nan
 
 from rltui.readers.console import generic
@@ -27,6 +27,8 @@ SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
+ALONE = 8
+"""Lines in other words, with none of the usual between them, up to which they may be of a sample."""
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
@@ -55,6 +57,7 @@ class OwnWords(OpenEnd[_Known]):
         self._block: generic.StepBlock | None = None
         self._epochs = EpochSteps()  # of the lines that name their step
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
+        self._wordings = Wordings()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
         self._whole_names: set[str] = set()  # in lines of a step, not of a part of it
@@ -170,7 +173,12 @@ class OwnWords(OpenEnd[_Known]):
             if shape and said is None:  # an evaluation may come before the step that it is of
                 remember(shape, self._never)
             return []
+        rows = [self._as_usual(message, row) for row in rows]
         return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
+
+    def _as_usual(self, message: str, row: StepRow) -> StepRow:
+        told = self._wordings.told(message, row.step, row.cells)
+        return replace(row, cells=told) if row.cells and not row.aside else row
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that end with a line which names its step in plain words; None for any other line."""
@@ -189,6 +197,10 @@ class OwnWords(OpenEnd[_Known]):
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
+        told = self._wordings.told(message, begun.step, begun.cells)
+        if begun.cells and not measures(told):
+            return None
+        begun.cells = told
         self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
@@ -323,6 +335,50 @@ class OwnWords(OpenEnd[_Known]):
             ),
             self._epochs.copy(),
         )
+
+
+@dataclass(slots=True)
+class _Wording:
+    """Step lines that begin alike: how often they went on, how far, and what they name."""
+
+    went_on: int = 0
+    newest: int = -1
+    alone: int = 0  # of them since the usual ones were silent
+    names: set[str] = field(default_factory=set)
+
+
+class Wordings:
+    """What step lines begin with. Lines that begin otherwise and are behind the usual ones say nothing of what those
+    tell: a sample that is printed between them, `Step 2: loss: 5` of an answer, may look like one. So many of them
+    that nothing comes between are a run in other words."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Wording] = {}
+
+    def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
+        """What a line tells of this step: all, or what the usual lines do not tell."""
+        begin = _WORDS.match(message)
+        key = begin[0] if begin is not None else ""
+        usual = next(iter(self._known.values()), None)  # the first, unless others went on for long without it
+        usual = max(
+            (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),
+            key=lambda one: one.went_on,
+            default=usual,
+        )
+        own = self._known.get(key) or _Wording()
+        if len(self._known) < generic.MAX_BLOCK:
+            self._known[key] = own
+        behind = usual is not None and own is not usual and step <= usual.newest
+        if own is usual:
+            for one in self._known.values():
+                one.alone = 0
+        own.alone += 1
+        own.went_on += step > own.newest and not behind
+        own.newest = max(own.newest, step)
+        if usual is not None and behind and own.alone <= ALONE:
+            return {name: x for name, x in cells.items() if name not in usual.names}
+        own.names |= cells.keys()
+        return cells
 
 
 def _head_of(message: str) -> str:
