@@ -173,12 +173,12 @@ class OwnWords(OpenEnd[_Known]):
             if shape and said is None:  # an evaluation may come before the step that it is of
                 remember(shape, self._never)
             return []
-        rows = [self._as_usual(message, row) for row in rows]
+        rows = [self._as_usual(row) for row in rows]
         return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
 
-    def _as_usual(self, message: str, row: StepRow) -> StepRow:
-        told = self._wordings.told(message, row.step, row.cells)
-        return replace(row, cells=told) if row.cells and not row.aside else row
+    def _as_usual(self, row: StepRow) -> StepRow:
+        """A row without what other lines usually tell, if its line is not one of those."""
+        return replace(row, cells=self._wordings.told(row.message, row.step, row.cells)) if row.message else row
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that end with a line which names its step in plain words; None for any other line."""

@@ -165,7 +165,8 @@ def _even(lines: list[list[Slot]], i: int) -> bool:
 class StepRow:
     """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
     it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp;
-    `aside`: it is of the step that the log is at, and does not tell it; `lost`: so many of its numbers have no name."""
+    `aside`: it is of the step that the log is at, and does not tell it; `lost`: so many of its numbers have no name;
+    `message`: its text, "" of a block or of a line that is not known."""
 
     step: int
     cells: dict[str, float]
@@ -174,6 +175,7 @@ class StepRow:
     time: float = nan
     aside: bool = False
     lost: int = 0
+    message: str = ""
 
 
 @dataclass(slots=True)
@@ -276,7 +278,7 @@ class Template:
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
             plan = None if self.prefix else total
             lost = sum(slot.lost for slot in slots[counter + 1 :])
-            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost))
+            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, message=line.message))
         return out
 
 
