@@ -185,6 +185,8 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
         return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}" if change else act)
     if not entry.active:
         return None
+    if as_number(entry.value) is not None and _sets_more(change.key, entry, config):
+        return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}")
     value, to = _plain(entry.value), _target(change, entry.value)
     meant, acts = as_number(entry.value), _logged(ground, change.key)
     if meant and acts is not None and change.times is not None:
@@ -193,6 +195,12 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     return (
         None if to is None else Fix(fix.text, entry.key, fix.impact, fix.risk, value, to, f"{change.key} {change.way}")
     )
+
+
+def _sets_more(canonical: str, entry: ConfigValue, config: Mapping[str, ConfigValue]) -> bool:
+    """Whether the key sets another thing, too, as one clip range does both of its sides: no value can be told that
+    would change the one alone."""
+    return any(name != canonical and other.active and other.key == entry.key for name, other in config.items())
 
 
 def _logged(ground: Ground, key: str) -> float | None:
