@@ -186,6 +186,8 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
         return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}" if change else act)
     if not entry.active:
         return None
+    if as_number(entry.value) is not None and _sets_more(change.key, entry, config):
+        return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}")
     value, to = _plain(entry.value), _target(change, entry.value)
     meant, acts = as_number(entry.value), _logged(ground, change.key)
     if meant and acts is not None and change.times is not None:
@@ -203,6 +205,12 @@ def _before_it_changed(ground: Ground, key: str, now: float, times: float, to: A
     was = [as_number(one.before) for one in ground.changed if one.key == key and as_number(one.now) == now]
     back = was[-1] if was else None
     return to if back is None or (back < now) != (times < 1) else _whole(back)
+
+
+def _sets_more(canonical: str, entry: ConfigValue, config: Mapping[str, ConfigValue]) -> bool:
+    """Whether the key sets another thing, too, as one clip range does both of its sides: no value can be told that
+    would change the one alone."""
+    return any(name != canonical and other.active and other.key == entry.key for name, other in config.items())
 
 
 def _logged(ground: Ground, key: str) -> float | None:
