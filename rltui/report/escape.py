@@ -9,7 +9,7 @@ _CLOSING_UNDERSCORE = re.compile(r"_+(?!\w)")  # emphasis that nothing can close
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\[|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
 _RUNS = re.compile("`+")
-_QUOTE = re.compile(r"“([^“”|]*[\\`*~<&][^“”|]*)”")  # a pipe would end the cell of a table even in code
+_QUOTE = re.compile(r"“([^“”|`]*[\\*~<&][^“”|`]*)”")  # a pipe would end the cell of a table even in code
 
 
 def one_line(text: str) -> str:
@@ -18,7 +18,7 @@ def one_line(text: str) -> str:
 
 def plain(text: str) -> str:
     """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text. A quoted
-    line that holds any of them is code, so that it shows as it was written wherever it is read."""
+    line that holds such a character is code, so that it shows as it was written wherever it is read."""
     parts, end = [], 0
     text = one_line(text)
     for quote in _QUOTE.finditer(text):
