@@ -303,9 +303,7 @@ def _since_eased(life: Life, look: Look) -> str:
     """Why a finding still stands whose condition no longer holds, and of which step its numbers are."""
     if life.level == 0 or life.last_step >= look.step:
         return ""
-    return f" Its condition has not held since step {life.last_step}" + (
-        "." if life.eased else ", of which these numbers are."
-    )
+    return f" This was last so at step {life.last_step}" + ("." if life.eased else ", and these numbers are of then.")
 
 
 def _episode(o: Opening) -> Episode:

@@ -210,6 +210,11 @@ class MissingMetric:
     zero: bool = False
 
     @property
+    def named(self) -> str:
+        """It, and that a constant 0 is logged for it."""
+        return f"{self.metric} (0 throughout)" if self.zero else self.metric
+
+    @property
     def text(self) -> str:
         """What is the matter with it."""
         return (

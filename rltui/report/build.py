@@ -324,7 +324,7 @@ def _hardware(frame: Frame) -> Hardware:
     machine = frame.diagnosis.machine
     phases = _phase_uses(machine) if machine is not None else ()
     if not frame.hardware:
-        recorded = "the run's own records hold no GPU or host samples" if not frame.live else "nothing sampled yet"
+        recorded = "no GPU or host samples beside the log's own metrics" if not frame.live else "nothing sampled yet"
         return Hardware((), None, "none", recorded, phases)
     sample = frame.hardware[-1]
     now, host = newest(frame.hardware)

@@ -9,6 +9,7 @@ _CLOSING_UNDERSCORE = re.compile(r"_+(?!\w)")  # emphasis that nothing can close
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\[|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
 _RUNS = re.compile("`+")
+_QUOTE = re.compile(r"“([^“”|`]*[\\*~<&][^“”|`]*)”")  # a pipe would end the cell of a table even in code
 
 
 def one_line(text: str) -> str:
@@ -16,8 +17,18 @@ def one_line(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text."""
-    text = _SPECIAL.sub(r"\\\g<0>", one_line(text))
+    """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text. A quoted
+    line that holds such a character is code, so that it shows as it was written wherever it is read."""
+    parts, end = [], 0
+    text = one_line(text)
+    for quote in _QUOTE.finditer(text):
+        parts += [_escaped(text[end : quote.start()]), code(quote[1])]
+        end = quote.end()
+    return "".join([*parts, _escaped(text[end:])])
+
+
+def _escaped(text: str) -> str:
+    text = _SPECIAL.sub(r"\\\g<0>", text)
     text = _CLOSING_UNDERSCORE.sub(lambda m: "\\_" * len(m[0]), text)
     text = _ENTITY.sub("&amp;", text)
     return _LEADING.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", text)

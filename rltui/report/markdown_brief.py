@@ -16,7 +16,7 @@ from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import costly_note, leading_finding, metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
 from rltui.report.escape import code, fenced, plain
-from rltui.report.markdown_findings import SEVERITY, name_of, roots_with, since
+from rltui.report.markdown_findings import SEVERITY, name_of, possible, roots_with, since
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import MetricSummary, Report
 from rltui.report.recording import evidence_label
@@ -197,11 +197,11 @@ def _symptoms(report: Report, room: Room) -> list[str]:
         lines.append("")
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
-    lines += [f"- {SEVERITY[f.severity]}: {_noted(f, room)}{since(f)}" for f in notes[: room.notes]]
+    lines += [f"- {SEVERITY[f.severity]}: {(said := _noted(f, room))}{since(f, said)}" for f in notes[: room.notes]]
     over = [f for f in report.findings if f.status == "resolved"]
     spans = [f"{name_of(f)} ({spans_of(f)})" for f in over[: room.over]]
-    lines += [f"- Resolved: {', '.join(spans)}"] if spans else []
-    lines += [f"- The log says: {_prose(note, room.words)}" for note in report.notes[-1:]]
+    lines += [f"- Seen for a time, and no more: {', '.join(spans)}"] if spans else []
+    lines += [f"- The log says: {code(cut(note, room.words))}" for note in report.notes[-1:]]
     return lines
 
 
@@ -270,7 +270,7 @@ def _fixes(report: Report, room: Room) -> list[str]:
     lines: list[str] = []
     seen: set[tuple[str | None, str]] = set()
     for finding in _explained(report, "fixes")[: room.fixed]:
-        new = [fix for fix in finding.fixes if same_change(fix) not in seen][: room.fixes]
+        new = [fix for fix in possible(report, finding.fixes) if same_change(fix) not in seen][: room.fixes]
         seen |= {same_change(fix) for fix in new}
         lines += [f"{len(lines) + place}. {_fix(fix, room)}" for place, fix in enumerate(new, 1)]
     return lines or ["Nothing to fix."]
@@ -345,12 +345,18 @@ def _pipeline(report: Report) -> list[str]:
     return lines
 
 
+ZERO = " (0 throughout)"
+
+
 def _unknowns(report: Report, room: Room) -> list[str]:
     coverage = report.coverage
     lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged.", ""]
     gaps = coverage.missing[: room.missing]
     told = tuple(gap.text for gap in coverage.missing)
-    lines += [f"- {code(gap.metric)}: {_prose(gap.enable or 'how to log it here is not known', 14)}" for gap in gaps]
+    lines += [
+        f"- {code(gap.metric)}{ZERO if gap.zero else ''}: {_prose(gap.enable or 'how to log it here is not known', 14)}"
+        for gap in gaps
+    ]
     said = [text for text in report.unknowns if not text.startswith(told)]
     lines += [f"- {_prose(text, room.words)}" for text in said[: room.unknowns]]
     lines += [f"- {code(f.rule)} failed, by a fault of rltui: {_prose(f.error, 12)}" for f in report.checks_failed[:2]]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from rltui.diagnosis.verdict import began
 from rltui.evidence.model import Evidence, Finding, Fix
 from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
+from rltui.report.answer import GO_BACK
 from rltui.report.causes import cause_line, fix_setting, same_change
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
@@ -35,11 +39,16 @@ def symptoms(report: Report) -> list[str]:
     notes = [f for f in roots if f.severity == "info"]
     if notes:
         lines += ["Notes and advice (they do not move the verdict):", ""]
-        lines += [f"- {_noted(f)} ({code(f.id)}{since(f)})" for f in notes]
+        lines += [f"- {_noted(f)} ({code(f.id)}{since(f, f.summary)})" for f in notes]
         lines.append("")
     over = [f for f in report.findings if f.status == "resolved"]
     if over:
-        lines += ["Resolved:", "", *(f"- {name_of(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
+        lines += [
+            "Seen for a time, and no more:",
+            "",
+            *(f"- {name_of(f)} ({f.peak_severity}), {_spans(f)}" for f in over),
+            "",
+        ]
     if report.notes:
         lines += ["From the log:", "", *(f"- {plain(note)}" for note in report.notes), ""]
     return lines
@@ -116,12 +125,17 @@ def _place(place: str) -> str:
     return plain(place) if " " in place else code(place)
 
 
+def possible(report: Report, fixes: Sequence[Fix]) -> list[Fix]:
+    """Those that can be done: a run without a step has no checkpoint to go back to."""
+    return [fix for fix in fixes if fix.act != GO_BACK or report.run.steps.last is not None]
+
+
 def fixes(report: Report) -> list[str]:
     """The fixes of the open root findings in one table, those of the worst finding first. A change that several
     findings ask for stands once, with all of them."""
     listed: dict[tuple[str | None, str], tuple[Fix, list[str]]] = {}
     for finding in roots_with(report, "fixes"):
-        for fix in finding.fixes:
+        for fix in possible(report, finding.fixes):
             listed.setdefault(same_change(fix), (fix, []))[1].append(name_of(finding))
     rows = [
         [
@@ -151,10 +165,10 @@ def name_of(finding: Finding) -> str:
     return plain(finding.title) + subject
 
 
-def since(finding: Finding) -> str:
-    """`, since step 40`; empty if nobody knows."""
+def since(finding: Finding, after: str = "") -> str:
+    """`, since step 40`; empty if nobody knows, or if the words before it say so."""
     text = began(finding)
-    return f", {text}" if text else ""
+    return f", {text}" if text and not re.search(rf"\b{text}\b", after) else ""
 
 
 def _spans(finding: Finding) -> str:

@@ -60,7 +60,7 @@ def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
     gradient, rate = look.values("grad_norm"), look.values("lr")
     if not len(gradient) or tail(gradient, rows) <= 0 or (len(rate) and not (rate[-rows:] > 0).all()):
         return []
-    if np.abs(logged.values[-rows:]).max() > p["zero"]:
+    if not (np.abs(logged.values[-rows:]) <= p["zero"]).all():  # NaN is no zero
         return []
     text = f"KL has been exactly 0 for {rows} rows although its coefficient is {num(look.settings.kl_coef)}."
     onset = int(logged.steps[len(logged) - rows])

@@ -109,7 +109,7 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
         return []
     if not look.n:
         return [Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")]
-    names = ", ".join(m.metric for m in coverage.missing[:6])
+    names = ", ".join(m.named for m in coverage.missing[:6])
     text = f"{coverage.present} of {coverage.expected} expected metrics are logged. Missing: {names}."
     return [Signal(NOTICE, text, onset_step=int(look.steps[0]))]
 

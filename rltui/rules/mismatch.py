@@ -61,7 +61,11 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
     moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
     proofs = ((moved, "median of its newest rows"),) if moved else ()
-    return [Signal(level, f"Trainer and sampler disagree: {words}.", proofs, moved=moved, hurt=look.reward)]
+    return [
+        Signal(
+            level, f"Log-probabilities of trainer and sampler differ: {words}.", proofs, moved=moved, hurt=look.reward
+        )
+    ]
 
 
 @rule("mismatch-growing", Look)

@@ -25,6 +25,7 @@ from rltui.rules.base import (
     head,
     held,
     logged_for,
+    loud,
     opened,
     reward_course,
     reward_name,
@@ -198,7 +199,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         return []
     known = held(look, "reward-flat-from-start")
     gain = _gain(score, p, known)
-    if gain is None or opened(look, Trait.AT_FLOOR) or solved(look):
+    if gain is None or opened(look, Trait.AT_FLOOR) or loud(look, Trait.REWARD_FALLS) or solved(look):
         return []
     whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
@@ -214,6 +215,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         if fell
         else "shows no sure gain"
         if gain.direction or _rose(score)
+        else "is back where it began"
+        if score.below_best
         else "has not moved beyond its noise"
     )
     summary = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → {num(tail(x, p['window']))}"

@@ -89,7 +89,8 @@ def _judged(seen: LifeSigns) -> RunState:
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
     stood = "the start" if last is None else f"row {last}" if seen.counted else f"step {last}"
-    of = f"{stood} of {planned}" if planned is not None and not seen.counted else stood
+    known = planned is not None and not seen.counted
+    of = stood if not known else f"{stood} of {planned}" if last is not None else f"{stood}, of {planned} steps"
     short, gap = steps_short(table, planned), row_gap(table)
     if short == 0:
         return _ended(seen, "finished", f"all planned steps are done: {of}")

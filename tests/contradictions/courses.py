@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rltui.rules.catalogue import having
@@ -48,3 +49,30 @@ def best_and_peak(said: Said) -> Iterator[str]:
             yield f"best step {best['step']} by {best['metric']}, which {finding['id']} has farmed since {onset}"
     if best["step"] == said.report["run"]["steps"].get("first") and "start of" in best.get("against", ""):
         yield f"best step {best['step']} is the first, and {best['against']}"
+
+
+@rule
+def still_and_fallen(said: Said) -> Iterator[str]:
+    """A reward of which an open finding says that it fell is nowhere said not to have moved."""
+    falls = [f["id"] for f in said.loud if f["id"] in having(Trait.REWARD_FALLS)]
+    for where, text in said.sentences() if falls else ():
+        if found := re.search(r"\b(?:reward|score) has not moved beyond its noise", text, re.I):
+            yield f"{where}: {found[0]!r} beside {falls[0]}"
+
+
+@rule
+def since_when_once(said: Said) -> Iterator[str]:
+    """A line says once since which step something is so; a symptom and its root may each have theirs."""
+    for page in said.pages:
+        for found in page.lines(r"since step (\d+)[^\w\n]+(?:\(`[\w-]+`, )?since step \1\b"):
+            yield f"the page: {found[0]!r}"
+
+
+@rule
+def gone_back_to(said: Said) -> Iterator[str]:
+    """Of a run without a step no page advises to go back to a checkpoint of it."""
+    if said.report["run"]["steps"]["last"] is not None:
+        return
+    for page in said.pages:
+        for found in page.lines(r"^\W*\d*\W*\b(?:Resume from|Go back to|Use the best)\b[^\n]*checkpoint"):
+            yield f"no step was logged; the page: {found[0].strip()!r}"

@@ -194,6 +194,14 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
         _all_clear_of_a_loss,
         lambda s: (clear(s), s.report["pipeline"][1].update(status="warn")),
     ),
+    "still and fallen": (lambda s: text(s, "Reward has not moved beyond its noise in 60 rows."),),
+    "since when once": (lambda s: page(s, "since step 50. Reward", "since step 50, since step 50. Reward"),),
+    "gone back to": (
+        lambda s: (
+            (s.screens.clear(), s.report["run"]["steps"].update(last=None)),
+            page(s, "## 6. Continue", "1. Resume from the best checkpoint: high impact\n\n## 6. Continue"),
+        ),
+    ),
     "best and peak": (
         lambda s: s.report["verdict"]["best_checkpoint"].update(metric="reward", path=None, step=39),
         lambda s: (

@@ -72,7 +72,7 @@ def test_a_finding_that_is_held_open_shows_what_it_is_now() -> None:
     said, findings = held_open(columns, "truncation-high", 334)
     assert said[0].startswith("60 % of the responses")
     assert said[-1].startswith("0.10 % of the responses")
-    assert re.search(r"Its condition has not held since step 3\d\d\.$", said[-1])
+    assert re.search(r"This was last so at step 3\d\d\.$", said[-1])
     assert (findings[0].severity, findings[-1].severity) == ("critical", "warning"), "it eases step by step"
 
 
@@ -80,4 +80,4 @@ def test_numbers_that_are_not_of_now_say_of_which_step_they_are() -> None:
     x = np.where(np.arange(N) < 150, 0.7, np.where(np.arange(N) < 300, 0.05, 0.7))
     columns = learning_run(0, N) | {"score_mean": wobble(x), "val_score": [None] * N}
     said, _ = held_open(columns, "reward-collapse", 310)
-    assert re.search(r"Its condition has not held since step 3\d\d, of which these numbers are\.$", said[-1])
+    assert re.search(r"This was last so at step 3\d\d, and these numbers are of then\.$", said[-1])
