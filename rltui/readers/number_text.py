@@ -21,6 +21,7 @@ _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+
 _SEVERAL = lazy(r"\d[dhm]")
 """What every duration of several parts holds. `_PARTS` matches the empty text between any two words."""
 _SMALL = lazy(r"(?<![\w.,])((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(ms|msecs?|us|µs|ns)(?![\w/])")
+_SMALL_UNIT = lazy(r"\d ?[muµn]s")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
 _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?![\d,])")
@@ -92,7 +93,8 @@ def unwrapped(text: str, commas: bool = False) -> str:
         text = _WITH_COMMA.sub(r"\1.\2", text)
     if _SEVERAL.search(text):
         text = _PARTS.sub(_seconds, text)
-    text = _SMALL.sub(_small, text)
+    if _SMALL_UNIT.search(text):
+        text = _SMALL.sub(_small, text)
     if "(" in text:
         text = _CALLED.sub("", _REPR.sub(r"\1", text))
     if "/" in text:

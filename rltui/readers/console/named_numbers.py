@@ -17,6 +17,8 @@ from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
+NAMES = 2048
+"""So many names of numbers are kept: those of one line are those of the next."""
 RECENT = 8
 """So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 
@@ -248,6 +250,7 @@ def pairs(message: str) -> dict[str, float]:
     return {} if any(map(NUMBER_IN.search, (name for name, _ in found))) else {n: value(x) for n, x in found}
 
 
+@lru_cache(maxsize=NAMES)
 def _name(gap: str) -> str:
     """The words right before a number, "" if there are none, or too many to be a name."""
     tied = _TIED.sub("", gap)
@@ -270,12 +273,14 @@ def is_whole(slot: Slot) -> bool:
     return slot.text.replace(",", "").isdecimal() and slot.value < 1e15
 
 
+@lru_cache(maxsize=NAMES)
 def last_word(name: str) -> str:
     """The last word of a name, in small letters."""
     found = _WORD.findall(name.replace("_", " "))
     return str(found[-1]).lower() if found else ""
 
 
+@lru_cache(maxsize=NAMES)
 def has_word(name: str, wanted: frozenset[str]) -> bool:
     """Whether a word of a name is one of these."""
     return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import has_word, words
+from rltui.readers.console.named_numbers import RECENT, has_word, words
 from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -35,6 +36,7 @@ _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _HOUR, _MINUTE = 3600.0, 60.0
 
 
+@lru_cache(maxsize=RECENT)
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit."""
     text = unwrapped(text, commas)
