@@ -219,6 +219,8 @@ class Template:
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""  # before the names of its numbers
+    part: str = ""  # of the step, before its counter: `critic step 3`
+    shared: frozenset[str] = frozenset()  # names that lines of another part have, too
     told: int = 0
     head: str = ""  # the words up to the counter
     names: set[str] = field(default_factory=set)  # of the numbers behind it
@@ -239,6 +241,7 @@ class Template:
         others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
         self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
         self.counter, self.head = counter, first.head(counter)
+        self.part = part_of(first.slots[counter].name)
 
     def fits(self, line: TemplateLine) -> bool:
         """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
@@ -272,8 +275,16 @@ class Template:
             if len(self.names) < 400:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
+            if self.shared:
+                cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
             out.append(StepRow(step, cells, None if self.prefix else total, line.lines, line.time))
         return out
+
+
+def part_of(name: str) -> str:
+    """The part of a step that a counter of this name tells, "" if it tells none."""
+    before = name.replace("_", " ").rpartition(" ")[0].lower()
+    return before if before in words().parts else ""
 
 
 def skeleton(message: str) -> str:

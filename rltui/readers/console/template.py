@@ -50,6 +50,7 @@ from rltui.readers.console.step_template import (
     key_of,
     may_count,
     measures,
+    part_of,
     patience,
     promising,
     rises,
@@ -437,7 +438,33 @@ class TemplateLearner:
             k: t for k, t in self._templates.items() if t.counter is not None or t.lines[0].rank in ranks
         }
         template.names = {name for line in held for name in line.names(counter)}
-        return self._given(template, [*held, *self._siblings(template)])
+        held += self._siblings(template)
+        parts = self._parts(template, counter_name(first[counter])) if template.part and not template.prefix else []
+        if not parts:
+            return self._given(template, held)
+        lines_of = [(template, held), *((part, part.lines) for part in parts)]
+        placed = [(line.place, each, line) for each, some in lines_of for line in some]
+        for part in parts:
+            part.lines = []
+        return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _parts(self, template: Template, counter: str) -> list[Template]:
+        """The lines of other parts of the same steps: those that were held so far count from now on. Names that several
+        parts have are told by them."""
+        begun = []
+        for other in {id(t): t for t in self._templates.values() if t is not template}.values():
+            if other.counter is None and len(other.lines) > 1 and not other.told:
+                lines = [line.slots for line in other.lines]
+                place = counter_of(lines, 1, [line.epoch for line in other.lines])
+                if place is None or counter_name(lines[0][place]) != counter or not part_of(lines[0][place].name):
+                    continue
+                other.decide(place)
+                other.names = {name for line in other.lines for name in line.names(place)}
+                begun.append(other)
+            if other.counter is not None and other.part not in ("", template.part) and not other.prefix:
+                both = frozenset(template.names & other.names)
+                template.shared, other.shared = template.shared | both, other.shared | both
+        return begun
 
     def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of the open block, which no heading began, and their lines."""
