@@ -37,6 +37,7 @@ from rltui.readers.console.named_numbers import (
     last_word,
     of_evaluation,
     slots_of,
+    step_first,
     words,
 )
 from rltui.readers.console.step_template import (
@@ -58,6 +59,8 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.values_above import Ahead, stand_above
 
+_INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
+"""The number of an update before its pairs."""
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
 SET_APART = 12
@@ -140,6 +143,7 @@ class TemplateLearner:
         of its shape can matter. `at`: its number in the file, `time`: when it was written."""
         self._at, self._time, given = at, time, message
         rank, source, message, _ = split_lead(message)
+        message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
@@ -224,6 +228,8 @@ class TemplateLearner:
         if key not in self._templates and not self._adopts(key, line):
             if not promising(line.slots):
                 remember(key, self._none)
+                return self._below(message, source)
+            if self._under is not None and self._is_beside(line):
                 return self._below(message, source)
             if self._headed and not measures(line.names(None)):
                 return self._below(message, source)  # it counts something of the step that the heading names
@@ -311,7 +317,7 @@ class TemplateLearner:
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
-        named, said = titled(message)
+        named, said = titled(_INDEX.sub("", message) if self._under is not None else message)
         cells = {} if begins else pair_cells(said)
         if named and cells:
             self._block.title = named
@@ -333,8 +339,10 @@ class TemplateLearner:
             own = self._under.names(None)  # its epoch again: the next line begins
             cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
-            there = self._under.below
-            cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
+            there, head = self._under.below, self._block.title
+            told = self._under.names(None) | there.keys()
+            cells = {f"{head}/{name}" if head and name in told else name: x for name, x in cells.items()}
+            cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
             self._under.below = {**cells, **there}
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells, lines=(self._at,), time=self._under.time)]
@@ -428,6 +436,7 @@ class TemplateLearner:
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
+            self._take_inner(template)
         if not template.prefix:
             self._lead(template.lines, counter)
         template.rows(template.lines[: template.told])  # they were given, and count
@@ -447,6 +456,27 @@ class TemplateLearner:
         for part in parts:
             part.lines = []
         return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _is_beside(self, line: TemplateLine) -> bool:
+        """Whether a line counts something else than the steps, which lines tell."""
+        if self._main is None or self._kind != "line" or not line.message or line.is_labelled_evaluation:
+            return False
+        return not any(is_whole(slot) and counter_name(slot) == self._main for slot in line.slots)
+
+    def _take_inner(self, template: Template) -> None:
+        """The lines held so far that count something else belong to the step above them."""
+        for key, other in list(self._templates.items()):
+            if other.counter is not None or not other.lines or not self._is_beside(other.lines[0]):
+                continue
+            for inner in other.lines:
+                over = [line for line in template.lines if line.place < inner.place]
+                cells = pair_cells(_INDEX.sub("", inner.message)) if over else None
+                if cells:
+                    own = over[-1].names(None)
+                    over[-1].below = {n: x for n, x in cells.items() if n not in own} | over[-1].below
+                    over[-1].lines = (*over[-1].lines, *inner.lines)
+            del self._templates[key]
+            remember(key, self._none)
 
     def _parts(self, template: Template, counter: str) -> list[Template]:
         """The lines of other parts of the same steps: those that were held so far count from now on. Names that several
