@@ -30,6 +30,7 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.lines_beside import INDEX, other_parts, take_inner
 from rltui.readers.console.named_numbers import (
     Slot,
     is_named,
@@ -51,16 +52,13 @@ from rltui.readers.console.step_template import (
     key_of,
     may_count,
     measures,
-    part_of,
     patience,
     promising,
     rises,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
-from rltui.readers.console.values_above import Ahead, stand_above
+from rltui.readers.console.values_above import Ahead, lead
 
-_INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
-"""The number of an update before its pairs."""
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
 SET_APART = 12
@@ -307,7 +305,7 @@ class TemplateLearner:
                 if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
-                    self._lead(template.lines, counter)
+                    lead(template.lines, counter, self._ahead)
                     early = replace(template, names=set(), epochs=template.epochs.copy())
                     early.decide(counter)
                     out += early.rows(template.lines[template.told :])
@@ -317,7 +315,7 @@ class TemplateLearner:
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
-        named, said = titled(_INDEX.sub("", message) if self._under is not None else message)
+        named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells = {} if begins else pair_cells(said)
         if named and cells:
             self._block.title = named
@@ -438,7 +436,7 @@ class TemplateLearner:
             self.counts = first[counter].name == COUNTED
             self._take_inner(template)
         if not template.prefix:
-            self._lead(template.lines, counter)
+            lead(template.lines, counter, self._ahead)
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
@@ -448,7 +446,11 @@ class TemplateLearner:
         }
         template.names = {name for line in held for name in line.names(counter)}
         held += self._siblings(template)
-        parts = self._parts(template, counter_name(first[counter])) if template.part and not template.prefix else []
+        parts = (
+            other_parts(template, self._templates.values(), counter_name(first[counter]))
+            if template.part and not template.prefix
+            else []
+        )
         if not parts:
             return self._given(template, held)
         lines_of = [(template, held), *((part, part.lines) for part in parts)]
@@ -468,33 +470,9 @@ class TemplateLearner:
         for key, other in list(self._templates.items()):
             if other.counter is not None or not other.lines or not self._is_beside(other.lines[0]):
                 continue
-            for inner in other.lines:
-                over = [line for line in template.lines if line.place < inner.place]
-                cells = pair_cells(_INDEX.sub("", inner.message)) if over else None
-                if cells:
-                    own = over[-1].names(None)
-                    over[-1].below = {n: x for n, x in cells.items() if n not in own} | over[-1].below
-                    over[-1].lines = (*over[-1].lines, *inner.lines)
+            take_inner(template.lines, other.lines)
             del self._templates[key]
             remember(key, self._none)
-
-    def _parts(self, template: Template, counter: str) -> list[Template]:
-        """The lines of other parts of the same steps: those that were held so far count from now on. Names that several
-        parts have are told by them."""
-        begun = []
-        for other in {id(t): t for t in self._templates.values() if t is not template}.values():
-            if other.counter is None and len(other.lines) > 1 and not other.told:
-                lines = [line.slots for line in other.lines]
-                place = counter_of(lines, 1, [line.epoch for line in other.lines])
-                if place is None or counter_name(lines[0][place]) != counter or not part_of(lines[0][place].name):
-                    continue
-                other.decide(place)
-                other.names = {name for line in other.lines for name in line.names(place)}
-                begun.append(other)
-            if other.counter is not None and other.part not in ("", template.part) and not other.prefix:
-                both = frozenset(template.names & other.names)
-                template.shared, other.shared = template.shared | both, other.shared | both
-        return begun
 
     def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of the open block, which no heading began, and their lines."""
@@ -505,28 +483,6 @@ class TemplateLearner:
     def above(self) -> dict[str, float]:
         """The numbers right above the line that comes now, of no step that is known."""
         return self._loose_pairs()[0]
-
-    def _lead(self, lines: list[TemplateLine], counter: int) -> None:
-        """The first lines that tell steps: the numbers below each may be those above the next."""
-        if self._ahead.names or len(lines) < 2 or not lines[0].above:
-            return
-        of_block = not lines[0].message
-        below = [
-            [slot.name for i, slot in enumerate(line.slots) if i != counter] if of_block else list(line.below)[::-1]
-            for line in (lines if of_block else lines[:-1])
-        ]
-        above = lines[0].above
-        if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
-            return
-        self._ahead.names, self._ahead.cells = frozenset(above), above
-        for line in lines:
-            if of_block:
-                waiting, line.slots = line.slots, self._ahead.in_place(line.slots)
-                self._ahead.go_on(waiting)
-            else:
-                own = {name: x for name, x in line.below.items() if name not in above}
-                waited = {name: x for name, x in line.below.items() if name in above}
-                line.below, self._ahead.cells = {**self._ahead.cells, **own}, waited
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""
