@@ -40,7 +40,8 @@ _SET_APART = lazy(
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
-    r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?[^\w]*$"
+    r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?"
+    r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=[^\W\d_]) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
 )
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""

@@ -16,7 +16,7 @@ from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.named_numbers import counts_within, pairs
 from rltui.readers.console.open_end import OpenEnd
-from rltui.readers.console.step_template import StepRow, measures
+from rltui.readers.console.step_template import StepRow, measures, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.epochs import EpochSteps, epoch_of
 from rltui.readers.keys import first_of
@@ -189,6 +189,7 @@ class OwnWords(OpenEnd[_Known]):
             self.belongs = block.line(message, prefix)
             return None
         self._of_part(begun)
+        begun.part = part_tag(message[: len(message) - len(bare(message))])
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)
@@ -196,8 +197,7 @@ class OwnWords(OpenEnd[_Known]):
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step:
             same = block.source == prefix + split_lead(message).source
-            block.cells = block.cells | begun.cells if same else begun.cells | block.cells
-            block.lines = 0
+            block.join(begun, same)
             return []
         if block is not None:
             block.go_on(begun)

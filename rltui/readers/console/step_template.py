@@ -25,6 +25,7 @@ WITHIN = 130
 MISSED = 3
 """Strides that two lines may stand apart: those between them have a word more."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
+_TAG = lazy(r"[\[(<]([A-Za-z]+)[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
 """A word where others have a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
 
@@ -285,6 +286,12 @@ def part_of(name: str) -> str:
     """The part of a step that a counter of this name tells, "" if it tells none."""
     before = name.replace("_", " ").rpartition(" ")[0].lower()
     return before if before in words().parts else ""
+
+
+def part_tag(before: str) -> str:
+    """The part of a step that a tag before its line names, `[critic]`."""
+    found = _TAG.search(before)
+    return found[1].lower() if found is not None and found[1].lower() in words().parts else ""
 
 
 def skeleton(message: str) -> str:

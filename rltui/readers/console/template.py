@@ -296,19 +296,23 @@ class TemplateLearner:
         """The log is quiet: lines of a template that was seen but twice count if they name their step plainly. Or it is
         `over`: nothing more tells whether they count within a step."""
         out: list[StepRow] = []
+        opened, key = self._open_line()
         rank = next((t.lines[0].rank for t in self._templates.values() if t.lines and t.counter is None), "")
         for template in self._templates.values() if self._whole is None else ():
             if template.counter is None and template.lines and template.lines[0].rank in ("", rank):
-                first, seen = template.lines[0].slots, [line.slots for line in template.lines]
+                newest = [opened] if opened is not None and self._templates.get(key) is template else []
+                lines = [*template.lines, *newest]
+                first, seen = lines[0].slots, [line.slots for line in lines]
                 surely = over and self._main is None and len(seen) >= SEEN and patience(seen) > 0
-                counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in template.lines], over)
+                counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
                 if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
                     lead(template.lines, counter, self._ahead)
                     early = replace(template, names=set(), epochs=template.epochs.copy())
                     early.decide(counter)
-                    out += early.rows(template.lines[template.told :])
+                    out += early.rows([*template.lines[template.told :], *newest])
+                    self._told |= {name for line in newest for name in line.names(counter)}
                     template.told = len(template.lines)
         return out + self._open_block()
 
@@ -401,6 +405,14 @@ class TemplateLearner:
             cells = {name: x for name, x in rows[-1].cells.items() if name not in told}
             rows[-1] = replace(rows[-1], cells=cells)
         return rows
+
+    def _open_line(self) -> tuple[TemplateLine | None, str]:
+        """The open block below a heading as it is so far, while none is known that tells the step, and its key."""
+        slots = _counts_first(self._block.slots.values())
+        if self._main is not None or not self._headed or len(slots) < 2 or self._told:
+            return None, ""
+        line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)
+        return line, key_of("block", slots)
 
     def _open_block(self) -> list[StepRow]:
         """What the block says so far, if its counter is the one that tells the step."""

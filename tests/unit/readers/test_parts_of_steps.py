@@ -9,6 +9,7 @@ from tests.unit.readers.reading import read
 FORMS = {
     "critic first": ("critic", "critic step {i} loss={x}\nactor step {i} loss={y} reward=0.5\n"),
     "actor first": ("critic", "Actor iter {i}/90 | loss {y} | reward 0.5\nCritic iter {i}/90 | loss {x}\n"),
+    "tags": ("critic", "[Critic] step {i}: loss={x}, lr=1e-5\n[Actor] step {i}: loss={y}, reward=0.5\n"),
     "with a rate": ("value", "value step {i}: loss {x}, lr 1e-5\npolicy step {i}: loss {y}, reward 0.5\n"),
 }
 
