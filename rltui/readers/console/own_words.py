@@ -18,7 +18,7 @@ from rltui.readers.console.named_numbers import counts_within, pairs
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures, part_tag
 from rltui.readers.console.template import TemplateLearner
-from rltui.readers.epochs import EpochSteps, epoch_of
+from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import has_decimal_comma, unwrapped
 
@@ -29,7 +29,7 @@ OTHER_RANK = "line with a step of another rank than the first"
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
-_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, EpochSteps]
+_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch]
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -52,7 +52,7 @@ class OwnWords(OpenEnd[_Known]):
         self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._block: generic.StepBlock | None = None
-        self._epochs = EpochSteps()  # of the lines that name their step
+        self._epochs = CountsByEpoch()  # of the lines that name their step
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0

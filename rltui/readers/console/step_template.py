@@ -11,7 +11,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
-from rltui.readers.epochs import EpochSteps
+from rltui.readers.epochs import CountsByEpoch
 
 BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
@@ -225,7 +225,7 @@ class Template:
     told: int = 0
     head: str = ""  # the words up to the counter
     names: set[str] = field(default_factory=set)  # of the numbers behind it
-    epochs: EpochSteps = field(default_factory=EpochSteps)  # what its counter said so far
+    epochs: CountsByEpoch = field(default_factory=CountsByEpoch)  # what its counter said so far
 
     def copy(self) -> Template:
         """One that takes lines without changing this one."""
