@@ -14,7 +14,7 @@ from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import counts_within, pairs
+from rltui.readers.console.named_numbers import counts_within, of_evaluation, pairs
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures, part_tag
 from rltui.readers.console.template import TemplateLearner
@@ -111,6 +111,11 @@ class OwnWords(OpenEnd[_Known]):
         row = None if said is None else evaluated(said, self._step())
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
+    def _are_settings(self, said: str | None) -> bool:
+        """Whether a line of an evaluation that tells no row names what it is done with."""
+        told = {} if said is None else pairs(said)
+        return bool(told) and (self._step() >= 0 or not measures(told))
+
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
@@ -123,8 +128,8 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation, True
-        if said is not None and pairs(said):
-            return [], False  # its settings
+        if self._are_settings(said):
+            return [], False
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -152,8 +157,10 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
-        if said is not None and pairs(said):
-            return []  # its settings
+        if self._are_settings(said):
+            return []
+        if said is not None and (found := pairs(said)):  # of a step that is not known yet
+            raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:
