@@ -21,7 +21,7 @@ from rltui.readers.csv_table import (
     is_title,
     with_index,
 )
-from rltui.readers.epochs import EpochSteps, epoch_of
+from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import StepColumn, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
@@ -106,7 +106,7 @@ class CsvReader:
         self._metrics: dict[str, str] = {}  # column -> key
         self._line = 0
         self._steps = StepColumn(self._skip)
-        self._epochs = EpochSteps()
+        self._epochs = CountsByEpoch()
         self._decimal = DecimalMark()
         self._held: list[tuple[int, list[str]]] = []  # with the numbers of their lines
         self._means = SampleMeans()

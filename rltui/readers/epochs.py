@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class EpochSteps:
+class CountsByEpoch:
     """Takes epoch and count of each row in file order. A count that falls as the epoch rises begins anew; one that
     falls within an epoch, or with it, was done again from an earlier step. `base`: the steps of the epochs before."""
 
@@ -24,7 +24,7 @@ class EpochSteps:
     first: int = 0  # count at which this epoch began
     _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base, and its first count
 
-    def copy(self) -> EpochSteps:
+    def copy(self) -> CountsByEpoch:
         return replace(self, _begun=dict(self._begun))
 
     def step(self, epoch: int | None, count: int, total: int | None = None) -> int:

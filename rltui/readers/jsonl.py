@@ -14,7 +14,7 @@ import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.epochs import EpochSteps, epoch_of
+from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
@@ -84,7 +84,7 @@ class JsonlReader:
         self._lines = ObjectLines(self._skip)
         self._plan: tuple[int, int] | None = None
         self._steps_of = StepColumn(self._skip)
-        self._epochs = EpochSteps()
+        self._epochs = CountsByEpoch()
         self._stated = NO_STEP  # the newest step that a row stated
         self._surplus = 0  # rows that state their step, less those that do not
         self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -10,7 +10,6 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
 from rltui.readers.console.named_numbers import (
-    NUMBER,
     Slot,
     has_word,
     is_named,
@@ -19,6 +18,7 @@ from rltui.readers.console.named_numbers import (
     of_evaluation,
     pairs,
     slots_of,
+    step_first,
     words,
 )
 from rltui.readers.console.notes import split_prefix
@@ -39,11 +39,6 @@ _WORD = lazy(r"[^\W\d_]+")
 _LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
 """Words between those that tell an evaluation and its step."""
 _FRACTION = lazy(r"\d\.\d|\d\s?%")
-_AT_STEP = lazy(
-    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|@) "
-    rf"((?:[a-z]+[ _])?[A-Za-z]+[ =:#]{{1,2}}\d{{1,15}})\s*(?:->|=>|[:=|>–—-])\s*({NUMBER.pattern}%?)\W*$"
-)
-"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
 _OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
 EVALUATION_ONLY = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
@@ -138,9 +133,7 @@ def _name(name: str) -> str:
 def _slots(said: str) -> list[Slot]:
     if said.startswith("{"):
         return as_slots(dict_cells(said))
-    said = with_units(said)
-    found = _AT_STEP.match(said)
-    return slots_of(said if found is None else f"{found[2]}, {found[1]}: {found[3]}")
+    return slots_of(step_first(with_units(said)))
 
 
 def _of_dict(message: str) -> str | None:

@@ -115,6 +115,7 @@ class StepBlock:
     before: frozenset[str] = frozenset()  # names of numbers that stand above their step, or may
     ahead: dict[str, float] = field(default_factory=dict)  # numbers below that may be of the next step
     below_names: list[str] = field(default_factory=list)
+    part: str = ""  # of the step, as a tag before it says: `[critic] step 3`
 
     def line(self, message: str, prefix: str) -> bool:
         """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
@@ -151,6 +152,17 @@ class StepBlock:
         if taken and not self.elsewhere:
             self.own |= cells.keys()
         return taken
+
+    def join(self, other: StepBlock, same: bool) -> None:
+        """Another line of this step, of the `same` program: then it counts; else what was there. Names that two parts
+        of the step have are told by them."""
+        mine, its = self.cells, other.cells
+        if self.part and other.part and self.part != other.part:
+            both = mine.keys() & its.keys()
+            mine = {f"{self.part}/{name}" if name in both else name: x for name, x in mine.items()}
+            its = {f"{other.part}/{name}" if name in both else name: x for name, x in its.items()}
+        self.cells = mine | its if same else its | mine
+        self.lines = 0
 
     def go_on(self, following: StepBlock) -> None:
         """The next step begins: what stands between belongs to it if it stands above its step."""

@@ -46,7 +46,7 @@ _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\
 """The name before the last of several `name=`."""
 _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
-    rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
+    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?{_UNIT.pattern}(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
 )
 _SECTION = lazy(
     r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
@@ -61,6 +61,12 @@ _NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1\s*[:=]\s*$")
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
+_AT_STEP = lazy(
+    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|of|@) "
+    rf"((?:[a-z]+[ _])?([A-Za-z]+)[ =:#]{{1,2}}\d{{1,15}}(?:/\d{{1,15}})?)\s*(?:->|=>|[:=|>–—-])\s*"
+    rf"({NUMBER.pattern}%?)\W*$"
+)
+"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
 _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
@@ -242,12 +248,25 @@ def _section(gap: str, section: str) -> str:
     return "" if _PART.search(gap) else section
 
 
+def step_first(message: str) -> str:
+    """A line of one name, its step and its number, `mean reward of step 3: 0.5`, with the step first; any other as it
+    is."""
+    found = _AT_STEP.match(message)
+    return message if found is None or not _counts(found[3]) else f"{found[2]}, {found[1]}: {found[4]}"
+
+
+def _counts(word: str) -> bool:
+    return word.lower() in words().counters | words().weak_counters
+
+
 def pairs(message: str) -> dict[str, float]:
     """Numbers of a line that holds nothing but `name: number`, empty for any other line."""
     found = _PAIR.findall(message)
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
-    return {} if any(map(NUMBER_IN.search, (name for name, _ in found))) else {n: value(x) for n, x in found}
+    if any(map(NUMBER_IN.search, (name for name, *_ in found))):
+        return {}
+    return {name: value(x) for name, x, of in found if not of or "." in of}  # others are places: `epoch:0/2`
 
 
 @lru_cache(maxsize=NAMES)

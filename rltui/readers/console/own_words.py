@@ -14,12 +14,12 @@ from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import counts_within, pairs
+from rltui.readers.console.named_numbers import counts_within, of_evaluation, pairs
 from rltui.readers.console.open_end import OpenEnd
-from rltui.readers.console.step_template import StepRow, measures
+from rltui.readers.console.step_template import StepRow, measures, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.units import with_units
-from rltui.readers.epochs import EpochSteps, epoch_of
+from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import has_decimal_comma
 
@@ -32,7 +32,7 @@ ALONE = 8
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
-_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, EpochSteps]
+_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch]
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -55,7 +55,7 @@ class OwnWords(OpenEnd[_Known]):
         self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._block: generic.StepBlock | None = None
-        self._epochs = EpochSteps()  # of the lines that name their step
+        self._epochs = CountsByEpoch()  # of the lines that name their step
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._wordings = Wordings()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
@@ -115,6 +115,11 @@ class OwnWords(OpenEnd[_Known]):
         row = None if said is None else evaluated(said, self._step())
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
+    def _are_settings(self, said: str | None) -> bool:
+        """Whether a line of an evaluation that tells no row names what it is done with."""
+        told = {} if said is None else pairs(said)
+        return bool(told) and (self._step() >= 0 or not measures(told))
+
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
@@ -127,8 +132,8 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation, True
-        if said is not None and pairs(said):
-            return [], False  # its settings
+        if self._are_settings(said):
+            return [], False
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -156,8 +161,10 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
-        if said is not None and pairs(said):
-            return []  # its settings
+        if self._are_settings(said):
+            return []
+        if said is not None and (found := pairs(said)):  # of a step that is not known yet
+            raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:
@@ -202,6 +209,7 @@ class OwnWords(OpenEnd[_Known]):
             return None
         begun.cells = told
         self._of_part(begun)
+        begun.part = part_tag(message[: len(message) - len(bare(message))])
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)
@@ -209,8 +217,7 @@ class OwnWords(OpenEnd[_Known]):
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step:
             same = block.source == prefix + split_lead(message).source
-            block.cells = block.cells | begun.cells if same else begun.cells | block.cells
-            block.lines = 0
+            block.join(begun, same)
             return []
         if block is not None:
             block.go_on(begun)

@@ -11,7 +11,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
-from rltui.readers.epochs import EpochSteps
+from rltui.readers.epochs import CountsByEpoch
 
 BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
@@ -25,6 +25,7 @@ WITHIN = 130
 MISSED = 3
 """Strides that two lines may stand apart: those between them have a word more."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
+_TAG = lazy(r"[\[(<]([A-Za-z]+)[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
 """A word where others have a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
 
@@ -223,10 +224,12 @@ class Template:
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""  # before the names of its numbers
+    part: str = ""  # of the step, before its counter: `critic step 3`
+    shared: frozenset[str] = frozenset()  # names that lines of another part have, too
     told: int = 0
     head: str = ""  # the words up to the counter
     names: set[str] = field(default_factory=set)  # of the numbers behind it
-    epochs: EpochSteps = field(default_factory=EpochSteps)  # what its counter said so far
+    epochs: CountsByEpoch = field(default_factory=CountsByEpoch)  # what its counter said so far
 
     def copy(self) -> Template:
         """One that takes lines without changing this one."""
@@ -243,6 +246,7 @@ class Template:
         others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
         self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
         self.counter, self.head = counter, first.head(counter)
+        self.part = part_of(first.slots[counter].name)
 
     def fits(self, line: TemplateLine) -> bool:
         """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
@@ -278,8 +282,22 @@ class Template:
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
             plan = None if self.prefix else total
             lost = sum(slot.lost for slot in slots[counter + 1 :])
+            if self.shared:
+                cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
             out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, message=line.message))
         return out
+
+
+def part_of(name: str) -> str:
+    """The part of a step that a counter of this name tells, "" if it tells none."""
+    before = name.replace("_", " ").rpartition(" ")[0].lower()
+    return before if before in words().parts else ""
+
+
+def part_tag(before: str) -> str:
+    """The part of a step that a tag before its line names, `[critic]`."""
+    found = _TAG.search(before)
+    return found[1].lower() if found is not None and found[1].lower() in words().parts else ""
 
 
 def skeleton(message: str) -> str:

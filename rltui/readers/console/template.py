@@ -30,6 +30,7 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.lines_beside import INDEX, other_parts, take_inner
 from rltui.readers.console.named_numbers import (
     Slot,
     is_named,
@@ -37,6 +38,7 @@ from rltui.readers.console.named_numbers import (
     last_word,
     of_evaluation,
     slots_of,
+    step_first,
     words,
 )
 from rltui.readers.console.step_template import (
@@ -55,7 +57,7 @@ from rltui.readers.console.step_template import (
     rises,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
-from rltui.readers.console.values_above import Ahead, stand_above
+from rltui.readers.console.values_above import Ahead, lead
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
@@ -141,6 +143,7 @@ class TemplateLearner:
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
             source, message = "", given  # what the dict is called is no program
+        message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
@@ -226,6 +229,8 @@ class TemplateLearner:
             if not promising(line.slots):
                 remember(key, self._none)
                 return self._below(message, source)
+            if self._under is not None and self._is_beside(line):
+                return self._below(message, source)
             if self._headed and not measures(line.names(None)):
                 return self._below(message, source)  # it counts something of the step that the heading names
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
@@ -293,26 +298,30 @@ class TemplateLearner:
         """The log is quiet: lines of a template that was seen but twice count if they name their step plainly. Or it is
         `over`: nothing more tells whether they count within a step."""
         out: list[StepRow] = []
+        opened, key = self._open_line()
         rank = next((t.lines[0].rank for t in self._templates.values() if t.lines and t.counter is None), "")
         for template in self._templates.values() if self._whole is None else ():
             if template.counter is None and template.lines and template.lines[0].rank in ("", rank):
-                first, seen = template.lines[0].slots, [line.slots for line in template.lines]
+                newest = [opened] if opened is not None and self._templates.get(key) is template else []
+                lines = [*template.lines, *newest]
+                first, seen = lines[0].slots, [line.slots for line in lines]
                 surely = over and self._main is None and len(seen) >= SEEN and patience(seen) > 0
-                counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in template.lines], over)
+                counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
                 if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
-                    self._lead(template.lines, counter)
+                    lead(template.lines, counter, self._ahead)
                     early = replace(template, names=set(), epochs=template.epochs.copy())
                     early.decide(counter)
-                    out += early.rows(template.lines[template.told :])
+                    out += early.rows([*template.lines[template.told :], *newest])
+                    self._told |= {name for line in newest for name in line.names(counter)}
                     template.told = len(template.lines)
         return out + self._open_block()
 
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
-        named, said = titled(message)
+        named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells = {} if begins else pair_cells(said)
         if named and cells:
             self._block.title = named
@@ -334,8 +343,10 @@ class TemplateLearner:
             own = self._under.names(None)  # its epoch again: the next line begins
             cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
-            there = self._under.below
-            cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
+            there, head = self._under.below, self._block.title
+            told = self._under.names(None) | there.keys()
+            cells = {f"{head}/{name}" if head and name in told else name: x for name, x in cells.items()}
+            cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
             self._under.below = {**cells, **there}
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells, lines=(self._at,), time=self._under.time)]
@@ -397,6 +408,14 @@ class TemplateLearner:
             rows[-1] = replace(rows[-1], cells=cells)
         return rows
 
+    def _open_line(self) -> tuple[TemplateLine | None, str]:
+        """The open block below a heading as it is so far, while none is known that tells the step, and its key."""
+        slots = _counts_first(self._block.slots.values())
+        if self._main is not None or not self._headed or len(slots) < 2 or self._told:
+            return None, ""
+        line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)
+        return line, key_of("block", slots)
+
     def _open_block(self) -> list[StepRow]:
         """What the block says so far, if its counter is the one that tells the step."""
         slots = self._ahead.in_place(_counts_first(self._block.slots.values()))
@@ -429,8 +448,9 @@ class TemplateLearner:
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
+            self._take_inner(template)
         if not template.prefix:
-            self._lead(template.lines, counter)
+            lead(template.lines, counter, self._ahead)
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
@@ -439,7 +459,34 @@ class TemplateLearner:
             k: t for k, t in self._templates.items() if t.counter is not None or t.lines[0].rank in ranks
         }
         template.names = {name for line in held for name in line.names(counter)}
-        return self._given(template, [*held, *self._siblings(template)])
+        held += self._siblings(template)
+        parts = (
+            other_parts(template, self._templates.values(), counter_name(first[counter]))
+            if template.part and not template.prefix
+            else []
+        )
+        if not parts:
+            return self._given(template, held)
+        lines_of = [(template, held), *((part, part.lines) for part in parts)]
+        placed = [(line.place, each, line) for each, some in lines_of for line in some]
+        for part in parts:
+            part.lines = []
+        return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _is_beside(self, line: TemplateLine) -> bool:
+        """Whether a line counts something else than the steps, which lines tell."""
+        if self._main is None or self._kind != "line" or not line.message or line.is_labelled_evaluation:
+            return False
+        return not any(is_whole(slot) and counter_name(slot) == self._main for slot in line.slots)
+
+    def _take_inner(self, template: Template) -> None:
+        """The lines held so far that count something else belong to the step above them."""
+        for key, other in list(self._templates.items()):
+            if other.counter is not None or not other.lines or not self._is_beside(other.lines[0]):
+                continue
+            take_inner(template.lines, other.lines)
+            del self._templates[key]
+            remember(key, self._none)
 
     def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of the open block, which no heading began, and their lines."""
@@ -450,28 +497,6 @@ class TemplateLearner:
     def above(self) -> dict[str, float]:
         """The numbers right above the line that comes now, of no step that is known."""
         return self._loose_pairs()[0]
-
-    def _lead(self, lines: list[TemplateLine], counter: int) -> None:
-        """The first lines that tell steps: the numbers below each may be those above the next."""
-        if self._ahead.names or len(lines) < 2 or not lines[0].above:
-            return
-        of_block = not lines[0].message
-        below = [
-            [slot.name for i, slot in enumerate(line.slots) if i != counter] if of_block else list(line.below)[::-1]
-            for line in (lines if of_block else lines[:-1])
-        ]
-        above = lines[0].above
-        if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
-            return
-        self._ahead.names, self._ahead.cells = frozenset(above), above
-        for line in lines:
-            if of_block:
-                waiting, line.slots = line.slots, self._ahead.in_place(line.slots)
-                self._ahead.go_on(waiting)
-            else:
-                own = {name: x for name, x in line.below.items() if name not in above}
-                waited = {name: x for name, x in line.below.items() if name in above}
-                line.below, self._ahead.cells = {**self._ahead.cells, **own}, waited
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""

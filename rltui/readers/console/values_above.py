@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.named_numbers import Slot
-from rltui.readers.console.step_template import measures
+from rltui.readers.console.step_template import TemplateLine, measures
 
 Cells = dict[str, float]
 
@@ -59,3 +59,26 @@ class Ahead:
     def go_on(self, slots: Sequence[Slot]) -> None:
         """These stand below a step: they wait for the next."""
         self.cells = {slot.name: slot.value for slot in slots if slot.name in self.names}
+
+
+def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
+    """The first lines that tell steps, `counter` the place of what counts: the numbers below each may be those above
+    the next."""
+    if ahead.names or len(lines) < 2 or not lines[0].above:
+        return
+    above, of_block = lines[0].above, not lines[0].message
+    below = [
+        [slot.name for i, slot in enumerate(line.slots) if i != counter] if of_block else list(line.below)[::-1]
+        for line in (lines if of_block else lines[:-1])
+    ]
+    if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
+        return
+    ahead.names, ahead.cells = frozenset(above), above
+    for line in lines:
+        if of_block:
+            waiting, line.slots = line.slots, ahead.in_place(line.slots)
+            ahead.go_on(waiting)
+        else:
+            own = {name: x for name, x in line.below.items() if name not in above}
+            waited = {name: x for name, x in line.below.items() if name in above}
+            line.below, ahead.cells = {**ahead.cells, **own}, waited

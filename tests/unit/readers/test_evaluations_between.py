@@ -70,3 +70,11 @@ def test_a_dict_behind_its_step_alone_does_not_end_the_lines_of_the_training() -
     )
     rows, _ = looked_at([lines.encode()])
     assert {step: cells["reward"] for step, cells in rows.items()} == {i: i / 50 for i in range(1, 21)}
+
+
+@pytest.mark.parametrize("tag", ["val: ", "[eval] ", "  Validation | "])
+def test_an_evaluation_below_the_first_steps_is_of_them(tag: str) -> None:
+    lines = "".join(f"GRPO round {i}/40 -> loss {i / 8}\n{tag}loss={i / 16} accuracy={i / 64}\n" for i in range(1, 9))
+    rows, _ = looked_at([lines.encode()])
+    expected = {i: {"loss": i / 8, "eval/loss": i / 16, "eval/accuracy": i / 64} for i in range(1, 9)}
+    assert rows == expected

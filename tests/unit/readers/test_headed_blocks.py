@@ -71,3 +71,12 @@ def test_where_it_was_opened_makes_no_difference(block: str) -> None:
 )
 def test_other_headings_make_no_rows(line: str) -> None:
     assert looked_at(["".join(line.format(e=e, s=s) for e, s in STEPS).encode()])[0] == {}
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 4, 5])
+def test_the_newest_of_few_blocks_is_read(blocks: int) -> None:
+    text = "".join(f"=== Iteration {i} ===\nreturn: {i / 8}\nloss: {i / 16}\n" for i in range(1, blocks + 1))
+    found, _ = looked_at([text.encode()])
+    assert found == {i: {"return": i / 8, "loss": i / 16} for i in range(1, blocks + 1)}
+    grown, _ = looked_at([text.encode(), b"=== Iteration 90 ===\nreturn: 2\nloss: 3\n"])
+    assert grown == found | {90: {"return": 2, "loss": 3}}

@@ -11,6 +11,8 @@ ABOVE = {
     "a line with two metrics": "Mean return: {x}\nstep {i}: loss={y}, entropy=0.7\n",
     "several above": "Mean return: {x}\nValue loss: {y}\nround {i}/400 -> loss {y} lr 1e-6\n",
     "a heading below": "Mean return: {x}\nloss: {y}\nIteration {i} done\n",
+    "a heading with its time": "Mean return: {x}\nloss: {y}\nFinished step {i}/400 (31.2s)\n",
+    "a heading in words": "Mean return: {x}\nloss: {y}\n=> update {i} done in 31.2s\n",
     "a heading with its plan": "  Mean return: {x}\n  loss: {y}\n--- Step {i}/400 finished ---\n",
 }
 BELOW = {

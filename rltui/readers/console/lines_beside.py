@@ -1,0 +1,43 @@
+"""Lines beside those that first told the steps, as it is known by now what counts: of other parts of the same steps, or
+of what is done within one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.layouts import pair_cells
+from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, part_of
+
+INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
+"""The number of an update before its pairs."""
+
+
+def other_parts(template: Template, others: Iterable[Template], counter: str) -> list[Template]:
+    """The lines of other parts of the same steps, `critic step 3` beside `actor step 3`: those that were held so far
+    count from now on. Names that several parts have are told by them."""
+    begun = []
+    for other in {id(t): t for t in others if t is not template}.values():
+        if other.counter is None and len(other.lines) > 1 and not other.told:
+            lines = [line.slots for line in other.lines]
+            place = counter_of(lines, 1, [line.epoch for line in other.lines])
+            if place is None or counter_name(lines[0][place]) != counter or not part_of(lines[0][place].name):
+                continue
+            other.decide(place)
+            other.names = {name for line in other.lines for name in line.names(place)}
+            begun.append(other)
+        if other.counter is not None and other.part not in ("", template.part) and not other.prefix:
+            both = frozenset(template.names & other.names)
+            template.shared, other.shared = template.shared | both, other.shared | both
+    return begun
+
+
+def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None:
+    """Lines that count something within a step belong to the one above them."""
+    for one in inner:
+        over = [line for line in lines if line.place < one.place]
+        cells = pair_cells(INDEX.sub("", one.message)) if over else None
+        if cells:
+            own = over[-1].names(None)
+            over[-1].below = {name: x for name, x in cells.items() if name not in own} | over[-1].below
+            over[-1].lines = (*over[-1].lines, *one.lines)

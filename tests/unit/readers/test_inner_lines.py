@@ -1,0 +1,60 @@
+"""Lines of the optimiser below the line of their step, with counts of their own, the first of which counts; names that
+hold the number of the step."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.readers.reading import read
+
+INNER = {
+    "an index": ("returns of step {i}: {x}\n0: kl= {y}, norm= 0.5\n", "returns"),
+    "counts with their ends": (
+        "rollout:{i}/90 reward:{x} time:21.5s mem:31.2/79.1GB\n"
+        "  iter_num:{h} epoch:0/2 kl:{y} norm:0.5 mem:40.0/79.1GB\n"
+        "  iter_num:{k} epoch:1/2 kl:9.5 norm:0.5 mem:40.0/79.1GB\n",
+        "reward",
+    ),
+    "passes": ("Iter {i}/90, reward: {x}\n  epoch: 0/4, batch: 3/8, kl: {y}, norm: 0.5\n", "reward"),
+}
+NAMED = {
+    "of": "mean score of step {i}: {x}\n",
+    "at, with the plan": "mean score at iteration {i}/90 = {x}\n",
+    "for": "mean score for update {i}: {x}\n",
+}
+
+
+def told(text: str) -> dict[int, dict[str, float | None]]:
+    found: dict[int, dict[str, float | None]] = {}
+    for step, cells in read("console", text).rows:
+        found.setdefault(step, {}).update(cells)
+    return found
+
+
+@pytest.mark.parametrize("form", INNER)
+def test_the_optimisers_numbers_are_of_the_step_above(form: str) -> None:
+    lines, name = INNER[form]
+    rows = told("".join(lines.format(i=i, x=i / 32, y=i / 64, h=2 * i, k=2 * i + 1) for i in range(1, 21)))
+    assert {step: (cells[name], cells.get("kl"), cells.get("norm")) for step, cells in rows.items()} == {
+        i: (i / 32, i / 64, 0.5) for i in range(1, 21)
+    }
+
+
+@pytest.mark.parametrize("form", NAMED)
+def test_a_name_that_holds_its_step_is_one_column(form: str) -> None:
+    rows = told("".join(NAMED[form].format(i=i, x=i / 32) for i in range(1, 21)))
+    assert rows == {i: {"mean score": i / 32} for i in range(1, 21)}
+
+
+@pytest.mark.parametrize(
+    "beside",
+    ["episode: {h}, reward: 1.0\n", "sample 3: reward= 1.0, length= 9\n", "Loaded 3/8 shards in 2.5s\n"],
+)
+def test_what_the_step_says_itself_stays(beside: str) -> None:
+    rows = told("".join(f"GRPO round {i}/90 -> reward={i / 32}\n" + beside.format(h=7 * i) for i in range(1, 21)))
+    assert {step: cells["reward"] for step, cells in rows.items()} == {i: i / 32 for i in range(1, 21)}
+
+
+def test_an_index_that_rises_is_the_step() -> None:
+    rows = told("Loaded 3/8 shards of 2 files\n" + "".join(f"{i}: loss= {i / 32}, kl= 0.5\n" for i in range(21)))
+    assert rows == {i: {"loss": i / 32, "kl": 0.5} for i in range(21)}
