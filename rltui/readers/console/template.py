@@ -45,6 +45,7 @@ from rltui.readers.console.step_template import (
     TemplateLine,
     counter_name,
     counter_of,
+    counts,
     is_about,
     is_evaluation,
     key_of,
@@ -221,7 +222,7 @@ class TemplateLearner:
             if not promising(line.slots):
                 remember(key, self._none)
                 return self._below(message, source)
-            if self._headed and not measures(line.names(None)):
+            if self._headed and not (measures(line.names(None)) and counts(line.slots)):
                 return self._below(message, source)  # it counts something of the step that the heading names
         ended = self._end_block()
         self._evaluated = False

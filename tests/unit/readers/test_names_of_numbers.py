@@ -36,6 +36,7 @@ def told(line: str) -> Cells:
         ("step {i} loss {x} logits.shape=torch.Size([8, 64, 32]) kl 0.5", {"loss": 0.15, "kl": 0.5}),
         ("step {i} loss {x} batch shape: (8, 64) kl 0.5", {"loss": 0.15, "kl": 0.5}),
         ("step {i} loss {x} correct 12/64", {"loss": 0.15, "correct": 0.1875}),
+        ("it {i}  R={x}  |g|=0.50", {"R": 0.15, "|g|": 0.5}),
         # as it was
         ("step {i} loss {x} rewards [0.25, 0.75, 0.5] kl 0.5", {"loss": 0.15, "rewards_mean": 0.5, "kl": 0.5}),
         ("step {i} loss {x} | batch 3/64 | kl 0.5", {"loss": 0.15, "kl": 0.5}),
