@@ -13,7 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
@@ -224,7 +224,7 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
     if not recurring:
         return None
     best = max(recurring, key=_worth)
-    if (step := _rising(best)) is not None and not _measured(best, step):
+    if _is_bare(best):
         return None  # a pattern of the step alone would read nothing
     return Suggestion(best.first[:SHOWN], len(best.numbers), best.line, _pattern(best))
 
@@ -241,14 +241,16 @@ def _rising(alike: _Alike) -> int | None:
 
 
 def _worth(alike: _Alike) -> tuple[bool, bool, int]:
+    return not _is_bare(alike), _rising(alike) is not None, len(alike.numbers)
+
+
+def _is_bare(alike: _Alike) -> bool:
+    """Whether nothing stands beside the step and its plan."""
     step = _rising(alike)
-    return step is not None and _measured(alike, step), step is not None, len(alike.numbers)
-
-
-def _measured(alike: _Alike, step: int) -> bool:
-    """Whether a number stands beside the step and its plan."""
-    planned = _PLANNED.match(alike.first[list(_SLOT.finditer(alike.first))[step].end() :])
-    return len(alike.numbers[0]) > 1 + (planned is not None)
+    if step is None:
+        return False
+    end = next(islice(_SLOT.finditer(alike.first), step, None)).end()
+    return len(alike.numbers[0]) == 1 + (_PLANNED.match(alike.first, end) is not None)
 
 
 def _pattern(alike: _Alike) -> str:

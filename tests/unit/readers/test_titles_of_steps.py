@@ -62,7 +62,11 @@ def test_other_lines_in_a_block(said: str) -> None:
     assert rows == [(i, {"Reward": float(f"0.{i}5"), "Loss": 0.5} | cells) for i in range(1, N + 1)]
 
 
+def hint(text: str) -> str:
+    return next((record.text for record in read("console", text).reader.finish() if isinstance(record, Hint)), "")
+
+
 def test_no_pattern_is_suggested_that_reads_the_step_alone() -> None:
-    text = "".join(f"Look {i}/90\nso much was good at {i}\n" for i in range(1, N + 1))
-    records = read("console", text).reader.finish()
-    assert not [record for record in records if isinstance(record, Hint) and "--line" in record.text]
+    assert hint("".join(f"Look {i}/90\n" for i in range(1, N + 1))) == ""
+    beside = "".join(f"Look {i}/90\nso good was it: 0.{i}5, {i * i}\n" for i in range(1, N + 1))
+    assert "{it}" in hint(beside)
