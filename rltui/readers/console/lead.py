@@ -110,8 +110,11 @@ _TAG = lazy(
 """What else may stand before a step that is named."""
 
 
-_NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\s(?=.*[:=|│┃]))\s*")
-"""The name of a program or a part of one, in brackets or before a colon."""
+_NAMED = lazy(
+    r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)"
+    r"|([A-Za-z][\w.\-]{0,40}):\s(?!\s*[-+]?\.?\d[\d.,]*\s?%?[A-Za-z/]{0,8}\s*(?:[,;|│┃]|$))(?=.*[:=|│┃]))\s*"
+)
+"""The name of a program or a part of one, in brackets or before a colon. One before a number alone is that number's."""
 
 _CONTAINER = lazy(
     rf"(?:{_POD} )?{DATE}T{CLOCK} (?:std(?:out|err) [FP](?: |$))?"

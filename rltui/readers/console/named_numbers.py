@@ -29,7 +29,10 @@ _UNIT = lazy(
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
-_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second))$")
+_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step))$")
+_ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
+"""What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
+_CLAUSE = lazy(r"[|│,;·•]")
 _SEPARATOR = lazy(
     r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
 )
@@ -189,8 +192,8 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         name = _name(gap)
         if name in words().prose - words().counters:
             name = ""
-        if not name and unit and out and _WORDED.search(gap) is None:
-            name = TIME if unit[0] in ("s", "sec") else rate[1] if (rate := _RATE.match(unit[0])) else ""
+        if not name and unit and out:
+            name = _by_unit(unit[0], _CLAUSE.split(gap)[-1], message, end)
         parts = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"
@@ -203,11 +206,22 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
-        lost = not name and bool(out) and not (message[end - 1] == "%" and gap.endswith("("))
+        further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # as much as there is in all
+        lost = not name and bool(out) and not further and not (message[end - 1] == "%" and gap.endswith("("))
         out.append(Slot(name, text, number, end=match.end(), lost=lost))
         sections.append(section)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
     return tuple(slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True))
+
+
+def _by_unit(unit: str, before: str, message: str, end: int) -> str:
+    """The name of a number that stands alone with a unit of time or rate, up to a place of the line."""
+    if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
+        return ""
+    if unit.strip() in ("s", "sec"):
+        return TIME
+    rate = _RATE.match(unit)
+    return "" if rate is None else str(rate[1])
 
 
 def _is_word(message: str, at: int) -> bool:

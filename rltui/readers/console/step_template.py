@@ -45,10 +45,14 @@ def is_evaluation(slots: list[Slot], counter: int) -> bool:
 
 def promising(slots: list[Slot]) -> bool:
     """Whether a line can be a step line at all: something counts, and something is named."""
-    counts = any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots)
-    if counts and any(s.name for s in slots):
+    if counts(slots) and any(s.name for s in slots):
         return True
     return any(_by_course(slots, i) for i in range(len(slots)))
+
+
+def counts(slots: list[Slot]) -> bool:
+    """Whether a number is named like a step, or given with its total."""
+    return any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots)
 
 
 def _by_course(slots: list[Slot], i: int) -> bool:
@@ -101,8 +105,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if slot.of is not None and all(line[i].value == line[i].of for line in lines):
             continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
-        counts = slot.of is not None and not has_word(slot.name, words().items | words().shares)
-        if not (plain or weak or counts):
+        planned = slot.of is not None and not has_word(slot.name, words().items | words().shares)
+        if not (plain or weak or planned):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
         wanted = words().training | words().durations if plain else words().training

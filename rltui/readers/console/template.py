@@ -47,6 +47,7 @@ from rltui.readers.console.step_template import (
     TemplateLine,
     counter_name,
     counter_of,
+    counts,
     is_about,
     is_evaluation,
     key_of,
@@ -231,7 +232,7 @@ class TemplateLearner:
                 return self._below(message, source)
             if self._under is not None and self._is_beside(line):
                 return self._below(message, source)
-            if self._headed and not measures(line.names(None)):
+            if self._headed and not (measures(line.names(None)) and counts(line.slots)):
                 return self._below(message, source)  # it counts something of the step that the heading names
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # of so many answers

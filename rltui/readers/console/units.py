@@ -11,7 +11,7 @@ from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PERCENT = lazy(
-    r"(?P<tied>[^\W\d]|[_)\]'\":=>→~≈±]|(?<=\d)[ ]?±)(?P<gap>\s*)"
+    r"(?P<tied>[^\W\d](?=\s)|[)\]'\":=>→~≈±])(?P<gap>\s*)"
     rf"(?P<number>(?:(?<![^\W\d_])[-+])?{_DIGITS})\s?%(?![\w%]|\|[\s\d#█▉▊▋▌▍▎▏]*\|)"
 )
 """A share by the name before it. One in brackets, or behind a bar, says more of the number before it; and a progress
@@ -19,7 +19,7 @@ bar is no share."""
 _THOUSANDS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS})(?P<unit>[kKM])(?!\s?=)(?!\w)")
 _OF_TOKENS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS}) ?(?P<unit>[kKM])(?= ?tok(?:en)?s?\b)")
 _LONG = lazy(
-    rf"(?<![\w.,])(?P<number>{_DIGITS})\s?(?P<unit>h|hrs?|hours?|mins?|minutes?)(?![\w/])"
+    rf"(?<![\w.,])(?P<number>{_DIGITS})\s?(?P<unit>h|m|hrs?|hours?|mins?|minutes?)(?![\w/])"
     r"(?!\s*[=:])(?!\s+[-+]?\.?\d)"
 )
 _SHAPE = lazy(
@@ -46,7 +46,7 @@ def with_units(text: str, commas: bool = False) -> str:
         text = _PERCENT.sub(_share, text)
     if "k" in text or "K" in text or "M" in text:
         text = _THOUSANDS.sub(_many, _OF_TOKENS.sub(_many, text))
-    if "h" in text or "min" in text:
+    if "h" in text or "m" in text:
         text = _LONG.sub(_seconds, text)
     return text
 
@@ -72,11 +72,11 @@ def _many(found: re.Match[str]) -> str:
 
 
 def _seconds(found: re.Match[str]) -> str:
-    """Behind a word for a duration `min` is a unit. Elsewhere it may be the least of something."""
+    """Behind a word for a duration `min` and `m` are units. Elsewhere they may be the least of something, or metres."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if _says(found, found.start()):
         return found[0]
-    if found["unit"] == "min" and not has_word(before, words().durations):
+    if found["unit"] in ("m", "min") and not has_word(before, words().durations):
         return found[0]
     factor = _HOUR if found["unit"].startswith("h") else _MINUTE
     return f"{_plain(value(found['number']) * factor)}s"

@@ -13,7 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
@@ -161,6 +161,7 @@ SAMPLE = 4000
 """Lines that are looked through for the one that recurs most."""
 OFTEN = 3
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
+_PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
 _NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
 
 
@@ -222,7 +223,9 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
     recurring = [alike for alike in kinds.values() if len(alike.numbers) >= OFTEN]
     if not recurring:
         return None
-    best = max(recurring, key=lambda alike: (_rising(alike) is not None, len(alike.numbers)))
+    best = max(recurring, key=_worth)
+    if _is_bare(best):
+        return None  # a pattern of the step alone would read nothing
     return Suggestion(best.first[:SHOWN], len(best.numbers), best.line, _pattern(best))
 
 
@@ -235,6 +238,19 @@ def _rising(alike: _Alike) -> int | None:
             if all(a <= b for a, b in pairwise(values)) and values[-1] > values[0]:
                 return place
     return None
+
+
+def _worth(alike: _Alike) -> tuple[bool, bool, int]:
+    return not _is_bare(alike), _rising(alike) is not None, len(alike.numbers)
+
+
+def _is_bare(alike: _Alike) -> bool:
+    """Whether nothing stands beside the step and its plan."""
+    step = _rising(alike)
+    if step is None:
+        return False
+    end = next(islice(_SLOT.finditer(alike.first), step, None)).end()
+    return len(alike.numbers[0]) == 1 + (_PLANNED.match(alike.first, end) is not None)
 
 
 def _pattern(alike: _Alike) -> str:

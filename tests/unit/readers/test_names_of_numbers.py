@@ -36,6 +36,9 @@ def told(line: str) -> Cells:
         ("step {i} loss {x} logits.shape=torch.Size([8, 64, 32]) kl 0.5", {"loss": 0.15, "kl": 0.5}),
         ("step {i} loss {x} batch shape: (8, 64) kl 0.5", {"loss": 0.15, "kl": 0.5}),
         ("step {i} loss {x} correct 12/64", {"loss": 0.15, "correct": 0.1875}),
+        ("step {i} | loss {x} (0.5 avg) | 3.5s | 0.25s/it", {"loss": 0.15, "Time": 3.5, "s/it": 0.25}),
+        ("step {i} | loss {x} | 5h elapsed | 3h left", {"loss": 0.15}),
+        ("it {i}  R={x}  |g|=0.50", {"R": 0.15, "|g|": 0.5}),
         # as it was
         ("step {i} loss {x} rewards [0.25, 0.75, 0.5] kl 0.5", {"loss": 0.15, "rewards_mean": 0.5, "kl": 0.5}),
         ("step {i} loss {x} | batch 3/64 | kl 0.5", {"loss": 0.15, "kl": 0.5}),
@@ -51,6 +54,8 @@ def test_names(line: str, wanted: Cells) -> None:
     ("line", "lost"),
     [
         ("step {i} | loss {x} | 512 tokens", 1),
+        ("step {i} | loss {x} | top5% 0.5", 1),
+        ("step {i} | loss {x} | memory 12.5/80 GB", 0),
         ("step {i} | loss {x} | 0.5 / 0.75", 2),
         ("step {i}: loss {x} (0.5), 3 groups", 2),
         # all is told, or nothing was measured

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rltui.readers.base import Hint
 from tests.unit.readers.reading import read
 
 N = 7
@@ -52,3 +53,20 @@ def test_other_lines_with_a_count(head: str) -> None:
 def test_a_dict_behind_a_label(label: str) -> None:
     rows = told("Iteration {i}/90", label + "{{'train/reward': {x}, 'train/kl': 0.5}}")
     assert rows == [(i, {"train/reward": float(f"0.{i}5"), "train/kl": 0.5}) for i in range(1, N + 1)]
+
+
+@pytest.mark.parametrize("said", ["CPU: 31.0%, Memory: 44.1%", "Prompt: 'Of 12 apples 3.5 reward you'"])
+def test_other_lines_in_a_block(said: str) -> None:
+    rows = told("=== REPORT (Step {i}) ===", said + "\nReward: {x}\nLoss: 0.5\n")
+    cells = {"CPU": 0.31, "Memory": 0.441} if "CPU" in said else {}
+    assert rows == [(i, {"Reward": float(f"0.{i}5"), "Loss": 0.5} | cells) for i in range(1, N + 1)]
+
+
+def hint(text: str) -> str:
+    return next((record.text for record in read("console", text).reader.finish() if isinstance(record, Hint)), "")
+
+
+def test_no_pattern_is_suggested_that_reads_the_step_alone() -> None:
+    assert hint("".join(f"Look {i}/90\n" for i in range(1, N + 1))) == ""
+    beside = "".join(f"Look {i}/90\nso good was it: 0.{i}5, {i * i}\n" for i in range(1, N + 1))
+    assert "{it}" in hint(beside)

@@ -36,6 +36,7 @@ LEADS = ("step {i} | loss 0.25 | ", "Iter {i}/90: loss=0.25, ", "🚀 update {i}
         ("elapsed: 1.5 hours", "elapsed", 5400),
         ("elapsed 1.5h", "elapsed", 5400),
         ("took 4 minutes", "took", 240),
+        ("took 4m", "took", 240),
         ("gain −0.5", "gain", -0.5),
     ],
 )
@@ -62,6 +63,7 @@ def test_an_evaluation_has_units_too() -> None:
         ("reward 0.5 min 0.25", "reward min", 0.25),
         ("reward: mean 0.5 min 0.25 max 0.75", "reward mean", 0.5),
         ("gsm8k 0.5", "gsm8k", 0.5),
+        ("range 4m", "range", 4),
         ("right 0.5 (50%)", "right", 0.5),
         ("length 512 tokens", "length", 512),
         ("memory 61.5GB", "memory", 61.5),
