@@ -9,6 +9,7 @@ from math import log
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
+from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
@@ -244,4 +245,7 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
     found, clipped = _advice(look, texts), look.values("clip_frac")
     if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
         return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
+    if found and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["most_clipped"]:
+        level = WARNING if gaining(look) else CRITICAL
+        return [Signal(level, f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),), moved="clip_frac")]
     return found
