@@ -143,7 +143,8 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     if last <= first:
         return Outcome("unknown", f"there are too few points of {label} before step {onset}")
     low = lowest(values, first, last)
-    if values[low] > test.share * min(greatest(values, 0, low), greatest(values, low + 1, last)):
+    beside = min(greatest(values, 0, low), greatest(values, low + 1, last))
+    if beside <= 0 or values[low] > test.share * beside:
         return Outcome("unmet", f"{label} did not rise again before step {onset}")
     top = highest(values, low + 1, max(last, int(steps.searchsorted(spell.end, "right"))))
     before, again = greatest(values, 0, low), float(values[top])

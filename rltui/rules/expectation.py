@@ -253,7 +253,8 @@ class Took(Record, frozen=True, tag="phase", tag_field="test"):
 
 
 class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
-    """Steps became slower, and so did each of these phases that counts, by about as much: none of them is to blame."""
+    """Steps became slower, and so did those of these phases that count, by about as much, all but a short one at most:
+    none of them is to blame."""
 
     phases: tuple[str, ...]
     unmet: Unmet = "contradicts"
