@@ -11,21 +11,35 @@ from rltui.diagnosis.tested_numbers import (
     JUST_BEFORE,
     Outcome,
     Spell,
+    asked,
     fact_of,
     label_of,
     members,
     missing,
     value_of,
 )
-from rltui.evidence.effects import between, noise_around, weights
+from rltui.evidence.effects import between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS
 from rltui.evidence.signal import WARNING, num
-from rltui.plots.numbers import change
-from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier, NoneMoved, RoseAgain
+from rltui.frameworks.parts import is_task
+from rltui.plots.numbers import change, percent
+from rltui.rules.expectation import (
+    NUMBERS,
+    Faded,
+    HeldLevel,
+    Mirrored,
+    Noisier,
+    NoneMoved,
+    RoseAgain,
+    TaskScore,
+    Unpaid,
+)
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
+NOTHING = 0.05
+"""Share of the largest weight that is none: a part of so little weight is not worth earning."""
 STILL = 0.1
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
 
@@ -128,13 +142,12 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     last = int(steps.searchsorted(onset + dating_tolerance(spell.end) + spell.early, "right"))
     if last <= first:
         return Outcome("unknown", f"there are too few points of {label} before step {onset}")
-    low = last - 1 - int(values[first:last][::-1].argmin())
-    before, again = (float(part.max()) if len(part) else 0.0 for part in (values[:low], values[low + 1 : last]))
-    if float(values[low]) > test.share * min(before, again):
+    low = lowest(values, first, last)
+    beside = min(greatest(values, 0, low), greatest(values, low + 1, last))
+    if beside <= 0 or values[low] > test.share * beside:
         return Outcome("unmet", f"{label} did not rise again before step {onset}")
-    later = values[low + 1 : max(last, int(steps.searchsorted(spell.end, "right")))]
-    again = float(later.max())
-    top = low + 1 + int(later.argmax())
+    top = highest(values, low + 1, max(last, int(steps.searchsorted(spell.end, "right"))))
+    before, again = greatest(values, 0, low), float(values[top])
     course = " → ".join(value_of(test.metric, value) for value in (before, float(values[low]), again))
     told = f"{label} {course}, from step {steps[low + 1]} to {steps[top]}"
     return Outcome("met", told, EXACT, at=int(steps[low + 1]))
@@ -155,6 +168,46 @@ def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
     return Outcome("unmet" if errors >= SURE else "unknown", told)
 
 
+def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
+    total = fact_of(look, test.of)
+    parts = {label: facts.series for label, facts in members(look, test.metric)}
+    task = [label for label in parts if is_task(label)]
+    if total is None or not task or len(parts) < 2:
+        return missing(look, test.of if total is None else test.metric)
+    found = weights(parts, total.series)
+    if found is None or any(label not in found for label in task):
+        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
+    most = max(abs(weight) for weight, _ in found.values())
+    label = max(task, key=lambda one: abs(found[one][0]))
+    weight = found[label][0]
+    told = f"{label} counts {num(weight if abs(weight) > NOTHING * most else 0.0)} times in {label_of(total.name)}"
+    return Outcome("met" if abs(weight) <= NOTHING * most else "unmet", f"{told}, from row to row")
+
+
+def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
+    scored = _scored(look, spell)
+    if not scored:
+        return Outcome("unknown", "between which values the task's reward lies is not known")
+    label, share, stands = (min if test.op in (">", ">=") else max)(scored, key=lambda one: one[1])
+    holds = NUMBERS[test.op](share, test.value)
+    return Outcome("met" if holds else "unmet", f"{label} is {stands} ({asked(test.op, percent(test.value), holds)})")
+
+
+def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
+    """Label, share of its range and value of the task's parts that are shares, else of a reward with known bounds."""
+    parts = [(label, facts) for label, facts in members(look, "reward_component_mean") if is_task(label)]
+    shares = [(label, facts) for label, facts in parts if facts.values.min() >= 0 and facts.values.max() <= 1]
+    if parts:
+        levels = [(label, facts.median_within(spell.onset, spell.end, NOW_POINTS)) for label, facts in shares]
+        return [(label, level, percent(level)) for label, level in levels if level is not None]
+    low, high, facts = look.profile.floor, look.profile.ceiling, fact_of(look, look.reward)
+    level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+    if facts is None or level is None or low is None or high is None or high <= low:
+        return []
+    share = (level - low) / (high - low)
+    return [(label_of(facts.name), share, f"{num(level)} of {num(low)} to {num(high)}")]
+
+
 OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     HeldLevel: _held,
     NoneMoved: _none_moved,
@@ -162,4 +215,6 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Faded: _faded,
     RoseAgain: _rose_again,
     Mirrored: _mirrored,
+    Unpaid: _unpaid,
+    TaskScore: _task_score,
 }

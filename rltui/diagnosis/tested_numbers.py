@@ -54,8 +54,9 @@ LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
 SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
-COUNTS, PHASES = 0.05, 2
-"""Share of a step from which on a phase counts, and phases that a step must have for "all of them"."""
+COUNTS, PHASES, MOST = 0.05, 2, 0.8
+"""Share of a step from which on a phase counts, phases that a step must have for "all of them", and share of their
+seconds that these must have: a short phase may be spared."""
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
@@ -319,7 +320,10 @@ def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
     grown = [one for name in TOKENS if (one := _explains(look, Explains(name, share=0.5), spell)).answer == "met"]
     if grown:
         return Outcome("unmet", grown[0].text)
-    alike = all(times >= SLOWER and 0.5 <= log(times) / log(slower) <= 2.0 for times in counted.values())
+    hit = {name: times for name, times in counted.items() if times >= SLOWER and log(times) >= 0.5 * log(slower)}
+    spared = sum(levels[name][0] for name in counted if name not in hit)
+    enough = spared <= (1.0 - MOST) * sum(levels[name][0] for name in counted)
+    alike = len(hit) >= PHASES and enough and all(log(times) <= 2.0 * log(slower) for times in counted.values())
     return Outcome("met" if alike else "unmet", f"step time {num(slower)} times, {told}")
 
 

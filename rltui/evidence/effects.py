@@ -251,3 +251,18 @@ def weights(parts: Mapping[str, Series], total: Series) -> dict[str, tuple[float
     return {
         name: (float(weight), float(weight / se)) for (name, _), weight, se in zip(moving, fitted, spread, strict=True)
     }
+
+
+def lowest(x: Floats, first: int, last: int) -> int:
+    """Index of the last of the lowest values from `first` up to `last`."""
+    return last - 1 - int(x[first:last][::-1].argmin())
+
+
+def highest(x: Floats, first: int, last: int) -> int:
+    """Index of the first of the highest values from `first` up to `last`."""
+    return first + int(x[first:last].argmax())
+
+
+def greatest(x: Floats, first: int, last: int) -> float:
+    """The highest value from `first` up to `last`; 0 if there is none."""
+    return float(x[first:last].max()) if first < last else 0.0

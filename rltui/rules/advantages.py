@@ -155,7 +155,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     clipped, moved = look.values("clip_frac"), look.values("ppo_kl")
     if max(len(clipped), len(moved)) < p["warmup"]:
         return []
-    c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
+    c = tail(clipped, 10) if len(clipped) >= p["warmup"] and not _narrow(look, p) else 0.0
     q = median(np.abs(moved[-worth(10, len(moved)) :])) if len(moved) >= p["warmup"] else 0.0
     eased = c <= p["clip_notice"] and q <= p["kl_warn"]
     if eased and not held(look, "policy-step-too-large"):
@@ -174,6 +174,12 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         if look.series(n) is not None
     )
     return [Signal(level, sentence(text), proofs, moved="clip_frac" if c > p["clip_notice"] else "ppo_kl")]
+
+
+def _narrow(look: Look, p: Params) -> bool:
+    """The clip range is one for whole sequences, or a mistake."""
+    bounds = [b for name in ("clip_low", "clip_high") if (b := look.settings.number(name)) is not None]
+    return bool(bounds) and 0 < max(bounds) < p["range"]
 
 
 @rule("reference-mismatch-at-start", Look)

@@ -9,6 +9,7 @@ from math import log
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
+from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
@@ -234,14 +235,17 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
     whole = look.settings.word("importance_sampling_level") == "sequence" or "gspo" in look.settings.word(
         "policy_loss_mode"
     )
-    texts = []
+    texts, narrow = [], not whole and high < p["token_eps_min"]
     if whole and high > p["gspo_eps_max"]:
         texts.append(f"A clip range of {num(high)} on whole sequences hardly ever clips (3e-4 to 1e-2 is usual).")
-    elif not whole and high < p["token_eps_min"]:
+    elif narrow:
         texts.append(f"A clip range of {num(high)} on tokens clips nearly all (0.1 to 0.3 is usual).")
     if high < low:
         texts.append(f"The upper clip {num(high)} lies below the lower one {num(low)}.")
     found, clipped = _advice(look, texts), look.values("clip_frac")
     if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
         return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
+    if narrow and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["most_clipped"]:
+        level = WARNING if gaining(look) else CRITICAL
+        return [Signal(level, f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),), moved="clip_frac")]
     return found

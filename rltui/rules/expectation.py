@@ -137,6 +137,25 @@ class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
     decisive: bool = True
 
 
+class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
+    """The member of the metric that is the task does not change the other metric from row to row, and others do."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
+    """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
+    else the whole."""
+
+    op: Bound
+    value: float
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class Updates(Record, frozen=True, tag="updates", tag_field="test"):
     """A rollout is used for more than one optimiser step, as far as the config tells."""
 
@@ -234,7 +253,8 @@ class Took(Record, frozen=True, tag="phase", tag_field="test"):
 
 
 class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
-    """Steps became slower, and so did each of these phases that counts, by about as much: none of them is to blame."""
+    """Steps became slower, and so did those of these phases that count, by about as much, all but a short one at most:
+    none of them is to blame."""
 
     phases: tuple[str, ...]
     unmet: Unmet = "contradicts"
@@ -297,6 +317,8 @@ Test = (
     | Faded
     | RoseAgain
     | Mirrored
+    | Unpaid
+    | TaskScore
     | Updates
     | Stands
     | Configured
