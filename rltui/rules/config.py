@@ -246,6 +246,6 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
     if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
         return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
     if narrow and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["most_clipped"]:
-        level = WARNING if gaining(look) else CRITICAL
+        level = WARNING if gained(look) else CRITICAL
         return [Signal(level, f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),), moved="clip_frac")]
     return found
