@@ -32,7 +32,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     text = f"{ended}{state.because}."
     crash = state.crash
     stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
-    signal = _now(CRITICAL if state.quote and not stopped else WARNING, "", look)
+    signal = _now(CRITICAL if (state.quote or state.vanished) and not stopped else WARNING, "", look)
     if crash is not None:
         cause = crash.text + (f", {state.loop}" if state.loop else "")
         text += f" {sentence(crash.shown)}" if crash.shown else ""

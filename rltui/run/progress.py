@@ -179,12 +179,15 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 @dataclass(frozen=True, slots=True)
 class LearnedPace:
     """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
-    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now."""
+    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now. `longest_s`:
+    the most seconds from one row to the next, whatever was done meanwhile, of `gaps` such times that were seen."""
 
     plain: Usual | None = None
     special: Usual | None = None
     stride: int = 1
     next_special: bool = False
+    longest_s: float = 0.0
+    gaps: int = 0
 
     @property
     def now(self) -> Usual | None:
@@ -221,13 +224,20 @@ def learn(
     if plain is None and rare is not None and bool(len(seconds)):
         plain = usual(seconds / gaps)  # every step validates
     due = step is not None and _due(step, stride, marked, {*periods, *_period(marked)})
-    return LearnedPace(plain, rare, stride, due)
+    longest = float(seconds.max()) if len(seconds) else 0.0
+    return LearnedPace(plain, rare, stride, due, longest, len(seconds))
 
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
-    """Newest step, seconds and number of steps from each row with a time to the next one."""
+    """Newest step, seconds and number of steps from each row with a time to the next one. From one attempt at the run
+    to the next one no step was made."""
     known = table.timed(RECENT + 1)
-    return _differences(table.steps[known], table.times[known])
+    steps, seconds, gaps = _differences(table.steps[known], table.times[known])
+    if not table.restarts:
+        return steps, seconds, gaps
+    at = np.array(table.restarts, dtype=np.int64)
+    within = at.searchsorted(steps, "right") == at.searchsorted(steps - gaps, "right")
+    return steps[within], seconds[within], gaps[within]
 
 
 def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:

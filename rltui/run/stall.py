@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
@@ -17,6 +18,11 @@ HUNG = 3.0
 HUNG_ADD_S = 600.0
 """Slow: no movement for twice the 95th percentile of the step time, and 10 s. Hung: for 3 times, and 600 s more than
 it. The 600 s are verl's NCCL time-out."""
+QUIET = 60.0
+QUIET_FROM = 30
+QUIET_LEAST_S = 180.0
+"""Hung already after 60 times the longest time from row to row, if so many such times were seen: a run whose steps take
+a second does not pause for minutes. Some writers flush every two minutes, so never before three."""
 IDLE_ADD_S = 60.0
 """In place of the 600 s where processes and GPUs are seen to do nothing."""
 WORKING = 10.0
@@ -123,6 +129,9 @@ class _Wait:
         self.median = usual.median_s if usual is not None else 0.0
         self.high = usual.high_s * _stride(pace) if usual is not None else 0.0
         self._least = 0.0 if known else FIRST_S
+        learned = known and pace.gaps >= QUIET_FROM and pace.longest_s > 0
+        self.quiet = max(QUIET * pace.longest_s, QUIET_LEAST_S, SLOW * self.high) if learned else inf
+        """Seconds without a row after which none is to be expected, whatever else is not known."""
 
     def slow(self) -> float:
         return max(SLOW * self.high, SLOW_S, self._least)
@@ -150,6 +159,8 @@ def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: f
     idle = idle and sum(p.cpu or 0.0 for p in processes) < IDLE_CPU and not working
     writes = _age(pulse.output_at, now) < min(age, max(wait.high, IDLE_ADD_S))
     limit = wait.working() if working or writes else wait.hung(IDLE_ADD_S if idle else HUNG_ADD_S)
+    if not working and not writes and pulse.phase is None:
+        limit = min(limit, wait.quiet)
     if age > limit:
         return "hung", observed and (age > wait.sure() or (low and age > GPU_IDLE_S))
     return ("slow" if age > wait.slow() else "fine"), False

@@ -15,7 +15,7 @@ from rltui.readers.console import verl
 from rltui.run.identity import algorithm_words, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
-from rltui.run.progress import LearnedPace, Usual
+from rltui.run.progress import RECENT, LearnedPace, Usual
 from rltui.run.stall import FIRST_S
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
         return state
     pace = seen.pace()
     slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
-    paces = (LearnedPace(plain=Usual(high_s, high_s, 50)) for high_s in (1e-3, slow_s))
+    fast = LearnedPace(Usual(1e-3, 1e-3, 50), longest_s=max(pace.longest_s, 1e-3), gaps=RECENT)
+    paces = (fast, LearnedPace(Usual(slow_s, slow_s, 50)))
     return state if all(judge(_at_pace(seen, pace)).state == state.state for pace in paces) else None
 
 

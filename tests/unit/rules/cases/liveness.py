@@ -24,4 +24,5 @@ CASES = (
     ),
     Case("run-crashed", Stands({}, RunState("crashed", "it raised", "ValueError: 3")), Stands({}, DONE), CRITICAL),
     Case("run-crashed", Stands({}, RunState("crashed", "exit code 1")), Stands({}, DONE)),
+    Case("run-crashed", Stands({}, RunState("crashed", "it is gone", vanished=True)), Stands({}, DONE), CRITICAL),
 )
