@@ -179,8 +179,8 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 @dataclass(frozen=True, slots=True)
 class LearnedPace:
     """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
-    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now. `longest_s`:
-    the most seconds from one row to the next, whatever was done meanwhile, of `gaps` such times that were seen."""
+    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
+    `longest_s`: the most seconds from one row to the next, whatever was done meanwhile, of `gaps` that were seen."""
 
     plain: Usual | None = None
     special: Usual | None = None

@@ -17,6 +17,7 @@ from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
 from rltui.run.progress import RECENT, LearnedPace, Usual
 from rltui.run.stall import FIRST_S
+from rltui.session.ends import WHOLE_MOST
 
 if TYPE_CHECKING:
     from rltui.run.run import Run
@@ -72,6 +73,14 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     else:
         state = _ended(run, feeds, now)
     return Known(run.framework, algorithm, last, planned, state)
+
+
+def ends_in_error(run: Run, feeds: Sequence[AnyFeed], now: float) -> bool:
+    """Whether the last lines of a run on this machine tell of an error that would have ended it, and all of it is read
+    soon."""
+    cut = [feed for feed in feeds if feed.gap]
+    small = all(feed.size <= WHOLE_MOST and feed.place.link() is None for feed in cut)
+    return bool(cut) and small and run.state(now).state == "crashed"
 
 
 def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
