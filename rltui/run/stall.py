@@ -8,7 +8,7 @@ from math import inf
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
-from rltui.run.progress import LearnedPace, Pulse, Usual
+from rltui.run.progress import ENDED, LearnedPace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 
@@ -84,7 +84,7 @@ def weigh(
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
     evidence = [*pulse.unread[:1], silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
     evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
-    over = bool(processes) and all(p.state in ("gone", "zombie") for p in processes)
+    over = bool(processes) and all(p.state in ENDED for p in processes)
     if over:
         word = "crashed" if planned else "unknown"
         ended = f"its process {'is a zombie' if processes[0].state == 'zombie' else 'has ended'} at {at}"
@@ -109,7 +109,7 @@ def weigh(
 def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
     """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing came after it
     for longer than a caught error holds up a training."""
-    if pulse.processes and all(p.state in ("gone", "zombie") for p in pulse.processes):
+    if pulse.processes and all(p.state in ENDED for p in pulse.processes):
         return True
     wait = _Wait(pace, pace.plain is not None)
     working = any((p.cpu or 0.0) >= IDLE_CPU for p in pulse.processes)
@@ -118,7 +118,7 @@ def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
 
 def alive(pulse: Pulse) -> bool:
     """Whether a process of the run is known to be there."""
-    return any(p.how == "log" and p.state not in ("gone", "zombie") for p in pulse.processes)
+    return any(p.how == "log" and p.state not in ENDED for p in pulse.processes)
 
 
 class _Wait:
