@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from rltui.cli.arguments import WHERE, Stop, command_parser, lines_option, locate_runs, use_lines, write
+from rltui.text import shown
 
 NOTHING = """No training run found below {}.
 Name the log file or the run's directory: rltui PATH. To see how it looks: rltui demo
@@ -30,18 +32,27 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     from rltui.cli.arguments import Progress
     from rltui.compare.runs import from_ends, from_whole, numbered, ranked, to_json, to_text
-    from rltui.session.locate import discover
+    from rltui.discovery.found import NotARun, NotListed
+    from rltui.session.locate import runs_at
+    from rltui.sources.local import LocalPlace
 
     use_lines(args.line)
-    found = []
+    found, unread = [], list[str]()
     for target in args.dir:
         if os.path.isdir(target):
             with Progress() as progress:
-                found += discover(target, looked=progress.looked)
+                try:
+                    found += runs_at(target, LocalPlace(), None, progress.looked, unread.append)
+                except NotListed as problem:
+                    raise Stop(str(problem)) from None
+                except NotARun:
+                    pass  # none below this one
         elif ":" in target:
             found += locate_runs([target], None, args.line)
         else:
             raise Stop(f"{target}: no such directory")
+    for text in unread:
+        print(f"rltui: {shown(text)}", file=sys.stderr)
     listed = ranked(numbered(list(from_whole(found) if args.full else from_ends(found))))
     if args.format == "json":
         write(to_json(listed), None)

@@ -21,8 +21,8 @@ from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
 from rltui.prose import counted, joined
 from rltui.run.table import Series
-from rltui.session.ends import ENDS
-from rltui.session.known import Known, gap_row
+from rltui.session.ends import ENDS, WHOLE_MOST, Extent
+from rltui.session.known import Known, ends_in_error, gap_row
 from rltui.session.run_reader import RunReader
 from rltui.sources import memory
 
@@ -163,13 +163,12 @@ def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], boo
 
 
 def _of_ends(found: Found, now: float) -> RunRow:
-    """One run by the ends of its logs. Signs of trouble are told; that there is none says nothing."""
-    reader = RunReader(found, extent=ENDS)
-    try:
-        reader.load()
-    finally:
-        reader.close()
-    known = reader.known(now)
+    """One run by the ends of its logs. Signs of trouble are told; that there is none says nothing. What the last lines
+    of a log say counts: if they name an error and only the lines between can tell whether it ended the run, they are
+    read too."""
+    reader, known = _read(found, ENDS, now)
+    if known.state is None and ends_in_error(reader.run, reader.feeds, now):
+        reader, known = _read(found, replace(ENDS, whole_bytes=WHOLE_MOST), now)
     row = _row(found, reader, known)
     gap = gap_row(reader.run, reader.feeds)
     signs, _ = tail.signs(reader.run.all_series(), gap)
@@ -188,6 +187,15 @@ def _of_ends(found: Found, now: float) -> RunRow:
         newest_rows=min(rows - (gap or 0), tail.NEWEST),
         whole=gap is None,
     )
+
+
+def _read(found: Found, extent: Extent, now: float) -> tuple[RunReader, Known]:
+    reader = RunReader(found, extent=extent)
+    try:
+        reader.load()
+    finally:
+        reader.close()
+    return reader, reader.known(now)
 
 
 def _row(found: Found, reader: RunReader, known: Known) -> RunRow:

@@ -60,6 +60,10 @@ class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
     """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
 
 
+class NotListed(NotARun):
+    """Nobody knows what is there: the place itself cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunCandidate:
     """Files that belong to one run. `files` are (path, format) in the order in which they are believed."""

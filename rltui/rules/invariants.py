@@ -238,6 +238,8 @@ def _length_below_cap(look: Look, p: Params) -> Measure | None:
         return None
     top = float(np.maximum.reduce(x))
     if top <= cap + 1 or not lasting(x > cap + 1, p):
+        if name != "response_length_max":
+            return None  # the mean may be what it wants: only beyond the limit does it tell of the longest one
         return Measure(lambda: f"{num(top)} of {num(cap)}")
     return Measure(f"{num(top)} of {num(cap)}", name, WARNING, f"Responses reach {num(top)} tokens, limit {num(cap)}")
 

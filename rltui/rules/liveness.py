@@ -17,9 +17,15 @@ from rltui.frameworks.load import metrics
 from rltui.prose import capital, listed, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
+from rltui.run.sums import median
 
 GREW = 1.25
 """So many times what it was at the start is growth that an end for want of memory is told with."""
+
+
+LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
+"""Rows of a level before and behind a restart, and of the course before it that the change between both is held
+against."""
 
 
 @rule("run-crashed", Standing)
@@ -32,7 +38,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     text = f"{ended}{state.because}."
     crash = state.crash
     stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
-    signal = _now(CRITICAL if state.quote and not stopped else WARNING, "", look)
+    signal = _now(CRITICAL if (state.quote or state.vanished) and not stopped else WARNING, "", look)
     if crash is not None:
         cause = crash.text + (f", {state.loop}" if state.loop else "")
         text += f" {sentence(crash.shown)}" if crash.shown else ""
@@ -128,13 +134,17 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if series is None:
             continue
         at = int(np.searchsorted(series.steps, step))
-        before, after = series.values[max(0, at - 5) : at], series.values[at : at + 5]
-        noise = sd_d(series.values[max(0, at - 50) : at])
-        if len(before) == 5 and len(after) == 5 and noise > 0:
-            z = float(after.mean() - before.mean()) / (noise * sqrt(0.4))
-            if abs(z) > p["z"]:
-                text = f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"
-                jumps.append((abs(z), name, text))
+        past, after = series.values[max(0, at - BEFORE) : at], series.values[at : at + LEVEL]
+        noise = sd_d(past)
+        if len(past) >= PAST_LEAST and len(after) == LEVEL and noise > 0:
+            means = np.convolve(past, np.full(LEVEL, 1.0 / LEVEL), "valid")
+            steps = means[LEVEL:] - means[:-LEVEL]  # what the metric did by itself, from level to level
+            usual = median(steps)
+            beyond = float(after.mean() - means[-1]) - usual
+            z = abs(beyond) / (noise * sqrt(2.0 / LEVEL))
+            if z > p["z"] and abs(beyond) > p["beyond"] * float(np.abs(steps - usual).max()):
+                text = f"jumps from {num(float(means[-1]))} to {num(float(after.mean()))}"
+                jumps.append((z, name, text))
     jumps.sort(reverse=True)
     text = f"The run was resumed at step {step}. Where steps are logged twice, the later value counts."
     if jumps:

@@ -33,7 +33,7 @@ class RunState:
     `crash`: what the errors of a crashed run are called, None if they have no name; `loop`: what the ends of earlier
     attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
-    should be going."""
+    should be going. `vanished`: its process went before the plan was done, without a word."""
 
     state: State
     because: str
@@ -43,6 +43,7 @@ class RunState:
     expected: bool = False
     crash: Crash | None = None
     loop: str = ""
+    vanished: bool = False
 
     @property
     def sure(self) -> bool:
@@ -143,7 +144,8 @@ def _judged(seen: LifeSigns) -> RunState:
         state, because = silent, ", ".join(card.because) if seen.followed else stopped
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
-    return RunState(state, because, card.quote, card if seen.followed else None)
+    vanished = card.verdict == "crashed"
+    return RunState(state, because, card.quote, card if seen.followed else None, vanished=vanished)
 
 
 CLOSED_S = 60.0

@@ -24,6 +24,10 @@ _EXACT_FROM = 0.5
 BEATS = 201
 LINES = 1000
 PHASES = 64
+ENDED = ("gone", "zombie")
+"""States of a process that is no more."""
+LATE_S = 2.0
+"""What a process wrote last may be read so long after it was seen to be gone."""
 DURATIONS = 50
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
@@ -94,6 +98,7 @@ class Pulse:
     beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
     processes: tuple[ProcessFact, ...] = ()
     gpus: tuple[GpuSample, ...] = ()
+    gone_at: float | None = None  # since when all known processes are seen to be gone
     unread: tuple[str, ...] = ()  # why files of the run cannot be read at the moment
     blind: bool = False  # none of them can
     _step: int | None = None
@@ -108,6 +113,14 @@ class Pulse:
         """What was there before: its newest sign of life is when the files were last written."""
         self.moved_at = self.output_at = self.phase_at = written_at
         self._step, self._last, self.phase, self._announced = step, counters, phase, phase
+
+    def feel(self, processes: tuple[ProcessFact, ...], now: float) -> None:
+        """The newest facts of the run's processes. Those that are gone say nothing of a run that moved since: it was
+        resumed by others, which are yet to be found."""
+        gone = bool(processes) and all(p.state in ENDED for p in processes)
+        self.gone_at = None if not gone else now if self.gone_at is None else self.gone_at
+        outlived = self.gone_at is not None and self.moved_at is not None and self.moved_at > self.gone_at + LATE_S
+        self.processes = () if outlived else processes
 
     def line(self, text: str) -> None:
         """A line of the log. One that repeats itself, its clock aside, is no sign of life: servers idle aloud."""
@@ -179,12 +192,15 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 @dataclass(frozen=True, slots=True)
 class LearnedPace:
     """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
-    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now."""
+    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
+    `longest_s`: the most seconds from one row to the next, whatever was done meanwhile, of `gaps` that were seen."""
 
     plain: Usual | None = None
     special: Usual | None = None
     stride: int = 1
     next_special: bool = False
+    longest_s: float = 0.0
+    gaps: int = 0
 
     @property
     def now(self) -> Usual | None:
@@ -221,13 +237,20 @@ def learn(
     if plain is None and rare is not None and bool(len(seconds)):
         plain = usual(seconds / gaps)  # every step validates
     due = step is not None and _due(step, stride, marked, {*periods, *_period(marked)})
-    return LearnedPace(plain, rare, stride, due)
+    longest = float(seconds.max()) if len(seconds) else 0.0
+    return LearnedPace(plain, rare, stride, due, longest, len(seconds))
 
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
-    """Newest step, seconds and number of steps from each row with a time to the next one."""
+    """Newest step, seconds and number of steps from each row with a time to the next one. From one attempt at the run
+    to the next one no step was made."""
     known = table.timed(RECENT + 1)
-    return _differences(table.steps[known], table.times[known])
+    steps, seconds, gaps = _differences(table.steps[known], table.times[known])
+    if not table.restarts:
+        return steps, seconds, gaps
+    at = np.array(table.restarts, dtype=np.int64)
+    within = at.searchsorted(steps, "right") == at.searchsorted(steps - gaps, "right")
+    return steps[within], seconds[within], gaps[within]
 
 
 def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
-from rltui.run.progress import LearnedPace, Pulse, Usual
+from rltui.run.progress import ENDED, LearnedPace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 
@@ -17,6 +18,11 @@ HUNG = 3.0
 HUNG_ADD_S = 600.0
 """Slow: no movement for twice the 95th percentile of the step time, and 10 s. Hung: for 3 times, and 600 s more than
 it. The 600 s are verl's NCCL time-out."""
+QUIET = 60.0
+QUIET_FROM = 30
+QUIET_LEAST_S = 180.0
+"""Hung already after 60 times the longest time from row to row, if so many such times were seen: a run whose steps take
+a second does not pause for minutes. Some writers flush every two minutes, so never before three."""
 IDLE_ADD_S = 60.0
 """In place of the 600 s where processes and GPUs are seen to do nothing."""
 WORKING = 10.0
@@ -78,7 +84,7 @@ def weigh(
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
     evidence = [*pulse.unread[:1], silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
     evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
-    over = bool(processes) and all(p.state in ("gone", "zombie") for p in processes)
+    over = bool(processes) and all(p.state in ENDED for p in processes)
     if over:
         word = "crashed" if planned else "unknown"
         ended = f"its process {'is a zombie' if processes[0].state == 'zombie' else 'has ended'} at {at}"
@@ -103,7 +109,7 @@ def weigh(
 def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
     """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing came after it
     for longer than a caught error holds up a training."""
-    if pulse.processes and all(p.state in ("gone", "zombie") for p in pulse.processes):
+    if pulse.processes and all(p.state in ENDED for p in pulse.processes):
         return True
     wait = _Wait(pace, pace.plain is not None)
     working = any((p.cpu or 0.0) >= IDLE_CPU for p in pulse.processes)
@@ -112,7 +118,7 @@ def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
 
 def alive(pulse: Pulse) -> bool:
     """Whether a process of the run is known to be there."""
-    return any(p.how == "log" and p.state not in ("gone", "zombie") for p in pulse.processes)
+    return any(p.how == "log" and p.state not in ENDED for p in pulse.processes)
 
 
 class _Wait:
@@ -123,6 +129,9 @@ class _Wait:
         self.median = usual.median_s if usual is not None else 0.0
         self.high = usual.high_s * _stride(pace) if usual is not None else 0.0
         self._least = 0.0 if known else FIRST_S
+        learned = known and pace.gaps >= QUIET_FROM and pace.longest_s > 0
+        self.quiet = max(QUIET * pace.longest_s, QUIET_LEAST_S, SLOW * self.high) if learned else inf
+        """Seconds without a row after which none is to be expected, whatever else is not known."""
 
     def slow(self) -> float:
         return max(SLOW * self.high, SLOW_S, self._least)
@@ -150,6 +159,8 @@ def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: f
     idle = idle and sum(p.cpu or 0.0 for p in processes) < IDLE_CPU and not working
     writes = _age(pulse.output_at, now) < min(age, max(wait.high, IDLE_ADD_S))
     limit = wait.working() if working or writes else wait.hung(IDLE_ADD_S if idle else HUNG_ADD_S)
+    if not working and not writes and pulse.phase is None:
+        limit = min(limit, wait.quiet)
     if age > limit:
         return "hung", observed and (age > wait.sure() or (low and age > GPU_IDLE_S))
     return ("slow" if age > wait.slow() else "fine"), False

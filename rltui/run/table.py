@@ -1,8 +1,8 @@
 """Rows of one source as columns: one row a training step, missing cells told from logged NaN (see `columns`).
 
-A restart goes back to a step that is there and finds other values: in a whole row, or as it goes on from there. A late
-revision (a cell of an old step updated, a validation written after later steps) goes back with a part of a row, and the
-next one goes on where the run was.
+A restart goes back to a step that is there and finds other values, in a whole row, or as it goes on from there; or it
+writes the same values at later times. A late revision (a cell of an old step updated, a validation written after later
+steps) goes back with a part of a row, and the next one goes on where the run was.
 """
 
 from __future__ import annotations
@@ -36,15 +36,23 @@ SURE_ROWS = 3
 another may be one whose first line was torn."""
 
 
+LATER_ROWS = 2
+"""So many rows that came again, each written later than all before it, are of a run that was resumed and does the same
+as before: copies keep their times."""
+
+
 @dataclass(slots=True)
 class GoneBack:
     """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
     many came since then. `odd`: the newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not:
-    the next one tells whether the run does other things from there on, or that row alone is another."""
+    the next one tells whether the run does other things from there on, or that row alone is another. `time`: the newest
+    that was stated, `later`: how many whole rows in a row were written after it, each after the one before."""
 
     row: int
     anew: bool
     again: int = 0
+    time: float = nan
+    later: int = 0
     odd: tuple[int, float, Mapping[str, float]] | None = None
 
 
@@ -225,7 +233,7 @@ class Table:
             return
         row, newest = int(self.steps.searchsorted(step)), int(self._steps[self._head])
         if step < newest:
-            self._back = GoneBack(row, False)
+            self._back = GoneBack(row, False, time=nan if self.newest_time is None else self.newest_time)
         if self._back is None:
             return
         old = self.cells(row) if self._steps[row] == step else {}
@@ -234,7 +242,10 @@ class Table:
         if anew and not self._back.anew and self._back.again > SURE_ROWS and step < last:
             self._back.odd = step, time, cells
             return
-        self._back.anew |= anew
+        written = bool(old) and time > self._back.time and whole(old, cells)
+        self._back.later = self._back.later + 1 if written else 0
+        self._back.time = float(np.fmax(self._back.time, time))
+        self._back.anew |= anew or self._back.later >= LATER_ROWS
         if not self._back.anew or (step <= newest and not whole(old, cells)):
             if step == last:  # everything was repeated as it was
                 self.repeated += self._back.again

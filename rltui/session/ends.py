@@ -39,8 +39,8 @@ NEWEST = Extent(BLOCK, 1 << 16, 0, 1 << 16, lines=True, first_rows=False)
 """What the screen shows while a long history is read: some 25 rows of 60 metrics."""
 
 WHOLE_MOST = 1 << 22
-"""Bytes up to which a file is read whole that cannot be read from its end (packed, a database, one JSON document); of a
-larger one nothing is known until all is read."""
+"""Bytes up to which a file is read whole that cannot be read from its end (packed, a database, one JSON document), or
+whose end names an error; of a larger one nothing is known until all is read."""
 
 
 QUIET_S = 5.0

@@ -15,8 +15,9 @@ from rltui.readers.console import verl
 from rltui.run.identity import algorithm_words, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
-from rltui.run.progress import LearnedPace, Usual
+from rltui.run.progress import RECENT, LearnedPace, Usual
 from rltui.run.stall import FIRST_S
+from rltui.session.ends import WHOLE_MOST
 
 if TYPE_CHECKING:
     from rltui.run.run import Run
@@ -74,6 +75,14 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     return Known(run.framework, algorithm, last, planned, state)
 
 
+def ends_in_error(run: Run, feeds: Sequence[AnyFeed], now: float) -> bool:
+    """Whether the last lines of a run on this machine tell of an error that would have ended it, and all of it is read
+    soon."""
+    cut = [feed for feed in feeds if feed.gap]
+    small = all(feed.size <= WHOLE_MOST and feed.place.link() is None for feed in cut)
+    return bool(cut) and small and run.state(now).state == "crashed"
+
+
 def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
     """Number of the first row behind what was not read of the middle of the best file; None if all was read."""
     cut = [feed for feed in feeds if feed.gap]
@@ -118,7 +127,8 @@ def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
         return state
     pace = seen.pace()
     slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
-    paces = (LearnedPace(plain=Usual(high_s, high_s, 50)) for high_s in (1e-3, slow_s))
+    fast = LearnedPace(Usual(1e-3, 1e-3, 50), longest_s=max(pace.longest_s, 1e-3), gaps=RECENT)
+    paces = (fast, LearnedPace(Usual(slow_s, slow_s, 50)))
     return state if all(judge(_at_pace(seen, pace)).state == state.state for pace in paces) else None
 
 

@@ -193,7 +193,7 @@ class LiveRun:
         self._felt = clock.monotonic()
         pulse = self.opened.run.pulse
         if self._processes is not None:
-            pulse.processes = self._processes.look()
+            pulse.feel(self._processes.look(), clock.time())
         if latest is not None:
             pulse.gpus = latest.gpus
 

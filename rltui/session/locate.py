@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
-from rltui.discovery.found import Found, NotARun, RunCandidate, group
+from rltui.discovery.found import Found, NotARun, NotListed, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
-from rltui.prose import joined
+from rltui.prose import counted, joined
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
@@ -73,6 +73,7 @@ SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for toge
 HEAD = 1 << 16
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
+NAMED = 3  # files that cannot be read which are named, each
 MAX_PAGE = 1 << 26
 
 _live_input: stdin.StdinPlace | None = None
@@ -184,20 +185,40 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     return runs_elsewhere(argument, format_in, runs_at)
 
 
-def runs_at(path: str, place: Place, format_in: str | None, looked: Looked = lambda path: None) -> list[Found]:
-    """The runs in a file or below a directory of a place. Raises `NotARun` where there is none."""
+def runs_at(
+    path: str,
+    place: Place,
+    format_in: str | None,
+    looked: Looked = lambda path: None,
+    unread: Callable[[str], None] = lambda text: None,
+) -> list[Found]:
+    """The runs in a file or below a directory of a place. Raises `NotARun` where there is none. `unread` hears in words
+    what could not be read there and is part of no run that is given."""
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
-        raise NotARun(_said(path, listing.error.text))
+        raise NotListed(_said(path, listing.error.text))
     formats: dict[str, str | None] = {}
     failed: dict[str, str] = {}
     ask = _sniffer(place, formats, format_in, failed, path, looked)
     if place.link() is not None:
         _sniff_ahead(listing, ask)
     candidates = group(listing, ask, _run_finder(place))
+    for text in _not_read(path, listing, candidates, failed):
+        unread(text)
     if not candidates:
         raise NotARun(_nothing(path, listing, place))
     return [Found(one, place, listing, unreadable=_below(one, failed)) for one in candidates]
+
+
+def _not_read(path: str, listing: Listing, candidates: Iterable[RunCandidate], failed: dict[str, str]) -> Iterator[str]:
+    of_runs = {file for one in candidates for file, _ in _below(one, failed)}
+    lost = [_said(file, why) for file, why in sorted(failed.items()) if file not in of_runs]
+    yield from lost[:NAMED]
+    if len(lost) > NAMED:
+        yield f"{path}: {counted(len(lost) - NAMED, 'more file')} below it cannot be read"
+    closed = listing.skipped.get("permission", 0)
+    if closed:
+        yield f"{path}: {counted(closed, 'folder')} below it cannot be read: permission denied"
 
 
 def _below(candidate: RunCandidate, failed: dict[str, str]) -> tuple[tuple[str, str], ...]:

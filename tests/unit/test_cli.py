@@ -94,6 +94,33 @@ def test_a_file_without_permission_is_named(
     assert "permission" in err.lower()
 
 
+def test_a_list_says_what_it_could_not_read(
+    capsys: pytest.CaptureFixture[str], as_a_user: tuple[Path, Callable[[], AbstractContextManager[None]]]
+) -> None:
+    """A directory that nobody may list holds no known number of runs; one below it, or a log there, is told."""
+    folder, unprivileged = as_a_user
+    for name in ("open", "closed", "mute"):
+        (folder / "all" / name).mkdir(parents=True)
+        (folder / "all" / name / "train.log").write_text("step:1 - actor/pg_loss:0.1\nstep:2 - actor/pg_loss:0.2\n")
+    code, out, err = run(capsys, "runs", folder / "all")
+    assert (code, err) == (0, "")
+    (folder / "all" / "closed").chmod(0)
+    (folder / "all" / "mute" / "train.log").chmod(0)
+    with unprivileged():
+        code, out, err = run(capsys, "runs", folder / "all")
+    assert code == 0
+    assert "open" in out
+    assert f"{folder}/all: 1 folder below it cannot be read: permission denied" in err
+    assert f"{folder}/all/mute/train.log" in err
+    (folder / "all").chmod(0)
+    with unprivileged():
+        code, out, err = run(capsys, "runs", folder / "all")
+    assert (code, out) == (2, "")
+    assert "permission denied" in err
+    (folder / "all").chmod(0o755)
+    (folder / "all" / "closed").chmod(0o755)
+
+
 def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "report", SAMPLES, "--all", "--format", "json")
     reports = json.loads(out)

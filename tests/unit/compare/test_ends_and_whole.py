@@ -217,3 +217,38 @@ def test_an_algorithm_named_between_the_ends_is_not_guessed_by_metrics(
         (tmp_path / name / "console.log").write_text("".join(rows[: LONG // 2] + between + rows[LONG // 2 :]))
     listed = {row["name"]: row for row in told(capsys, "runs", str(tmp_path))["runs"]}  # type: ignore[attr-defined]
     assert [listed[name]["algorithm"] for name in ("silent", "told", "key")] == ["GRPO", None, "GRPO"]
+
+
+LAST_WORDS = (
+    "slurmstepd: error: *** JOB 4711 ON gpu03 CANCELLED AT 2026-02-01T08:00:00 DUE TO TIME LIMIT ***\n",
+    "OSError: [Errno 28] No space left on device: '/ckpt/global_step_300/model.pt'\n",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.1 GiB\n",
+)
+
+
+@pytest.mark.parametrize("last", LAST_WORDS)
+@pytest.mark.parametrize(
+    ("kind", "lives"), [("verl", ("no plan", "resumed", "late plan")), ("trl", ("resumed", "late plan"))]
+)
+def test_an_error_in_the_last_lines_is_seen_whatever_else_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None, kind: str, lives: tuple[str, ...], last: str
+) -> None:
+    """No plan is stated, steps go back, or rows are counted: the end says what it says."""
+    trace = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n' if "Error" in last else ""
+    for life in lives:
+        written(tmp_path / life.replace(" ", "-"), kind, life, LONG, time.time())
+        with next((tmp_path / life.replace(" ", "-")).iterdir()).open("a") as log:
+            log.write("\n" + trace + last)
+    for row in told(capsys, "runs", str(tmp_path))["runs"]:  # type: ignore[attr-defined]
+        assert contradictions(row, told(capsys, "report", str(row["path"]))) == []
+        assert row["state"] == "crashed"
+        assert last[:60].strip() in " ".join(row["signs"])
+
+
+def test_an_error_that_was_survived_before_is_still_no_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    written(tmp_path / "run", "verl", "survived", LONG, time.time())
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert contradictions(row, told(capsys, "report", str(row["path"]))) == []
+    assert row["state"] != "crashed"

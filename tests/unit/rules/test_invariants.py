@@ -138,3 +138,25 @@ def test_each_of_loss_and_gradient_is_looked_at_alone(
     columns = {key: column for key, column in learning().items() if key not in ("loss", "grad")}
     checks, _ = verified(write(tmp_path / "run", columns | {name: wave(0.5, 0.05, N, 4)}), capsys)
     assert checks["loss and gradient finite"]["mark"] == ""
+
+
+LONGEST = "responses no longer than the limit"
+
+
+@pytest.mark.parametrize(("mean", "status"), [(810.0, "unknown"), (2300.0, "warn")])
+def test_a_mean_length_within_the_limit_says_nothing_of_the_longest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mean: float, status: str
+) -> None:
+    """Some are cut at the limit. Only if even the mean lies beyond it, the longest one does."""
+    columns = {key: values for key, values in learning().items() if key != "longest"}
+    run = write(tmp_path / "run", columns | {"length": wave(mean, 9.0, N, 4), "cut": np.full(N, 0.03)})
+    (run / "config.json").write_text(json.dumps({"data": {"max_response_length": 2048}}))
+    one = invariants(report(run, capsys))[LONGEST]
+    assert one["status"] == status
+    assert verified(run, capsys)[0][LONGEST]["mark"] == MARK[status]
+
+
+def test_the_longest_length_within_the_limit_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", learning())
+    (run / "config.json").write_text(json.dumps({"data": {"max_response_length": 2048}}))
+    assert invariants(report(run, capsys))[LONGEST]["status"] == "pass"

@@ -82,6 +82,25 @@ def test_a_killed_process_is_over(tmp_path: Path) -> None:
             live.close()
 
 
+def test_a_run_that_another_process_resumes_is_alive_as_soon_as_it_writes(tmp_path: Path) -> None:
+    """Who writes now is found later: that the one before is gone says nothing any more."""
+    log = tmp_path / "metrics.jsonl"
+    with trainer(log) as child:
+        wait_for(lambda: lines_of(log) > 20)
+        live = loaded(log)
+        try:
+            wait_for(lambda: live.next_frame(0.05) and bool(_states(live)))
+            child.kill()
+            child.wait()
+            frames: list[Frame] = []
+            wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or _over(frames))
+            with trainer(log):
+                wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or not _over(frames), 10.0)
+                assert frames[-1].run.state.state == "running"
+        finally:
+            live.close()
+
+
 def _states(live: LiveRun) -> set[str]:
     return {fact.state for fact in live.opened.run.pulse.processes}
 
