@@ -135,6 +135,8 @@ def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
 def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
+        if not look.restarts(look.n):
+            return Outcome("unmet", "the run was not resumed")
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     steps, values, label = facts.series.steps, facts.values, label_of(facts.name)

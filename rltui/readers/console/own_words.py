@@ -204,12 +204,12 @@ class OwnWords(OpenEnd[_Known]):
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
-        told = self._wordings.told(message, begun.step, begun.cells)
+        begun.part = part_tag(message[: len(message) - len(bare(message))])
+        told = begun.cells if begun.part else self._wordings.told(message, begun.step, begun.cells)
         if begun.cells and not measures(told):
             return None
         begun.cells = told
         self._of_part(begun)
-        begun.part = part_tag(message[: len(message) - len(bare(message))])
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)

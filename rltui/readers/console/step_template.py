@@ -198,6 +198,7 @@ class TemplateLine:
     process: str = ""
     below: dict[str, float] = field(default_factory=dict)
     above: dict[str, float] = field(default_factory=dict)
+    above_lines: tuple[int, ...] = ()
     lines: tuple[int, ...] = ()
     time: float = nan
 

@@ -236,8 +236,7 @@ class TemplateLearner:
                 return self._below(message, source)  # it counts something of the step that the heading names
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # of so many answers
-        above, above_lines = self._loose_pairs()
-        line.above, line.lines = above, (*above_lines, *line.lines)
+        line.above, line.above_lines = self._loose_pairs()
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
@@ -397,8 +396,8 @@ class TemplateLearner:
             self._ahead.go_on(waiting)
         if len(slots) < 2:
             return []
-        line, key = TemplateLine(slots, lines=(*above_lines, *lines), time=time), key_of("block", slots)
-        line.above = above
+        line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
+        line.above, line.above_lines = above, above_lines
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)

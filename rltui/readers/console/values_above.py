@@ -74,6 +74,7 @@ def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
     if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
         return
     ahead.names, ahead.cells = frozenset(above), above
+    lines[0].lines = (*lines[0].above_lines, *lines[0].lines)
     for line in lines:
         if of_block:
             waiting, line.slots = line.slots, ahead.in_place(line.slots)

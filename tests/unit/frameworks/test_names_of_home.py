@@ -21,7 +21,7 @@ NAMES = {
     "reward_std": ("Total rewards std", "Belohnung Standardabweichung", "Streuung Belohnung"),
     "score_mean": ("Train success rate", "train accuracy", "Erfolgsrate"),
     "frac_reward_zero_std": ("train/frac_zero_std_groups",),
-    "phase:data_prep": ("timing_s/data_load", "data_load_time"),
+    "phase:data_load": ("timing_s/data_load", "data_load_time"),
     "reward_component_mean": ("accuracy reward", "Format Reward", "length penalty"),
     "dpo_accuracy": ("Reward accuracy",),
 }
