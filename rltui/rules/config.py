@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import log
 
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
 from rltui.plots.numbers import percent
@@ -239,13 +240,15 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
     if whole and high > p["gspo_eps_max"]:
         texts.append(f"A clip range of {num(high)} on whole sequences hardly ever clips (3e-4 to 1e-2 is usual).")
     elif narrow:
-        texts.append(f"A clip range of {num(high)} on tokens clips nearly all (0.1 to 0.3 is usual).")
+        texts.append(f"A clip range of {num(high)} on tokens is narrow (0.1 to 0.3 is usual).")
     if high < low:
         texts.append(f"The upper clip {num(high)} lies below the lower one {num(low)}.")
     found, clipped = _advice(look, texts), look.values("clip_frac")
     if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
         return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
-    if narrow and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["most_clipped"]:
-        level = WARNING if gained(look) else CRITICAL
-        return [Signal(level, f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),), moved="clip_frac")]
+    if narrow and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["many_clipped"]:
+        most = now > p["most_clipped"]
+        level = NOTICE if not most else WARNING if gained(look) else CRITICAL
+        text, proofs = f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),)
+        return [Signal(level, text, proofs, moved="clip_frac", marks=() if most else (Mark.COSTS,))]
     return found

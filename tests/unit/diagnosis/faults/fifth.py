@@ -134,8 +134,9 @@ FIFTH = {
         "the clip range is a twentieth of what it should be",
         "verl",
         tight_range,
-        r"clip range of the wrong scale",
+        r"far below the usual one for tokens",
         untrue=r"updates per rollout",
+        mild="cfg-clip-range-wrong-scale",
         config={
             "actor_rollout_ref.actor.clip_ratio_low": 0.01,
             "actor_rollout_ref.actor.clip_ratio_high": 0.01,
