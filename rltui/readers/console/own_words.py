@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import nan
 
 from rltui.readers.console import generic
@@ -19,6 +19,7 @@ from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.units import with_units
+from rltui.readers.console.wordings import Wordings
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import has_decimal_comma
@@ -27,12 +28,10 @@ SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
-ALONE = 8
-"""Lines in other words, with none of the usual between them, up to which they may be of a sample."""
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
-_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch]
+_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch, Wordings]
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -320,11 +319,11 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def _known(self) -> _Known:
-        return self._learner, self._never, self._block, self._epochs
+        return self._learner, self._never, self._block, self._epochs, self._wordings
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs = known
+        self._learner, self._never, self._block, self._epochs, self._wordings = known
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -341,51 +340,8 @@ class OwnWords(OpenEnd[_Known]):
                 below_names=list(block.below_names),
             ),
             self._epochs.copy(),
+            self._wordings.copy(),
         )
-
-
-@dataclass(slots=True)
-class _Wording:
-    """Step lines that begin alike: how often they went on, how far, and what they name."""
-
-    went_on: int = 0
-    newest: int = -1
-    alone: int = 0  # of them since the usual ones were silent
-    names: set[str] = field(default_factory=set)
-
-
-class Wordings:
-    """What step lines begin with. Lines that begin otherwise and are behind the usual ones say nothing of what those
-    tell: a sample that is printed between them, `Step 2: loss: 5` of an answer, may look like one. So many of them
-    that nothing comes between are a run in other words."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Wording] = {}
-
-    def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
-        """What a line tells of this step: all, or what the usual lines do not tell."""
-        begin = _WORDS.match(message)
-        key = begin[0] if begin is not None else ""
-        usual = next(iter(self._known.values()), None)  # the first, unless others went on for long without it
-        usual = max(
-            (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),
-            key=lambda one: one.went_on,
-            default=usual,
-        )
-        own = self._known.get(key) or _Wording()
-        if len(self._known) < generic.MAX_BLOCK:
-            self._known[key] = own
-        behind = usual is not None and own is not usual and step <= usual.newest
-        if own is usual:
-            for one in self._known.values():
-                one.alone = 0
-        own.alone += 1
-        own.went_on += step > own.newest and not behind
-        own.newest = max(own.newest, step)
-        if usual is not None and behind and own.alone <= ALONE:
-            return {name: x for name, x in cells.items() if name not in usual.names}
-        own.names |= cells.keys()
-        return cells
 
 
 def _head_of(message: str) -> str:
