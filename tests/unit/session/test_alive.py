@@ -4,6 +4,7 @@ rows' own times, and the clock is given, so that no test waits for them."""
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
 
 from rltui.session import Frame
@@ -73,11 +74,7 @@ def test_a_killed_process_is_over(tmp_path: Path) -> None:
         wait_for(lambda: lines_of(log) > 20)
         live = loaded(log)
         try:
-            wait_for(lambda: live.next_frame(0.05) and bool(_states(live)))
-            child.kill()
-            child.wait()
-            frames: list[Frame] = []
-            wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or _over(frames))
+            _killed(live, child)
         finally:
             live.close()
 
@@ -89,16 +86,22 @@ def test_a_run_that_another_process_resumes_is_alive_as_soon_as_it_writes(tmp_pa
         wait_for(lambda: lines_of(log) > 20)
         live = loaded(log)
         try:
-            wait_for(lambda: live.next_frame(0.05) and bool(_states(live)))
-            child.kill()
-            child.wait()
-            frames: list[Frame] = []
-            wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or _over(frames))
+            frames = _killed(live, child)
             with trainer(log):
                 wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or not _over(frames), 10.0)
                 assert frames[-1].run.state.state == "running"
         finally:
             live.close()
+
+
+def _killed(live: LiveRun, child: subprocess.Popen[bytes]) -> list[Frame]:
+    """Kills the trainer once it was seen, and waits until the run is over; the frames until then."""
+    wait_for(lambda: live.next_frame(0.05) and bool(_states(live)))
+    child.kill()
+    child.wait()
+    frames: list[Frame] = []
+    wait_for(lambda: frames.extend(f for f in [live.next_frame(0.05)] if f) or _over(frames))
+    return frames
 
 
 def _states(live: LiveRun) -> set[str]:
