@@ -1,0 +1,249 @@
+"""The wordings of a log's lines: which tell steps, which may, and which cannot.
+
+Lines of a skeleton are held back until they were seen often enough to say whether a number in them counts the steps.
+The first counter that is found is the run's; what counts something else belongs to the step above it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rltui.readers.console.counted_lines import COUNTED
+from rltui.readers.console.line_filter import remember
+from rltui.readers.console.lines_beside import other_parts, take_inner
+from rltui.readers.console.named_numbers import Slot, is_named, is_whole, words
+from rltui.readers.console.step_template import (
+    StepRow,
+    Template,
+    TemplateLine,
+    counter_name,
+    counter_of,
+    is_about,
+    is_evaluation,
+    patience,
+    promising,
+    rises,
+)
+from rltui.readers.console.values_above import Ahead, lead
+
+SEEN = 3
+"""Lines of one skeleton before it counts as a step line: two rises of its counter."""
+MAX_SKELETONS = 4000
+"""Skeletons that are kept at once; prose makes a new one with each line."""
+
+
+class KnownTemplates:
+    """Takes lines, blocks and rows of tables under the key of their skeleton, and gives the steps that they tell."""
+
+    def __init__(self) -> None:
+        self.main: str | None = None
+        """Name of the counter that tells the step."""
+        self.kind = ""
+        """Of what tells it: `line`, `block`, `table`."""
+        self.counts = False
+        """Rows are counted, as their lines state only how much of the epochs is over."""
+        self.ahead = Ahead()
+        self._by_key: dict[str, Template] = {}
+        self._none: set[str] = set()  # skeletons of lines that can be no step lines
+        self._step: int | None = None
+        self._followed: Template | None = None  # of lines that are read elsewhere
+        self._held = 0  # lines that were held so far
+        self._learns = True  # no copy does
+        self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._by_key
+
+    @property
+    def tell_steps(self) -> bool:
+        """Whether a step line was found that is read nowhere else."""
+        return self.main is not None and self._followed is None
+
+    @property
+    def decided(self) -> list[Template]:
+        """The templates that tell steps, each once."""
+        return list({id(t): t for t in self._by_key.values() if t.counter is not None}.values())
+
+    def copy(self, under: TemplateLine | None) -> tuple[KnownTemplates, TemplateLine | None]:
+        """One that takes lines without changing this one, and learns nothing from them. With the copy of the line
+        `under` which others are read, which may be among those that are held back."""
+        twin = copy.copy(self)
+        copies = {id(t): t.copy() for t in (*self._by_key.values(), *([self._followed] if self._followed else []))}
+        twin._followed = None if self._followed is None else copies[id(self._followed)]
+        twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
+        twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
+        line = None if under is None else replace(under, below=dict(under.below))
+        for key, template in self._by_key.items():
+            for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
+                if own is under:
+                    line = held
+        return twin, line
+
+    def go_on(self) -> list[StepRow]:
+        """What this copy took was whole: the steps that it tells."""
+        self._learns = True
+        undecided, self._undecided = self._undecided, []
+        return [row for kind, key, found in undecided for row in self._decide(key, found, kind)]
+
+    def cannot_tell(self, key: str) -> bool:
+        """Whether lines of this skeleton are known to tell no step."""
+        return key in self._none
+
+    def reject(self, key: str) -> None:
+        """Lines of this skeleton tell no step."""
+        remember(key, self._none)
+
+    def adopts(self, key: str, line: TemplateLine) -> bool:
+        """Whether a line of a skeleton that is new is of the step lines that are known."""
+        for template in self.decided:
+            if template.fits(line):
+                self._by_key[key] = template
+                return True
+        return False
+
+    def follow(self, line: TemplateLine, key: str, step: int) -> None:
+        """A line that is read elsewhere told this step."""
+        self._step = step
+        if self.main is None:
+            counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
+            if counter is None:
+                return
+            self.main, self.kind = counter_name(line.slots[counter]), "line"
+            self._followed = Template(lines=[line])
+            self._followed.decide(counter)
+            self._by_key[key] = self._followed
+        if self._followed is not None:
+            self._followed.rows([replace(line)])
+
+    def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
+        """The steps that are told now that this line, block or row came."""
+        if key in self._none:
+            return []
+        found = self._by_key.get(key)
+        if found is None:
+            if not promising(line.slots):
+                self.reject(key)
+                return []
+            if len(self._by_key) >= MAX_SKELETONS:
+                self._by_key = {k: t for k, t in self._by_key.items() if t.counter is not None}
+            found = self._by_key[key] = Template()
+        if found.counter is not None:
+            return self._given(found, [line])
+        self._held += 1
+        line.place = self._held
+        found.lines.append(line)
+        if len(found.lines) < SEEN:
+            return []
+        if not self._learns:
+            self._undecided.append((kind, key, found))
+            return []
+        return self._decide(key, found, kind)
+
+    def early(self, opened: TemplateLine | None, key: str, over: bool) -> tuple[list[StepRow], set[str]]:
+        """The log is quiet: lines of a template that was seen only twice count if they name their step plainly. Or the
+        log is `over`: nothing more tells whether they count within a step. Also the names that were given of the line
+        that is still `opened` under `key`."""
+        out: list[StepRow] = []
+        told: set[str] = set()
+        rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
+        for template in self._by_key.values() if self._learns else ():
+            if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
+                continue
+            newest = [opened] if opened is not None and self._by_key.get(key) is template else []
+            lines = [*template.lines, *newest]
+            first, seen = lines[0].slots, [line.slots for line in lines]
+            surely = over and self.main is None and len(seen) >= SEEN and patience(seen) > 0
+            counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
+            if counter is None or not (surely or is_named(first[counter].name, words().counters)):
+                continue
+            if is_about(first, words().training) and not is_evaluation(first, counter):
+                lead(template.lines, counter, self.ahead)
+                early = replace(template, names=set(), epochs=template.epochs.copy())
+                early.decide(counter)
+                out += early.rows([*template.lines[template.told :], *newest])
+                told |= {name for line in newest for name in line.names(counter)}
+                template.told = len(template.lines)
+        return out, told
+
+    def is_main(self, slots: Iterable[Slot]) -> bool:
+        """Whether one of these numbers is named like that which tells the step."""
+        return any(is_whole(slot) and counter_name(slot) == self.main for slot in slots)
+
+    def is_beside(self, line: TemplateLine) -> bool:
+        """Whether a line counts something else than the steps, which lines tell."""
+        if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
+            return False
+        return not self.is_main(line.slots)
+
+    def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
+        lines = [line.slots for line in template.lines]
+        first = lines[0]
+        counter = self._counter(template, lines, kind)
+        if counter is None:
+            if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
+                del self._by_key[key]
+                self.reject(key)
+            return []
+        template.decide(counter)
+        if not template.prefix and self.main is None:
+            self.main, self.kind = counter_name(first[counter]), kind
+            self.counts = first[counter].name == COUNTED
+            self._take_inner(template)
+        if not template.prefix:
+            lead(template.lines, counter, self.ahead)
+        template.rows(template.lines[: template.told])  # they were given, and count
+        held, template.lines = template.lines[template.told :], []
+        held = [line for line in held if line.process == held[0].process]
+        ranks = ("", held[0].rank) if held else ("",)
+        self._by_key = {k: t for k, t in self._by_key.items() if t.counter is not None or t.lines[0].rank in ranks}
+        template.names = {name for line in held for name in line.names(counter)}
+        held += self._siblings(template)
+        if not template.part or template.prefix:
+            return self._given(template, held)
+        parts = other_parts(template, self._by_key.values(), counter_name(first[counter]))
+        placed = [(line.place, template, line) for line in held]
+        placed += [(line.place, part, line) for part in parts for line in part.lines]
+        for part in parts:
+            part.lines = []
+        return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _counter(self, template: Template, lines: Sequence[list[Slot]], kind: str) -> int | None:
+        """Which number of these lines tells the step. Those of an evaluation do if they are near it."""
+        first = lines[0]
+        counter = counter_of(list(lines), SEEN - 1, [line.epoch for line in template.lines])
+        if counter is None:
+            return None
+        if template.lines[0].is_labelled_evaluation or is_evaluation(first, counter):
+            template.prefix = "eval/"
+            near = self._step is not None and lines[-1][counter].value <= self._step + 1
+            return counter if near and is_named(first[counter].name, words().counters) else None
+        if (self.main, self.kind) not in ((None, ""), (counter_name(first[counter]), kind)):
+            return None  # a second count beside the one that tells the step
+        return counter
+
+    def _take_inner(self, template: Template) -> None:
+        """The lines held so far that count something else belong to the step above them."""
+        for key, other in list(self._by_key.items()):
+            if other.counter is not None or not other.lines or not self.is_beside(other.lines[0]):
+                continue
+            take_inner(template.lines, other.lines)
+            del self._by_key[key]
+            self.reject(key)
+
+    def _siblings(self, template: Template) -> list[TemplateLine]:
+        """The lines held of other skeletons that are of this template: they are its own from now on."""
+        out: list[TemplateLine] = []
+        for key, other in self._by_key.items():
+            if other.counter is None and other.lines and template.fits(other.lines[0]):
+                out += other.lines[other.told :]
+                self._by_key[key] = template
+        return out
+
+    def _given(self, template: Template, lines: list[TemplateLine]) -> list[StepRow]:
+        """The rows of lines, in the order in which they came."""
+        rows = template.rows(sorted(lines, key=lambda line: line.place))
+        if rows and not template.prefix:
+            self._step = rows[-1].step
+        return rows
