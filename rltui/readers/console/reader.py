@@ -14,9 +14,7 @@ from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Re
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
-from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects import Dialects
-from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.evaluations import EvaluationsBeside
 from rltui.readers.console.generic import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
@@ -28,13 +26,13 @@ from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
 from rltui.readers.console.progress_bar import Blanks, bar, behind_bar, may_be_bar
+from rltui.readers.console.row_intake import RowIntake
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 
-NAMELESS_NUMBER = "number without a name in a line with its step"
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
@@ -54,9 +52,11 @@ class ConsoleReader(LineReader):
         self._unwrapper = Unwrapper()
         self._rows = LogRows(self.skipped, self.skipped_at)
         self._news = LogNews()
+        self._untaken = UntakenLines()
+        self._intake = RowIntake(self._rows, self._news, self._untaken, self.skipped, self.skipped_at)
         self._notes = NoteFinder(self._rows.clock)
         self._rounds = InvalidRounds()
-        self._bars = BarRows(self._rows, self._news, self._skip)
+        self._bars = BarRows(self._rows, self._news, self._intake.skip)
         self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         own = format == "console" and self._patterns is None
@@ -70,14 +70,7 @@ class ConsoleReader(LineReader):
         self._filter = LineFilter()
         self._joined = JoinedLines()
         self._newest = NewestLines()
-        self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
-        self._torn = False  # the line that is read has no end
-        self._cut: CutNumber | None = None  # at the end of that line
-        self._names = StepNames()
-        self._waiting: list[StepRow] = []  # what that line says with it
-        self._torn_skips: list[str] = []  # why that line is left out
-        self._lost_ahead: set[int] = set()  # lines with numbers that were counted as they were foretold
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -95,9 +88,9 @@ class ConsoleReader(LineReader):
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(self._unwrapper.feed(data))
-        self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
+        self._intake.skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
-            self._skip(TOO_LONG, self._line + before)
+            self._intake.skip(TOO_LONG, self._line + before)
         if block:
             whole = self._buffer.peeked_whole
             self._blanks.go_on(whole)
@@ -105,10 +98,7 @@ class ConsoleReader(LineReader):
             if whole and self._notes_ahead is not None:
                 self._notes.go_back(self._notes_ahead)
             self._notes_ahead = None
-            for reason in self._torn_skips if whole else ():
-                self._skip(reason, self._line)
-            self._torn_skips.clear()
-            waiting, self._waiting = self._waiting if whole else [], []
+            waiting = self._intake.go_on(whole, self._line)
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
                 waiting = [*self._own.go_on(whole), *waiting]
@@ -149,14 +139,11 @@ class ConsoleReader(LineReader):
         """What may go on is read as if nothing followed: the beginning of a line, lines that are held back, and the
         steps that they belong to. All is known afterwards as it was before. `over`: the log ends here."""
         held = self._joined.first_held
-        self._filter.learns, self._torn = False, bool(rest)
+        self._filter.learns = False
         self._torn_line = self._line if rest else self._torn_line
         self._rows.foretells = self._news.foretells = True
         if rest or held:
             self._untaken.forget_open()  # what was read of them before is read again
-        if rest:
-            self._torn_skips.clear()
-            self._waiting.clear()
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -165,7 +152,7 @@ class ConsoleReader(LineReader):
         if own is not None:
             own.look_ahead()
             self._dialects.look_ahead()
-        self._cut = CutNumber.of(rest)
+        self._intake.begin(rest)
         told = self._read(rest) if rest else []
         if own is not None:
             own.look_further(torn=bool(rest))
@@ -174,9 +161,10 @@ class ConsoleReader(LineReader):
         self._untaken.open_line = 0
         self._bars.settle(over)
         if self._own is not None:
-            self._add_steps(self._dialects.look_back())
+            self._intake.add_steps(self._dialects.look_back(), self._line)
             self._tell(self._own.look_back())
-        self._filter.learns, self._torn, self._cut = True, False, None
+        self._filter.learns = True
+        self._intake.end()
         self._rows.foretells = self._news.foretells = False
         return told
 
@@ -278,21 +266,14 @@ class ConsoleReader(LineReader):
         """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
         self._bars.settle()
         if self._own is not None:
-            self._add_steps(self._dialects.close())
+            self._intake.add_steps(self._dialects.close(), self._line)
             self._tell([*self._own.settle(), *self._own.close()])
         self._bars.know(training_steps(printed.held.rows))
         read = records(printed.held, f"printed at line {printed.line}")
         for reason, count in read.skipped.items():
-            self._skip(reason, printed.line, count)
+            self._intake.skip(reason, printed.line, count)
         self._news.add(record for record in read.records if isinstance(record, Note | ConfigRecord))
         self._rows.give(read.records, f"line {printed.line}")
-
-    def _add_steps(self, steps: list[Step], *, plans: bool = False) -> None:
-        for done in steps:
-            self._rows.add(done.step, done.cells, done.time)
-            self._untaken.take((done.line,))
-            if done.total is not None and plans:
-                self._news.progress(done.step, done.total, self._line)
 
     def _reach(self, at: int) -> None:
         """The log is read up to a place of the text: verl's step lines before it count."""
@@ -321,7 +302,7 @@ class ConsoleReader(LineReader):
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = may_be_bar(segment)
-        if self._torn and barred and segment.rfind(b"[") > segment.rfind(b"]"):
+        if self._intake.torn and barred and segment.rfind(b"[") > segment.rfind(b"]"):
             return False  # its numbers are still being written
         if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):
             self._took = True
@@ -411,7 +392,7 @@ class ConsoleReader(LineReader):
         if done:
             if not all(step.beside or own.is_at(step.step) for step in done):
                 own.stop()
-            self._add_steps(done, plans=True)
+            self._intake.add_steps(done, self._line, plans=True)
         return done is not None
 
     def _any_line(self, own: OwnWords | None, segment: bytes, shape: bytes) -> bool:
@@ -432,37 +413,12 @@ class ConsoleReader(LineReader):
         if told is not None:
             row, before = told
             rows = [replace(row, lines=(self._line,), time=self._rows.clock.of(before))]
-            self._waiting += rows if self._torn else []  # a torn line brings no new name
+            self._intake.wait(rows)
             self._tell(rows)
         return told is not None
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
-        """Adds rows. Their `plans` are news only of rows that end with the line that is read. A torn line brings no new
-        name: it may be the beginning of one, or another's."""
-        for row in rows:
-            if self._cut is not None:
-                row, waiting = self._cut.left_out(row, self._names)
-                self._waiting += waiting
-            if self._torn and (known := self._rows.names):
-                row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
-            if not self._torn:
-                self._names.take(row)
-            self._rows.tell(row)
-            self._count_lost(row)
-            self._untaken.take(row.lines)
-            self._took |= self._line in row.lines
-            if row.total is not None and plans:
-                self._news.progress(row.step, row.total, self._line)
-
-    def _count_lost(self, row: StepRow) -> None:
-        """Counts the numbers of a line that nothing names, once its end came; what is foretold comes again."""
-        line = row.lines[0] if row.lost and row.lines else 0
-        if not line or line in self._lost_ahead or self._torn:
-            self._lost_ahead.discard(line)
-            return
-        if self._rows.foretells:
-            self._lost_ahead.add(line)
-        self._skip(NAMELESS_NUMBER, line, row.lost)
+        self._took |= self._intake.tell(rows, self._line, plans=plans)
 
     def _by_pattern(self, patterns: line_pattern.PatternLines, segment: bytes, at: int) -> bool:
         """A line in the user's words."""
@@ -476,12 +432,4 @@ class ConsoleReader(LineReader):
         self._filter.look_for([] if known else self._dialects.marks, not known, self._before_steps)
 
     def _skip_here(self, reason: str) -> None:
-        if self._torn:  # it counts once the line has its end
-            self._torn_skips.append(reason)
-        else:
-            self._skip(reason, self._line)
-
-    def _skip(self, reason: str, line: int, lines: int = 1) -> None:
-        if lines:
-            self.skipped[reason] += lines
-            self.skipped_at.setdefault(reason, f"line {line}")
+        self._intake.skip_when_whole(reason, self._line)

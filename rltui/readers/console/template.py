@@ -6,8 +6,8 @@ only rises, and that names other numbers, is a step line, whatever words stand a
 `Iteration 7: avg_reward=0.4 (std 0.1)`, `Batch 7/300 | reward mean=0.9 std=0.2`. A number takes the name that stands
 before it; a bare `std` or `max` belongs to the name before it. Lines of `name: number` right below belong to the step.
 
-Here the lines are told apart: those that stand for themselves, those of a block, of a table, of an evaluation, and those
-of other programs. `known_templates` learns which of them tell steps.
+Here the lines are told apart: those that stand for themselves, those of a block, of a table, of an evaluation, and
+those of other programs. `known_templates` learns which of them tell steps.
 """
 
 from __future__ import annotations
