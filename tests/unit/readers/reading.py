@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -9,6 +10,16 @@ from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Reader, Rec
 from rltui.readers.formats import make
 
 Cells = dict[str, float | None]
+
+SHARE = 3
+"""A log is cut at one in so many of its places, at others in each run of the tests."""
+
+
+def cuts(*span: int) -> list[int]:
+    """Places of a `range(*span)` to cut a log at, drawn anew in each run. The seed that pytest prints gives the same
+    ones again."""
+    every = range(*span)
+    return sorted(random.sample(every, -(-len(every) // SHARE)))
 
 
 @dataclass

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.readers.reading import cuts
 from tests.unit.readers.reported import ends, reported
 from tests.unit.readers.test_wordings import by_step
 from tests.unit.session.runs import content, opened
@@ -87,4 +88,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = "".join(bars(range(1, 3))).encode()
     whole = by_step([data])
     assert len(whole) == 16
-    assert all(by_step([data[:at], data[at:]]) == whole for at in range(0, len(data), 3))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.readers.reading import cuts
 from tests.unit.readers.reported import reported
 from tests.unit.readers.test_bars_of_rounds import bars
 from tests.unit.readers.test_wordings import by_step
@@ -89,4 +90,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = log(TRAININGS["lines of its own"], EVALUATIONS[1])[:700].rpartition("\n")[0].encode() + b"\n"
     whole = by_step([data])
     assert EVALUATED.items() <= whole[10].items()
-    assert all(by_step([data[:at], data[at:]]) == whole for at in range(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))

@@ -9,7 +9,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.readers.formats import make
-from tests.unit.readers.reading import Cells, Read
+from tests.unit.readers.reading import Cells, Read, cuts
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
@@ -348,7 +348,7 @@ def test_where_the_bytes_are_cut_makes_no_difference(style: str) -> None:
     data = "".join(text.format(i=i, x=f"{i / 64:.6f}") for i in range(1, 6)).encode()
     whole = by_step([data])
     assert len(whole) == 5
-    assert all(by_step([data[:at], data[at:]]) == whole for at in range(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
 
 
 def by_step(parts: list[bytes]) -> dict[int, Cells]:
