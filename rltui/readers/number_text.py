@@ -12,6 +12,8 @@ NUMBER = (
 )
 """A regex without groups. A comma separates thousands only: `1,2` are two numbers."""
 
+LONGEST = 300
+"""Characters of what Python shows of a number, with its device and what computed it."""
 _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
     rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
@@ -57,6 +59,13 @@ def value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+def shown_number(text: str) -> float | None:
+    """The number of a text that is nothing but what Python shows of one: `tensor(0.5, device='cuda:0')`."""
+    text = text.strip()
+    found = _REPR.fullmatch(text) if text.endswith(")") and len(text) < LONGEST else None
+    return None if found is None else value(found[1])
+
+
 def _seconds(found: re.Match[str]) -> str:
     parts = found.groups()
     if sum(part is not None for part in parts) < 2:
@@ -83,6 +92,11 @@ def has_decimal_comma(text: str) -> bool:
     return _COMMA.search(text) is not None and _DECIMAL_COMMA.search(text) is not None
 
 
+def shown_plainly(text: str) -> str:
+    """A text with plain numbers for `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`."""
+    return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
+
+
 def unwrapped(text: str, commas: bool = False) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
     with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
@@ -95,8 +109,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
         text = _PARTS.sub(_seconds, text)
     if _SMALL_UNIT.search(text):
         text = _SMALL.sub(_small, text)
-    if "(" in text:
-        text = _CALLED.sub("", _REPR.sub(r"\1", text))
+    text = shown_plainly(text)
     if "/" in text:
         text = _TOGETHER.sub(_each, text)
     if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):

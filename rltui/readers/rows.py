@@ -12,6 +12,7 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from rltui.readers.base import Rows
+from rltui.readers.number_text import shown_number
 from rltui.text import clean_key
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ _NUMBERS = {int, float}
 
 
 def number(value: object) -> float | None:
-    """The number a logged value holds: also of "0.0316" and "NaN". None for anything else, booleans too."""
+    """The number a logged value holds: also of "0.0316", "NaN", and "tensor(0.5)", as `json.dumps(.., default=str)`
+    writes it. None for anything else, booleans too."""
     if isinstance(value, float):
         return value
     if isinstance(value, bool):
@@ -45,7 +47,7 @@ def number(value: object) -> float | None:
     except OverflowError:
         return nan  # an integer beyond the floats: logged, not finite
     except ValueError:
-        return None
+        return shown_number(value) if isinstance(value, str) else None
 
 
 @dataclass(slots=True)

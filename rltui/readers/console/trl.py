@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar
+from rltui.readers.number_text import shown_plainly
 from rltui.readers.row_kinds import of_training
 from rltui.readers.rows import number
 
@@ -48,7 +49,7 @@ def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
         found = row if message == "{" and rank in ("", "0") else None
     if found is None:
         return None
-    text = found[1].decode("utf-8", "replace")
+    text = shown_plainly(found[1].decode("utf-8", "replace"))
     return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}, found.start(1)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rltui.readers.lines import MANY_BYTES
+from rltui.readers.number_text import shown_plainly
 from rltui.readers.rows import RowBuilder
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
         if glued:  # cut off by the end of its writer: its last number may be, too
             line, end = block[begin:glued], glued
             line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
+        if b"ensor(" in line or b"rray(" in line:
+            line = shown_plainly(line.decode("utf-8", "replace")).encode()
         steps.append(int(head[1]))
         lines.append(line)
         around.append(block[kept:at])
