@@ -15,6 +15,7 @@ from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import PrintedDict, flatten, overrides, scalar, yaml_values
 from rltui.readers.console.lead import bare, plain
 from rltui.readers.json_text import documents
+from rltui.readers.keys import first_of
 from rltui.readers.literals import NO_VALUE, expression
 from rltui.readers.row_kinds import is_config, row_words, words_of
 
@@ -42,7 +43,7 @@ def in_one_line(message: str, line: int) -> ConfigRecord | None:
     if (
         values is not None
         and found is not None
-        and (is_config(values) or (_speaks_of_config(found[1]) and len(values) >= FEWEST_SETTINGS))
+        and (_holds_settings(values) or (_speaks_of_config(found[1]) and len(values) >= FEWEST_SETTINGS))
     ):
         return ConfigRecord(flatten(values), f"printed dict at line {line}")
     call = _CALL.search(message)
@@ -50,10 +51,16 @@ def in_one_line(message: str, line: int) -> ConfigRecord | None:
     if (
         call is not None
         and values is not None
-        and (is_config(values) or (_speaks_of_config(call[1]) and len(values) >= FEWEST_SETTINGS))
+        and (_holds_settings(values) or (_speaks_of_config(call[1]) and len(values) >= FEWEST_SETTINGS))
     ):
         return ConfigRecord(flatten(values), f"printed {call[1]} at line {line}")
     return None
+
+
+def _holds_settings(values: Mapping[str, object]) -> bool:
+    """Whether a dict is a config by its own keys, or, as those of Hydra and OmegaConf, by those of its sections."""
+    inner = {key.rpartition(".")[2]: value for key, value in flatten(values).items()}
+    return is_config(values) or (first_of("step", inner) is None and is_config(inner))
 
 
 def _speaks_of_config(text: str) -> bool:

@@ -78,3 +78,27 @@ def test_a_bar_that_counts_training_steps_tells_the_plan(line: str) -> None:
 def test_a_bar_of_one_of_many_processes_tells_none() -> None:
     line = "(WorkerDict pid=7)  5%|5     | 3/60 [00:10<03:00,  3.1s/it]\n"
     assert read("console", line).notes == []
+
+
+NESTED = {
+    "actor": {"optim": {"lr": 1e-6}, "clip_ratio": 0.2, "kl_loss_coef": 0.01},
+    "rollout": {"n": 8, "temperature": 1.0},
+    "trainer": {"total_training_steps": 240},
+}
+
+
+@pytest.mark.parametrize("written", [str(NESTED), json.dumps(NESTED), f"(TaskRunner pid=3312) {NESTED}"])
+def test_sections_in_a_line_hold_the_settings(written: str) -> None:
+    found = values("console", written + "\nstep:1 - actor/pg_loss:0.5 - critic/score/mean:0.25\n")
+    assert (found["actor.optim.lr"], found["rollout.n"], found["trainer.total_training_steps"]) == (1e-6, 8, 240)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"train": {"loss": 0.5, "reward": 0.25, "lr": 1e-6}, "eval": {"accuracy": 0.5, "temperature": 1.0}},
+        {"step": 3, "optim": {"lr": 1e-6, "clip_ratio": 0.2}, "rollout": {"n": 8, "temperature": 1.0}},
+    ],
+)
+def test_sections_of_measurements_are_no_settings(row: dict[str, object]) -> None:
+    assert values("console", f"{row}\n" + TRL) == {}
