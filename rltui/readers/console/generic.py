@@ -11,6 +11,7 @@ from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
     begins_evaluation,
+    ends_evaluation,
     is_frame,
     logged_cells,
     pair_cells,
@@ -202,6 +203,8 @@ class StepBlock:
         if not cells and begins_evaluation(text):
             self.evaluated, self.lead, self.title = True, None, ""
             return False
+        if not cells and self.evaluated and ends_evaluation(text):
+            self.evaluated, self.lead = False, None
         if not cells:
             self.title = title(text)
             self.worded |= not self.title and _WORDED.search(text) is not None and not is_frame(text)

@@ -160,6 +160,13 @@ def begins_evaluation(message: str) -> bool:
     return first or (message.rstrip().endswith(":") and not known.isdisjoint(said))
 
 
+def ends_evaluation(message: str) -> bool:
+    """Whether a title says that what follows is of training again: `Training Results:`, `--- Train ---`."""
+    said = [word.lower() for word in _WORD.findall(message[:HEADLINE])]
+    titles = message.rstrip().endswith(":") or len(said) == 1
+    return titles and not words().of_training.isdisjoint(said[:2]) and words().evaluation.isdisjoint(said)
+
+
 def is_behind_bar(message: str) -> bool:
     """Whether a bar of Keras stands before the numbers: its counts are of batches, no steps."""
     return _FILLED_BAR.match(message) is not None

@@ -89,10 +89,11 @@ _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 
 class TemplateWords(Record):
     """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
-    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster. `out_of` stands between
-    a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
-    numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
-    what counts (`n_steps`);
+    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster.
+    `of_training`: in a title, that the evaluation above it is over;
+    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step,
+    over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before
+    what is counted, not what counts (`n_steps`);
     `by_group`: what an optimizer has for each group of parameters, the first of which counts;
     `shares`: what is told out of so many, `correct 12/64`;
     `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
@@ -104,6 +105,7 @@ class TemplateWords(Record):
     durations: frozenset[str]
     statistics: frozenset[str]
     evaluation: frozenset[str]
+    of_training: frozenset[str]
     items: frozenset[str]
     places: frozenset[str]
     out_of: frozenset[str]

@@ -25,6 +25,7 @@ from rltui.readers.console.layouts import (
     PairBlock,
     as_slots,
     begins_evaluation,
+    ends_evaluation,
     headings,
     is_behind_bar,
     is_frame,
@@ -148,6 +149,8 @@ class TemplateLearner:
         evaluation that is of it; and what only draws ends no block."""
         if self._begins_evaluation(message):
             return []
+        if self._evaluated and ends_evaluation(message):
+            self._evaluated = False
         if (self._under is not None or self._block.is_open) and (named := title(message)):
             self._block.title = named
             return []
