@@ -39,28 +39,26 @@ def in_one_line(message: str, line: int) -> ConfigRecord | None:
     if len(message) > MAX_CHARS:
         return None
     found = _DICT.match(message)
-    values = _dict(found[2]) if found is not None else None
-    if (
-        values is not None
-        and found is not None
-        and (_holds_settings(values) or (_speaks_of_config(found[1]) and len(values) >= FEWEST_SETTINGS))
-    ):
-        return ConfigRecord(flatten(values), f"printed dict at line {line}")
+    settings = None if found is None else _settings(found[1], _dict(found[2]))
+    if settings is not None:
+        return ConfigRecord(settings, f"printed dict at line {line}")
     call = _CALL.search(message)
-    values = _call(call[0]) if call is not None else None
-    if (
-        call is not None
-        and values is not None
-        and (_holds_settings(values) or (_speaks_of_config(call[1]) and len(values) >= FEWEST_SETTINGS))
-    ):
-        return ConfigRecord(flatten(values), f"printed {call[1]} at line {line}")
+    settings = None if call is None else _settings(call[1], _call(call[0]))
+    if call is not None and settings is not None:
+        return ConfigRecord(settings, f"printed {call[1]} at line {line}")
     return None
 
 
-def _holds_settings(values: Mapping[str, object]) -> bool:
-    """Whether a dict is a config by its own keys, or, as those of Hydra and OmegaConf, by those of its sections."""
-    inner = {key.rpartition(".")[2]: value for key, value in flatten(values).items()}
-    return is_config(values) or (first_of("step", inner) is None and is_config(inner))
+def _settings(called: str, values: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The dotted settings of a dict that is a config by its own keys, by those of its sections, as Hydra and OmegaConf
+    print it, or by what it is `called`. None for any other."""
+    if values is None:
+        return None
+    flat = flatten(values)
+    if is_config(values) or (len(values) >= FEWEST_SETTINGS and _speaks_of_config(called)):
+        return flat
+    inner = {key.rpartition(".")[2]: value for key, value in flat.items()}
+    return flat if first_of("step", inner) is None and is_config(inner) else None
 
 
 def _speaks_of_config(text: str) -> bool:

@@ -7,7 +7,7 @@ The first counter that is found is the run's; what counts something else belongs
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rltui.readers.console.counted_lines import COUNTED
@@ -167,15 +167,15 @@ class KnownTemplates:
                 template.told = len(template.lines)
         return out, told
 
-    def is_main(self, slots: Iterable[Slot]) -> bool:
-        """Whether one of these numbers is named like that which tells the step."""
-        return any(is_whole(slot) and counter_name(slot) == self.main for slot in slots)
+    def is_main(self, slot: Slot) -> bool:
+        """Whether a number is named like that which tells the step."""
+        return is_whole(slot) and counter_name(slot) == self.main
 
     def is_beside(self, line: TemplateLine) -> bool:
         """Whether a line counts something else than the steps, which lines tell."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
-        return not self.is_main(line.slots)
+        return not any(map(self.is_main, line.slots))
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]

@@ -152,17 +152,20 @@ def is_frame(message: str) -> bool:
     return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
 
 
+def _said(message: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(message[:HEADLINE])]
+
+
 def begins_evaluation(message: str) -> bool:
     """Whether a line says that numbers of an evaluation follow: `Evaluation results:`, `=== Validation ===`."""
-    said = [word.lower() for word in _WORD.findall(message[:HEADLINE])]
-    known = words().evaluation
+    said, known = _said(message), words().evaluation
     first = not known.isdisjoint(said[:2])
     return first or (message.rstrip().endswith(":") and not known.isdisjoint(said))
 
 
 def ends_evaluation(message: str) -> bool:
     """Whether a title says that what follows is of training again: `Training Results:`, `--- Train ---`."""
-    said = [word.lower() for word in _WORD.findall(message[:HEADLINE])]
+    said = _said(message)
     titles = message.rstrip().endswith(":") or len(said) == 1
     return titles and not words().of_training.isdisjoint(said[:2]) and words().evaluation.isdisjoint(said)
 

@@ -299,7 +299,7 @@ class TemplateLearner:
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is that which is known to tell the step, and the heading of the open block states none or
         another: the heading was of another program."""
-        if not is_whole(slot) or counter_name(slot) != self._known.main:
+        if not self._known.is_main(slot):
             return False
         return all(counter_name(s) != self._known.main or s.value != slot.value for s in self._block.slots.values())
 
@@ -338,7 +338,7 @@ class TemplateLearner:
     def _open_block(self) -> list[StepRow]:
         """What the block says so far, if its counter is the one that tells the step."""
         slots = self._known.ahead.in_place(_counts_first(self._block.slots.values()))
-        at = next((i for i, s in enumerate(slots) if is_whole(s) and counter_name(s) == self._known.main), None)
+        at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
         if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
         line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)

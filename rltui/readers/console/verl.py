@@ -50,6 +50,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     around: list[bytes] = []
     find = block.find
     carriage_returns = b"\r" in block
+    shown = b"ensor(" in block or b"rray(" in block  # numbers as torch or jax show them
     kept = at = 0
     while (at := find(b"step:", at)) >= 0:
         head = _HEAD.match(block, at)
@@ -68,7 +69,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
         if glued:  # cut off by the end of its writer: its last number may be, too
             line, end = block[begin:glued], glued
             line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
-        if b"ensor(" in line or b"rray(" in line:
+        if shown and (b"ensor(" in line or b"rray(" in line):
             line = shown_plainly(line.decode("utf-8", "replace")).encode()
         steps.append(int(head[1]))
         lines.append(line)
