@@ -61,6 +61,7 @@ class OwnWords(OpenEnd[_Known]):
         self._apart = 0
         self._whole_names: set[str] = set()  # in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
+        self._in_blocks: set[str] = set()  # names below headings and step lines
         self._commas = 0  # lines that showed commas before decimals
         self.at = 0  # number of the line in the file
         self.belongs = False  # the line that was named last is of a step, or is counted as left out already
@@ -284,11 +285,14 @@ class OwnWords(OpenEnd[_Known]):
     def close(self) -> list[StepRow]:
         """The step that lines belonged to is over."""
         block, self._block = self._block, None
-        if block is None or not block.told:
+        told = {} if block is None else block.told
+        if block is None or not told:
             return []
         if len(self._below) < generic.MAX_BLOCK:
             self._below |= block.own
-        return [StepRow(block.step, block.told, time=block.time)]
+        if len(self._in_blocks) < generic.MAX_BLOCK:
+            self._in_blocks |= told.keys()
+        return [StepRow(block.step, told, time=block.time)]
 
     def so_far(self) -> list[StepRow]:
         """Rows that are likely ones, as nothing more comes for now: they may go on."""
@@ -297,8 +301,14 @@ class OwnWords(OpenEnd[_Known]):
         return [*self.settle(), *held]
 
     def settle(self, over: bool = False) -> list[StepRow]:
-        """Rows of step lines that are likely ones, as nothing more comes for now, or at all."""
-        return [] if self._learner is None else self._learner.settle(over)
+        """Rows of step lines that are likely ones, as nothing more comes for now, or at all. What the blocks of steps
+        tell, such lines tell of something else: they were held back, and would stand as steps told once more."""
+        rows = [] if self._learner is None else self._learner.settle(over)
+        return [
+            replace(row, cells={name: x for name, x in row.cells.items() if name not in self._in_blocks})
+            for row in rows
+            if not row.cells or not row.cells.keys() <= self._in_blocks
+        ]
 
     def look_further(self, torn: bool) -> None:
         super().look_further(torn)

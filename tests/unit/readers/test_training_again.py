@@ -48,3 +48,27 @@ def test_other_titles_leave_it_an_evaluation(tmp_path: Path, capsys: pytest.Capt
     assert main(["export", str(path), "--format", "jsonl"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert all(99.5 not in (v for k, v in row.items() if not k.startswith(("val", "eval"))) for row in rows)
+
+
+def test_a_panel_within_the_evaluation_is_no_step_told_once_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It shows samples, with a mean of its own, and comes too seldom to be known before the log ends."""
+    panel = "──────── TRAINING STEP {i} ────────\n╭──── Reward Statistics ────╮\n│ Total Samples: 256 │\n"
+    panel += "│ Avg Reward: 0.75 │\n╰──────────────────╯\n"
+    out = ""
+    for i in STEPS:
+        out += f"\n======= Step {i}/40 =======\nProcessing rewards...,\n"
+        if i % 10 == 0:
+            out += EVALUATED.format(i=i, v=i / 128) + panel.format(i=i)
+        out += "\nTraining Results:\n" + TRAINED.format(a=i / 64, b=i / 32)
+    path = tmp_path / "train.log"
+    path.write_text(out)
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["step"], row["total_loss"], row["reward_mean"]) for row in rows] == [
+        (i, i / 64, i / 32) for i in STEPS
+    ]
+    assert main(["report", str(path), "--format", "json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert (run["steps"]["rows"], run["restarts"], run["attempts"]) == (40, [], [])
