@@ -19,9 +19,11 @@ _SUM = re.compile(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
 
 
 class TrueComponents(Record):
-    """Parts of names under which the reward's part that is the task is logged; `why` these."""
+    """Parts of names under which the reward's part that is the task is logged; `whole`: words that are all of a name
+    between its separators; `why` these."""
 
     why: str
+    whole: tuple[str, ...]
     words: tuple[str, ...]
 
 
@@ -32,7 +34,10 @@ def _true_components() -> TrueComponents:
 
 @cache
 def _true_names() -> re.Pattern[str]:
-    return re.compile("|".join(re.escape(w) for w in _true_components().words))
+    data = _true_components()
+    inside = "|".join(re.escape(w) for w in data.words)
+    whole = "|".join(re.escape(w) for w in data.whole)
+    return re.compile(rf"{inside}|(?<![a-z0-9])(?:{whole})(?![a-z0-9])")
 
 
 def is_task(member: str) -> bool:

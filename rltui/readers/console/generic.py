@@ -20,7 +20,16 @@ from rltui.readers.console.layouts import (
     titled,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
-from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
+from rltui.readers.console.named_numbers import (
+    NUMBER_IN,
+    TIME,
+    has_word,
+    is_named,
+    of_evaluation,
+    sectioned,
+    timed,
+    words,
+)
 from rltui.readers.console.step_template import measures
 from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of
@@ -31,7 +40,7 @@ MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
 _UNIT = (
-    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?"
+    r"(?:\s?(%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?"
     r"(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
 )
 """Behind it the share in percent, or the count that it is of."""
@@ -285,7 +294,7 @@ def _begun(message: str) -> StepBlock | None:
     for part in _SPLIT.split(text[begin.end() :]):
         pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
         if pair is not None:
-            cells[pair[1]] = value(pair[2])
+            cells.update((_named(pair),))
         elif _WORD.sub("", part).strip(" ,;|"):
             return None
         else:
@@ -299,7 +308,7 @@ def attributes(message: str) -> dict[str, float]:
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
-    cells, understood = _pairs(parts, _STRICT_PAIR)
+    cells, understood = _pairs(parts, _STRICT_PAIR, times=False)  # blocks of frameworks have names of their own
     return cells if cells and understood == len(parts) else {}
 
 
@@ -307,7 +316,7 @@ def _parts(message: str) -> list[str]:
     return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
-def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
+def _pairs(parts: list[str], pair: re.Pattern[str], times: bool = True) -> tuple[dict[str, float], int]:
     named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:
@@ -317,13 +326,18 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
             named.append(("", took[1] or TIME, seconds))
             understood += 1
         elif found is not None and NUMBER_IN.search(found[1]) is None:
-            named.append(("", found[1], value(found[2])))
+            named.append(("", *(_named(found) if times else (found[1], value(found[2])))))
             understood += 1
         elif " " in part and len(tied := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
             named += [(within[1] if (within := _WITHIN.match(part)) else "", key, value(text)) for key, text in tied]
             understood += 1
     names = sectioned((section, name) for section, name, _ in named)
     return {name: x for name, (_, _, x) in zip(names, named, strict=True)}, understood
+
+
+def _named(pair: re.Match[str]) -> tuple[str, float]:
+    """Name and value of a pair with its unit."""
+    return timed(pair[1], pair[3] or ""), value(pair[2])
 
 
 def _beside(part: str) -> str:

@@ -5,7 +5,7 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ RECENT = 8
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(
     r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
-    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step))"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step)|s|secs?|seconds)"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
@@ -85,6 +85,11 @@ TIME = "Time"
 _PASSED = frozenset(("elapsed", "took", "duration"))
 """Words before a clock that shows how long something took."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
+_SECONDS = frozenset(("s", "sec", "secs", "seconds"))
+_TIMED = "time/"
+_REWARDS = frozenset(("reward", "rewards", "rew", "return", "score"))
+_OPENED = lazy(r"\s?[(\[{]\s?[^\W\d]")
+_CLOSED = lazy(r"[)\]}]")
 
 
 class TemplateWords(Record):
@@ -96,6 +101,8 @@ class TemplateWords(Record):
     what is counted, not what counts (`n_steps`);
     `by_group`: what an optimizer has for each group of parameters, the first of which counts;
     `shares`: what is told out of so many, `correct 12/64`;
+    `remaining`: of other times, of a forecast above all;
+    `no_part`: of what may stand in brackets behind a reward and is no part of it;
     `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
     evaluation tells when it is over."""
 
@@ -115,6 +122,8 @@ class TemplateWords(Record):
     amounts: frozenset[str]
     by_group: frozenset[str]
     shares: frozenset[str]
+    remaining: frozenset[str]
+    no_part: frozenset[str]
     inner: frozenset[str]
     texts: frozenset[str]
     findings: frozenset[str]
@@ -149,6 +158,8 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
     out: list[Slot] = []
     sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
     end, subject, section = 0, "", ""
+    whole = ""  # what those in brackets are parts of
+    parts_of: dict[int, str] = {}
     listed: list[float] = []
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
@@ -194,6 +205,13 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         name = _name(gap)
         if name in words().prose - words().counters:
             name = ""
+        if whole and _CLOSED.search(gap):
+            subject, whole = whole, ""
+        elif is_named(subject, _REWARDS) and _OPENED.match(gap):
+            whole = subject
+        name = timed(name, unit[0] if unit else "")
+        if name and whole and not name.startswith(_TIMED):
+            parts_of[len(out)] = whole
         if not name and unit and out:
             name = _by_unit(unit[0], _CLAUSE.split(gap)[-1], message, end)
         parts = name.split()
@@ -212,8 +230,32 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         lost = not name and bool(out) and not further and not (message[end - 1] == "%" and gap.endswith("("))
         out.append(Slot(name, text, number, end=match.end(), lost=lost))
         sections.append(section)
+    out = _with_parts(out, parts_of)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
     return tuple(slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True))
+
+
+def timed(name: str, unit: str) -> str:
+    """The name of a number behind which seconds stand as its unit, `gen 3.2s`: a time, whatever else it may name."""
+    if not name or unit.strip() not in _SECONDS or has_word(name, words().durations | words().remaining):
+        return name
+    return f"{_TIMED}{name}"
+
+
+def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
+    """The numbers with those in brackets behind a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`, if
+    there are several and each may be one: no statistic, no other kind of metric."""
+    known = words()
+    out = list(slots)
+    other = known.statistics | known.no_part | known.counters | known.weak_counters | known.durations
+    for whole in set(parts_of.values()):
+        inner = [i for i, of in parts_of.items() if of == whole]
+        if len(inner) < 2 or any(has_word(slots[i].name, other) for i in inner):
+            continue
+        for i in inner:
+            if not has_word(slots[i].name, _REWARDS):
+                out[i] = replace(slots[i], name=f"{whole}/{slots[i].name}")
+    return out
 
 
 def _by_unit(unit: str, before: str, message: str, end: int) -> str:
