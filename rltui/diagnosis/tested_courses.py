@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import (
     EXACT,
@@ -20,12 +22,13 @@ from rltui.diagnosis.tested_numbers import (
 )
 from rltui.evidence.effects import between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
-from rltui.evidence.metric import FIRST, NOW_POINTS
+from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import (
     NUMBERS,
+    Calm,
     Faded,
     HeldLevel,
     Mirrored,
@@ -34,12 +37,24 @@ from rltui.rules.expectation import (
     RoseAgain,
     TaskScore,
     Unpaid,
+    WentBack,
 )
+from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
 NOTHING = 0.05
 """Share of the largest weight that is none: a part of so little weight is not worth earning."""
+AROUND = 10
+"""Steps by which the onset of a fall may be dated too early or too late."""
+AT_ONCE = 3
+"""Rows on each side of a step that a policy which went back shows it in."""
+ROOM = 0.5
+"""Share of its level by which the number of an update may lie above those before."""
+CLEAR = 4.0
+"""Times its noise that a metric went, at least."""
+OVER = 1.4
+"""Of the way back: what goes further did not go back, it fell."""
 STILL = 0.1
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
 
@@ -155,6 +170,75 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     return Outcome("met", told, EXACT, at=int(steps[low + 1]))
 
 
+def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    onset = spell.onset if spell.onset is not None else spell.end
+    last = onset + dating_tolerance(spell.end) + spell.early
+    near = [shift for shift in facts.shifts if onset - JUST_BEFORE <= shift.step <= last]
+    if not near:
+        return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
+    step, told = near[-1].step, []
+    for name in test.updates:
+        update, logged = fact_of(look, name), look.logged(name)
+        if logged is not None and not np.isfinite(logged.values[logged.steps == step]).all():
+            return Outcome("unmet", f"{label_of(name)} of step {step} is no number")
+        band = None if update is None else update.before(step)
+        if update is None or band is None or band.points < FIRST:
+            continue
+        at = int(update.series.steps.searchsorted(step))
+        if at >= len(update.series) or update.series.steps[at] != step:
+            continue
+        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(band.value))
+        told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, band.value)} before)")
+        if now > band.value + room:
+            return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
+    if told:
+        return Outcome("met", f"at step {step} at once, after updates as before: {', '.join(told)}", at=step)
+    held = [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
+    return next((one for one in held if one.answer != "met"), held[-1])
+
+
+def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
+    onset = spell.onset if spell.onset is not None else spell.end
+    gone = {name: facts for name in test.metrics if (facts := fact_of(look, name)) and _far(facts, onset)}
+    if len(gone) < 2 or (test.led not in gone and fact_of(look, test.led) is not None):
+        return Outcome("unknown", f"too little had moved away from the start before step {onset}")
+    last = onset + dating_tolerance(spell.end) + spell.early
+    steps = next(iter(gone.values())).series.steps
+    near = steps[int(steps.searchsorted(onset - AROUND)) : int(steps.searchsorted(last, "right"))]
+    told: list[str] = []
+    for step in near.tolist():
+        back = [text for name, facts in gone.items() if (text := _back(facts, step, onset, test.share))]
+        if len(back) > len(told) and (test.led not in gone or _back(gone[test.led], step, onset, test.share)):
+            told, at = back, step
+    if len(told) < 2:
+        return Outcome("unmet", f"nothing went back to its start about step {onset}")
+    return Outcome("met", f"at step {at} back towards the start: {', '.join(told)}", EXACT, at=at)
+
+
+def _far(facts: MetricFacts, onset: int) -> bool:
+    """A metric that had moved away from its start, beyond its noise."""
+    before = facts.before(onset - AROUND, NOW_POINTS // 2)
+    return before is not None and before.points >= FIRST and abs(before.value - facts.first) > CLEAR * facts.noise
+
+
+def _back(facts: MetricFacts, step: int, onset: int, share: float) -> str:
+    """Level before and after a step, if it lies between them that the metric went back to its start; else empty."""
+    before, after = facts.before(step, AT_ONCE), facts.since_step(step)
+    away = facts.before(onset - AROUND, NOW_POINTS // 2)
+    if before is None or after is None or away is None:
+        return ""
+    now = median(after.values[:AT_ONCE])
+    way = (before.value - now) / (away.value - facts.first)
+    if abs(before.value - away.value) > (1.0 - share) * abs(away.value - facts.first):
+        return ""  # it was elsewhere already
+    if not share <= way <= OVER or abs(before.value - now) < CLEAR * facts.noise:
+        return ""
+    return f"{label_of(facts.name)} {value_of(facts.name, before.value)} → {value_of(facts.name, now)}"
+
+
 def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
     total = fact_of(look, test.of)
     parts = {label: facts.series for label, facts in members(look, test.metric)}
@@ -216,6 +300,8 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Noisier: _noisier,
     Faded: _faded,
     RoseAgain: _rose_again,
+    Calm: _calm,
+    WentBack: _went_back,
     Mirrored: _mirrored,
     Unpaid: _unpaid,
     TaskScore: _task_score,

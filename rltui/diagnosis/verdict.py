@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
+from rltui.diagnosis.finding_words import began, in_sentence, over
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
@@ -31,7 +32,6 @@ from rltui.evidence.model import (
 )
 from rltui.prose import counted, listed, sentences
 from rltui.rules.base import validation
-from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
@@ -87,6 +87,7 @@ class Case(StopCase):
     coverage: Coverage
     checks: int
     skipped: int
+    past: Sequence[Finding] = ()
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
         """Active findings at this severity or above that have any of the traits, if any are named."""
@@ -285,11 +286,11 @@ def _clear(case: Case) -> str:
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
-        head = "No fault found, with too few rows to tell a gain" if untold else "No fault found, and no gain shown"
+        head = "No fault found, with too few rows to tell a gain" if untold else NO_GAIN
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head == CLEAR else f"{head}, and {named}"
+        head = f"No fault found, but {named}" if head in (CLEAR, NO_GAIN) else f"{head}, and {named}"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
@@ -307,10 +308,11 @@ def _clear(case: Case) -> str:
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
     why = _why_go_on(case) if courses and level is not None else ""
     numbers = [f.summary for f in costs[:MOST_COSTS]]
-    return f"{words} {sentences(*numbers, *courses, why, told.left_out(case.look))}".rstrip()
+    return f"{words} {sentences(*numbers, *courses, why, over(case.past), told.left_out(case.look))}".rstrip()
 
 
 CLEAR = "All clear"
+NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
 """Notes that cost something of which the numbers are told too."""
 MOST_SETS = 3
@@ -359,18 +361,6 @@ def _why_go_on(case: Case) -> str:
 
 HOLDS = 2.0
 """Standard errors by which validation may be lower than before and still be said to hold."""
-
-
-def began(finding: Finding) -> str:
-    """`since step 40`, of a crash `at step 40`; empty if nobody knows when."""
-    if finding.onset_step is None:
-        return ""
-    return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
-
-
-def in_sentence(title: str) -> str:
-    """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
-    return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]
 
 
 def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:

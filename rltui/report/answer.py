@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from rltui.diagnosis.verdict import in_sentence
+from rltui.diagnosis.finding_words import in_sentence, over, worst_past
 from rltui.evidence.model import SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
@@ -102,6 +102,9 @@ def metric_called(summary: MetricSummary) -> str:
     return label if said else f"{label} {summary.member}"
 
 
+NOTHING = "there is nothing to explain."
+
+
 def _since(report: Report, finding: Finding | None) -> str:
     steps = report.run.steps
     if finding is None:
@@ -111,7 +114,8 @@ def _since(report: Report, finding: Finding | None) -> str:
             return f"step {steps.last}, after which nothing came. No warning is open."
         note = costly_note(report)
         since = "" if note is None or note.onset_step is None else f" The note stands since step {note.onset_step}."
-        return f"no warning is open.{since}"
+        past = over(report.findings)
+        return f"no warning is open.{since}{f' {past[:1].upper()}{past[1:]}.' if past else ''}"
     if finding.onset_step is None:
         return "not known, the log does not date it."
     newest = f", the newest step is {steps.last}" if steps.last is not None and steps.last != finding.onset_step else ""
@@ -123,7 +127,8 @@ def _why(report: Report, finding: Finding | None) -> str:
     if finding is None:
         if report.verdict.decision == "not-enough-evidence":
             return "nothing can be explained before there is something to judge."
-        return "there is nothing to explain."
+        past = worst_past(report.findings)
+        return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)
     if not causes:
         return "no cause can be named from what is logged."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.verdict import in_sentence
+from rltui.diagnosis.finding_words import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
 from rltui.prose import capital, listed, sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rltui.diagnosis.verdict import began
+from rltui.diagnosis.finding_words import began
 from rltui.evidence.model import Evidence, Finding, Fix
 from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number

@@ -14,9 +14,10 @@ from rltui.evidence.clock import enough, worth
 from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
-from rltui.evidence.metric import NOW_POINTS
+from rltui.evidence.metric import NOW_POINTS, MetricFacts
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
+from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
@@ -216,6 +217,67 @@ def seldom_right(look: Look, limit: float, rows: int) -> str:
     if not 0.0 < most <= 1.0 or float(low.min(initial=0.0)) < 0.0 or not 0.0 <= now <= limit * most:
         return ""
     return f"at most {percent(now / most)} of the answers earn the whole reward of {num(most)}: nearly all groups fail"
+
+
+PARTS = "reward_component_mean"
+"""Family of the reward's parts."""
+
+
+def never_right(look: Look) -> str:
+    """Name of the reward's part that is the task, if it is logged and not one answer has earned it; else empty."""
+    parts = {member: series for member, series in look.family(PARTS).items() if is_task(member) and len(series)}
+    earned = any(float(series.values.max()) > 0.0 for series in parts.values())
+    return "" if earned or not parts else next(iter(parts))
+
+
+POINTS = 0.02
+"""Of a validation score from 0 to 1 that is no gain worth the name."""
+
+
+LONG, LOGGED = 200, 50
+"""Steps after which a gain that goes on at this pace tells what the run will bring, and rows that hold them."""
+LITTLE, NEAR = 0.05, 0.2
+"""Share of what there was to gain between the start and the ceiling that is next to nothing (published runs gain a
+fifth and more), if that was at least so much of the range."""
+
+
+def little_gained(look: Look, metric: MetricFacts, ceiling: float | None) -> str:
+    """Says so if next to none of what there was to gain has been gained, by the end of the plan if there is one, and
+    validation has not gained more either. Empty if it may have been more, if the ceiling is not known, or if it was
+    near at the start."""
+    whole, steps = metric.since_start, metric.series.steps
+    if whole is None or ceiling is None or not enough(LONG, steps) or len(steps) < LOGGED:
+        return ""
+    left = (ceiling - metric.start.value) * metric.better
+    if left < NEAR * look.profile.spread:
+        return ""
+    share = _most(whole, metric.better) / left * _to_plan(look, int(steps[-1]) - int(steps[0]) + 1)
+    held_out = look.facts.metric("val_score")
+    if share >= LITTLE or (held_out is not None and not _little_held_out(held_out)):
+        return ""
+    return f"at most {percent(max(share, 0.0))} of what there is to gain"
+
+
+def _most(gain: Effect, better: int) -> float:
+    """The largest gain that the noise may hide."""
+    return gain.value * better + LIMIT * gain.se
+
+
+def _to_plan(look: Look, steps: int) -> float:
+    """How many times as much will be gained by the end of the plan, at this pace."""
+    planned = look.settings.planned_steps
+    return max(1.0, planned / steps) if planned else 1.0
+
+
+def _little_held_out(found: MetricFacts) -> bool:
+    """Validation of the scale from 0 to 1 has not gained, or as little; of another scale it has not gained."""
+    values = found.values
+    if len(values) < 2:
+        return True
+    gain = float(values[-3:].mean() - values[: min(3, len(values) // 2)].mean())
+    if float(values.min()) >= 0.0 and float(values.max()) <= 1.0:
+        return gain < max(LITTLE * (1.0 - float(values[0])), POINTS, found.noise)
+    return gain * found.better <= LIMIT * found.noise
 
 
 def told(look: Look, name: str = "") -> tuple[str, str]:

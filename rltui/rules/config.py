@@ -17,6 +17,7 @@ from rltui.rules.base import (
     Params,
     dead_groups,
     gained,
+    little_gained,
     losing,
     rule,
     seldom_right,
@@ -135,13 +136,17 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
     dead = dead_groups(look)
     rows = int(max(p["rows"], p["share"] * len(x)))
     still = _stands_still(look, p, rows)
-    if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
+    if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0:
+        return []
+    score, level = look.facts.metric(look.reward), flat(look.trend(look.reward))
+    if not level and (score is None or not little_gained(look, score, look.profile.ceiling)):
         return []
     if (dead is not None and dead >= p["dead"]) or seldom_right(look, p["seldom"], 20):
         return []
     planned = look.settings.planned_steps
     half = planned is not None and look.n >= p["warn_share"] * planned and dead is not None
-    text = f"Reward is flat and {still} after {look.n} rows: the updates are too small"
+    text = f"Reward {'is flat' if level else 'gained next to nothing'} and {still} after {look.n} rows"
+    text += ": the updates are too small"
     text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."
     proofs = tuple((n, "") for n in ("kl_ref", "ppo_kl", "clip_frac", "grad_norm") if look.series(n) is not None)
     return [Signal(WARNING if half else NOTICE, text, (*proofs, told(look)), onset_step=int(look.steps[0]))]

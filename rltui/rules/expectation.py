@@ -127,6 +127,29 @@ class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
     decisive: bool = True
 
 
+class Calm(Record, frozen=True, tag="calm", tag_field="test"):
+    """The metric changed its level at once, and the update of that row was as those before: none of `updates` lay above
+    its band. If none of them is logged, those of `policy` must have held their level by `by`."""
+
+    metric: Words
+    updates: tuple[Words, ...]
+    policy: tuple[Words, ...]
+    by: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class WentBack(Record, frozen=True, tag="went back", tag_field="test"):
+    """At one step about the onset at least two of the metrics went at least this `share` of the way back to where the
+    run began, and `led` among them if it is logged: the weights are those of an earlier step."""
+
+    metrics: tuple[Words, ...]
+    led: Words
+    share: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
     """The other metric goes down from row to row wherever the metric, or a member of it, goes up, all other members
     being equal."""
@@ -316,6 +339,8 @@ Test = (
     | Noisier
     | Faded
     | RoseAgain
+    | Calm
+    | WentBack
     | Mirrored
     | Unpaid
     | TaskScore

@@ -33,6 +33,7 @@ from rltui.rules.base import (
 )
 from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
+from rltui.run.sums import median
 from rltui.run.table import Floats
 
 
@@ -153,9 +154,11 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = int(p["window"])
     held_out = validation(look)
     verified = held_out is not None and held_out >= p["gain_se"]
-    ever = gained(look, p["gain_se"]) and not loud(look, Trait.COLLAPSE)
+    fallen = loud(look, Trait.COLLAPSE)
+    grown = not fallen or _grown_when_it_fell(look, level, p)  # else it was paid for until something else broke
+    ever = (gained(look, p["gain_se"]) and not fallen) or not grown
     unpaid = not ever and not verified
-    collapsed = loud(look, Trait.COLLAPSE) and level > p["warn"]
+    collapsed = fallen and grown and level > p["warn"]
 
     def doubling() -> float | None:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
@@ -179,6 +182,23 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series(look.reward) is not None:
         proofs.append(told(look))
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+
+
+def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
+    """The KL lies above where it was when the reward was at its best, and lay so when half of what the reward lost
+    since was lost."""
+    reward, series, rows = look.facts.metric(look.reward), look.series("kl_ref"), int(p["doubling_rows"])
+    best = None if reward is None else reward.peak
+    if reward is None or series is None or best is None:
+        return True
+    steps = reward.series.steps
+    at = int(steps.searchsorted(best.step))
+    lost = reward.values[at:] < (best.value + reward.now.value) / 2.0
+    fell = int(steps[at + int(lost.argmax())]) if lost.any() else int(steps[-1])
+    upto, then = (int(series.steps.searchsorted(step, "right")) for step in (best.step, fell))
+    kl = _per_token(look)
+    before, after = kl[max(0, upto - rows) : upto], kl[max(upto, then - rows // 4) : then + rows]
+    return not len(before) or not len(after) or min(level, median(after)) >= p["grown"] * median(before)
 
 
 def _doubling(kl: Floats, limit: int) -> float | None:

@@ -17,9 +17,12 @@ from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
+    PARTS,
     Memory,
     Params,
+    little_gained,
     loud,
+    never_right,
     reward_name,
     rule,
     tail,
@@ -28,8 +31,6 @@ from rltui.rules.base import (
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
-
-FAMILY = "reward_component_mean"
 
 
 @rule("reward-component-decoupling", Look)
@@ -42,12 +43,53 @@ def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[S
     risen = look.facts.errors(look.reward) >= p["gain_se"]
     parts = [
         (total, alone(member, series))
-        for member, series in look.family(FAMILY).items()
+        for member, series in look.family(PARTS).items()
         if is_task(member) and len(series) >= p["min_rows"]
     ]
     found = [_below_start(look, part, p) if risen else None for _, part in parts]
     signals = [known or _past_best(*pair, p) for known, pair in zip(found, parts, strict=True)]
-    return [signal for signal in signals if signal is not None]
+    told = [signal for signal in signals if signal is not None]
+    return told or _without_task(look, total, [part for _, part in parts], p)
+
+
+def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: Params) -> list[Signal]:
+    """The total rose while each part that is the task gained next to nothing; or it rose at once, and they did not."""
+    if not parts:
+        return []
+    first = parts[0]
+    jump = next((s for s in total.shifts if s.after - s.before >= p["jump_share"] * look.profile.spread), None)
+    if jump is not None:
+        rows = int(p["jump_rows"])
+        gain, own = (_across(one, jump.step, rows) for one in (total, first))
+        if gain > 0 and all(_across(part, jump.step, rows) < p["jump_of"] * gain for part in parts):
+            summary = (
+                f"The reward rose by {num(gain)} around step {jump.step}, and {first.name}, which is the task, by "
+            )
+            summary += f"{num(own)} (medians of {rows} rows before and after): another part or weight pays for it."
+            return [Signal(WARNING, summary, ((look.reward, ""), (first.series.key, "")), onset_step=jump.step)]
+    rose = total.since_start is not None and total.since_start.errors >= p["gain_se"]
+    bounded = [part for part in parts if float(part.values.min()) >= 0.0 and float(part.values.max()) <= 1.0]
+    if not rose or len(bounded) < len(parts):
+        return []
+    if (
+        never_right(look)
+        or little_gained(look, total, look.profile.ceiling)
+        or not all(little_gained(look, part, 1.0) for part in parts)
+    ):
+        return []
+    summary = f"{first.name}, which is the task, gained next to nothing in {len(first.values)} rows: "
+    summary += f"{num(first.start.value)} → {num(first.end.value)}, while the total reward rose "
+    summary += f"{num(total.start.value)} → {num(total.end.value)} (means of both ends)."
+    onset = int(first.series.steps[0])
+    return [Signal(WARNING, summary, ((first.series.key, ""), (look.reward, "")), onset_step=onset)]
+
+
+def _across(metric: MetricFacts, step: int, rows: int) -> float:
+    """By how much a metric differs after a step from before it, by medians of so many points; 0 if nobody knows."""
+    before, after = metric.before(step, rows), metric.since_step(step)
+    if before is None or after is None or not len(after.series):
+        return 0.0
+    return median(after.values[rows : 2 * rows] if len(after.values) >= 2 * rows else after.values) - before.value
 
 
 def _below_start(look: Look, part: MetricFacts, p: Params) -> Signal | None:
@@ -104,7 +146,7 @@ def _onset(series: Series) -> int:
 @rule("reward-component-dead", Look)
 def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A part that has been constant from the start while others vary."""
-    members = look.family(FAMILY)
+    members = look.family(PARTS)
     rows = int(p["rows"])
     if len(members) < 2:
         return []
@@ -117,6 +159,9 @@ def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]
         learnt = value > 0.0
         summary = f"Reward part {member} has stood at {num(value)} for all {len(series)} rows."
         level = NOTICE if learnt or not _varies(members, member) else WARNING
+        if level == WARNING and is_task(member) and enough(p["critical_rows"], series.steps):
+            level = CRITICAL
+            summary += " It is the task: what is learnt is only what the other parts pay for."
         out.append(
             Signal(
                 level,

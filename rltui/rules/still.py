@@ -13,6 +13,7 @@ from rltui.evidence.clock import capped, enough, worth
 from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
+from rltui.evidence.model import Mark
 from rltui.evidence.shifts import LOUDER, louder
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, trend
@@ -24,8 +25,10 @@ from rltui.rules.base import (
     compared,
     head,
     held,
+    little_gained,
     logged_for,
     loud,
+    never_right,
     opened,
     reward_course,
     reward_name,
@@ -122,6 +125,8 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     cut = look.facts.cut
     if cut is not None and cut.value > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
+    if never_right(look):
+        return []  # such a ceiling is that of the other parts
     eased = level_now < p["notice"]
     if eased and not held(look, "reward-saturated"):
         return []
@@ -191,9 +196,9 @@ def _rose(score: MetricFacts) -> bool:
 
 @rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """No gain since the start; a warning only where nothing else shows that the policy moves. Once said it ends with a
-    gain that shows, in the whole course or between its ends, and not with a look at which the noise comes out high or
-    low."""
+    """No gain since the start, or next to none of what there was to gain; a warning where nothing else shows that the
+    policy moves, or after many rows. Once said it ends with a gain that shows, in the whole course or between its ends,
+    and not with a look at which the noise comes out high or low."""
     score, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
     if score is None or blocks is None or not logged_for(look, look.reward, p["rows"]):
         return []
@@ -201,12 +206,22 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     gain = _gain(score, p, known)
     if gain is None or opened(look, Trait.AT_FLOOR) or loud(look, Trait.REWARD_FALLS) or solved(look):
         return []
+    little = little_gained(look, score, look.profile.ceiling)
+    marks = (Mark.COSTS,) if little else ()
+    if little and (_rose(score) or gain.direction == score.better):
+        why = _no_movement(look, p) or _held_back(look)
+        proofs = [(look.reward, f"noise {num(score.noise)} a row")]
+        summary = f"{reward_name(look)} gained next to nothing in {len(score.values)} rows"
+        summary = f"{summary}: {num(score.start.value)} → {num(score.end.value)} (means of both ends), {little}"
+        level, onset = WARNING if why else NOTICE, int(score.series.steps[0])
+        return [Signal(level, sentences(summary, why), tuple(proofs), onset_step=onset, marks=marks)]
     whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
     if not known and (gain.direction or whole):
         return []
     x, why = score.values, _no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
+    why = why or (_held_back(look) if little else "")
     if not why and _rose(score):
         return []
     fell = gain.direction == -score.better
@@ -226,7 +241,14 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
     level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
-    return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]))]
+    return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
+
+
+def _held_back(look: Look) -> str:
+    """What else is open that holds a policy where it is; empty if nothing is."""
+    if opened(look, Trait.RATE_LOW):
+        return "the learning rate is unusually low"
+    return "the KL penalty is large beside the reward" if opened(look, Trait.HOLDS_BACK) else ""
 
 
 def _no_movement(look: Look, p: Params) -> str:

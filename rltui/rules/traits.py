@@ -108,5 +108,8 @@ class Trait(StrEnum):
     RATE_LOW = "rate-low"
     """It warns of a learning rate that is too low."""
 
+    HOLDS_BACK = "holds-back"
+    """It sees a force that holds the policy where it is."""
+
     EVERY_PHASE = "every-phase"
     """It looks at every phase of a step."""

@@ -14,12 +14,13 @@ from tests.unit.diagnosis.faults.fourth import FOURTH
 from tests.unit.diagnosis.faults.policy import UPDATES
 from tests.unit.diagnosis.faults.scores import DATA, REWARDS
 from tests.unit.diagnosis.faults.second import SECOND
+from tests.unit.diagnosis.faults.sixth import SIXTH
 from tests.unit.diagnosis.faults.speed import ENDED, SLOW
 from tests.unit.diagnosis.faults.third import THIRD
 from tests.unit.diagnosis.faults.writing import Fault, write
 from tests.unit.reported import told
 
-FAULTS = {**SLOW, **ENDED, **UPDATES, **REWARDS, **DATA, **SECOND, **THIRD, **FOURTH, **FIFTH}
+FAULTS = {**SLOW, **ENDED, **UPDATES, **REWARDS, **DATA, **SECOND, **THIRD, **FOURTH, **FIFTH, **SIXTH}
 MISSED: tuple[str, ...] = ()
 ORDER = ("supported", "untestable", "contradicted")
 SETTING = re.compile(r"(?P<key>[^\s,:]+): (?P<now>\S+) → (?P<to>\S+)")

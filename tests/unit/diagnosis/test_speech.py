@@ -13,9 +13,9 @@ import pytest
 from rltui.cli import main
 from rltui.diagnosis.causes import Weighed, weighed
 from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.finding_words import in_sentence
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
-from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings

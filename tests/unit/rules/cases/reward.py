@@ -60,8 +60,14 @@ CASES = (
     ),
     rows(
         "reward-component-dead",
+        {"reward_component_mean:brevity": np.zeros(N), "reward_component_mean:format": wave(0.5)},
+        {"reward_component_mean:brevity": 0.001 * (T % 7 == 0), "reward_component_mean:format": wave(0.5)},
+    ),
+    rows(  # the task itself
+        "reward-component-dead",
         {"reward_component_mean:accuracy": np.zeros(N), "reward_component_mean:format": wave(0.5)},
         {"reward_component_mean:accuracy": 0.001 * (T % 7 == 0), "reward_component_mean:format": wave(0.5)},
+        CRITICAL,
     ),
     rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(5e-5)}, {**LEVEL, "kl_ref": wave(0.02)}, WARNING, NOTICE),
     rows(  # one answer in a hundred is right; of rewards that may be any number a small mean says nothing

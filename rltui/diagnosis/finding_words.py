@@ -1,0 +1,51 @@
+"""Findings within a sentence: their titles, since when they stand, and what was critical and is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rltui.evidence.model import Finding
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
+
+PAST_STEPS = 10
+"""Steps that a finding stood for to be told of once it is over."""
+
+
+def began(finding: Finding) -> str:
+    """`since step 40`, of a crash `at step 40`; empty if nobody knows when."""
+    if finding.onset_step is None:
+        return ""
+    return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
+
+
+def in_sentence(title: str) -> str:
+    """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
+    return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]
+
+
+def worst_past(past: Sequence[Finding]) -> Finding | None:
+    """Of the findings that are over the first to tell of: what was critical, or a collapse of the reward or a fault of
+    its source that was a warning, for `PAST_STEPS`. None if there is none."""
+    told_of = [f for f in past if f.status == "resolved" and _was_loud(f) and _lasted(f) >= PAST_STEPS]
+    return min(told_of, key=lambda f: f.onset_step or 0, default=None)
+
+
+def _was_loud(finding: Finding) -> bool:
+    worse = finding.id in having(Trait.COLLAPSE) or finding.id in having(Trait.MEASUREMENT)
+    return finding.peak_severity == "critical" or (worse and finding.peak_severity == "warning")
+
+
+def _lasted(finding: Finding) -> int:
+    """Steps of its longest episode."""
+    spans = ((e.onset_step, e.end_step) for e in finding.episodes)
+    return max((end - onset for onset, end in spans if onset is not None and end is not None), default=0)
+
+
+def over(past: Sequence[Finding]) -> str:
+    """What was critical and is over, and when; empty if nothing was."""
+    finding = worst_past(past)
+    if finding is None:
+        return ""
+    longest = max(finding.episodes, key=lambda e: (e.end_step or 0) - (e.onset_step or 0))
+    return f"over: {in_sentence(finding.title)}, from step {longest.onset_step} to {longest.end_step}"
