@@ -39,7 +39,6 @@ from rltui.rules.expectation import (
     Unpaid,
     WentBack,
 )
-from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
@@ -226,14 +225,15 @@ def _far(facts: MetricFacts, onset: int) -> bool:
 
 def _back(facts: MetricFacts, step: int, onset: int, share: float) -> str:
     """Level before and after a step, if it lies between them that the metric went back to its start; else empty."""
-    before, after = facts.before(step, AT_ONCE), facts.since_step(step)
+    steps = facts.series.steps
+    last = int(steps[min(int(steps.searchsorted(step)) + AT_ONCE, len(steps)) - 1])
+    before, now = facts.before(step, AT_ONCE), facts.median_within(step, last, AT_ONCE)
     away = facts.before(onset - AROUND, NOW_POINTS // 2)
-    if before is None or after is None or away is None:
+    if before is None or now is None or away is None:
         return ""
-    now = median(after.values[:AT_ONCE])
-    way = (before.value - now) / (away.value - facts.first)
     if abs(before.value - away.value) > (1.0 - share) * abs(away.value - facts.first):
         return ""  # it was elsewhere already
+    way = (before.value - now) / (away.value - facts.first)
     if not share <= way <= OVER or abs(before.value - now) < CLEAR * facts.noise:
         return ""
     return f"{label_of(facts.name)} {value_of(facts.name, before.value)} → {value_of(facts.name, now)}"

@@ -187,13 +187,14 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
-    """The level of the metric, in its own unit: since the onset ("then") or in the first rows ("start"). `named`: only
-    of members whose names hold this."""
+    """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), or in the very
+    row in which something broke ("row"), as what comes after is its effect. `named`: only of members whose names hold
+    this."""
 
     metric: Words
     op: Bound
     value: float
-    at: Literal["then", "start"] = "then"
+    at: Literal["then", "start", "row"] = "then"
     named: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False

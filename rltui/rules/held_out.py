@@ -213,7 +213,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     hold together is no sign that the reward is not the task."""
     told, both, reward = _regressed(look, p), look.facts.validation, look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
-        return _apart(look, p)
+        return _apart(look, p) or _left_behind(look, p)
     found, (j, peak, now, z, width) = told.found, told.fall
     if both is not found and not both.below_best:
         return []
@@ -259,10 +259,41 @@ def _apart(look: Look, p: Params) -> list[Signal]:
     ]
 
 
+def _left_behind(look: Look, p: Params) -> list[Signal]:
+    """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
+    far to go: what is learnt holds for the train prompts alone."""
+    train, sets, profile = look.facts.metric(look.reward), look.facts.validation_sets, look.profile
+    gain = None if train is None else train.since_start
+    if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
+        return []
+    if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
+        return []
+    ends = [_from_first(one.values) for one in sets]
+    most = [end - start + 2.0 * sd_d(one.values) for (start, end), one in zip(ends, sets, strict=True)]
+    alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
+    if max(most) >= p["behind"] * gain.value or not all(alike) or max(start for start, _ in ends) > 1 - gain.value:
+        return []
+    name = words.called(look.facts, look.reward)
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
+    text += (
+        f"went {num(ends[0][0])} → {num(ends[0][1])} (its start, and the mean of the last third of its evaluations): "
+    )
+    text += f"a gain of {num(max(max(most), 0.0))} or more would show."
+    steps = sets[0].series.steps
+    proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
+    return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
+
+
 def _moved(held_out: Floats) -> bool:
     """The last third of the evaluations is better than the first by two standard errors."""
     start, end = _ends(held_out)
     return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
+
+
+def _from_first(x: Floats) -> tuple[float, float]:
+    """As `_ends`, from the first evaluation on if that is lower: what was gained at once is a gain."""
+    start, end = _ends(x)
+    return min(start, float(x[0])), end
 
 
 def _ends(x: Floats) -> tuple[float, float]:

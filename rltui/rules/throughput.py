@@ -68,7 +68,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
         else "."
     )
-    costs = level == NOTICE and slower and past(ratio, p["warn"]) and past(unexplained, p["notice"])
+    costs = level == NOTICE and slower and past(unexplained, p["notice"])
     proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
     if per_token is not None:
         proofs.append(("response_length_mean", f"time per token {num(per_token)} times its best"))
@@ -78,6 +78,8 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 LOG_PROBS = ("old_log_prob", "ref_log_prob")
 """The policy's and the reference's, which count together."""
+LOADING = ("data_load", "data_prep")
+"""Waiting for data: nothing is computed meanwhile."""
 
 
 @rule("phase-bottleneck", Look)
@@ -91,6 +93,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(seconds) < p["rows"]:
         return []
     limits = {"rollout": p["gen"], "update_actor": p["update"], "reward": p["reward"], "weight_sync": p["sync"]}
+    limits |= dict.fromkeys(LOADING, p["load"])
     every = {n: x for n in (*limits, *LOG_PROBS) if len(x := phase_share(look, n)) >= p["rows"]}
     now = {name: tail(x, 20) for name, x in every.items()}
     if not now or sum(now.values()) > 1.0 + p["gap"]:
@@ -127,7 +130,8 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     told = logged if text in together else [name]
     told.sort(key=lambda n: -now[n])  # the larger one first
     proofs = tuple((f"phase:{n}", f"{percent(now[n])} of the step") for n in told)
-    return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}")]
+    marks = (Mark.COSTS,) if told[0] in LOADING else ()
+    return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}", marks=marks)]
 
 
 @rule("checkpoint-slow", Look)
