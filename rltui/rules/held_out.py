@@ -269,7 +269,10 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
         return []
     ends = [_from_first(one.values) for one in sets]
-    most = [end - start + 2.0 * sd_d(one.values) for (start, end), one in zip(ends, sets, strict=True)]
+    errors = [sd_d(one.values) * sqrt(0.5 + 1.0 / max(2, len(one.values) // 3)) for one in sets]
+    most = [end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)]
+    if any(end - start >= 2.0 * error for (start, end), error in zip(ends, errors, strict=True)):
+        return []  # it gained, if less
     alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
     if max(most) >= p["behind"] * gain.value or not all(alike) or max(start for start, _ in ends) > 1 - gain.value:
         return []
@@ -291,9 +294,9 @@ def _moved(held_out: Floats) -> bool:
 
 
 def _from_first(x: Floats) -> tuple[float, float]:
-    """As `_ends`, from the first evaluation on if that is lower: what was gained at once is a gain."""
+    """As `_ends`, from the first two evaluations on if they are lower: what was gained at once is a gain."""
     start, end = _ends(x)
-    return min(start, float(x[0])), end
+    return min(start, float(x[:2].mean())), end
 
 
 def _ends(x: Floats) -> tuple[float, float]:
