@@ -11,7 +11,7 @@ from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, no
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import Mark
-from rltui.evidence.shifts import louder
+from rltui.evidence.shifts import Shift, louder
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
 from rltui.frameworks.parts import is_task
@@ -62,11 +62,10 @@ def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: P
         rows = int(p["jump_rows"])
         gain, own = (_across(one, jump.step, rows) for one in (total, first))
         if gain > 0 and all(_across(part, jump.step, rows) < p["jump_of"] * gain for part in parts):
-            summary = (
-                f"The reward rose by {num(gain)} around step {jump.step}, and {first.name}, which is the task, by "
-            )
+            began = _left(total, jump)
+            summary = f"The reward rose by {num(gain)} from step {began} on, and the task itself ({first.name}) by "
             summary += f"{num(own)} (medians of {rows} rows before and after): another part or weight pays for it."
-            return [Signal(WARNING, summary, ((look.reward, ""), (first.series.key, "")), onset_step=jump.step)]
+            return [Signal(WARNING, summary, ((look.reward, ""), (first.series.key, "")), onset_step=began)]
     rose = total.since_start is not None and total.since_start.errors >= p["gain_se"]
     bounded = [part for part in parts if float(part.values.min()) >= 0.0 and float(part.values.max()) <= 1.0]
     if not rose or len(bounded) < len(parts):
@@ -77,11 +76,20 @@ def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: P
         or not all(little_gained(look, part, 1.0) for part in parts)
     ):
         return []
-    summary = f"{first.name}, which is the task, gained next to nothing in {len(first.values)} rows: "
+    summary = f"The task itself ({first.name}) gained next to nothing in {len(first.values)} rows: "
     summary += f"{num(first.start.value)} → {num(first.end.value)}, while the total reward rose "
     summary += f"{num(total.start.value)} → {num(total.end.value)} (means of both ends)."
     onset = int(first.series.steps[0])
     return [Signal(WARNING, summary, ((first.series.key, ""), (look.reward, "")), onset_step=onset)]
+
+
+def _left(total: MetricFacts, jump: Shift) -> int:
+    """Step at which the total left its level before: the jump is dated by where most of it is done."""
+    level = jump.before + (jump.after - jump.before) / 4.0
+    at = int(total.series.steps.searchsorted(jump.step))
+    while at > 0 and total.values[at - 1] > level:
+        at -= 1
+    return int(total.series.steps[at])
 
 
 def _across(metric: MetricFacts, step: int, rows: int) -> float:

@@ -144,7 +144,9 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
         put(last, NUMBER, "strong" if strong else "fg", ">"),
         (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
     ]
-    return [*row, put(change(evidence.first, evidence.last), CHANGE, role, ">")]
+    times = 100.0 if unit == "%" else 1.0
+    ends = (None if x is None else x * times for x in (evidence.first, evidence.last))
+    return [*row, put(change(*ends), CHANGE, role, ">")]
 
 
 def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> Row:

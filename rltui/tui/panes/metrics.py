@@ -290,17 +290,20 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     row.append(put(shown + sign, cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
-    moved = _moved(metric, finding if view.last_rows is None else None)
+    moved = _moved(metric, finding if view.last_rows is None else None, scale)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key:
         row += [("   ", "fg"), put(parted(_key(view, line.name))[1], cols.key - 3, "dim")]
     return row
 
 
-def _moved(metric: MetricSummary | None, finding: Finding | None) -> str:
-    """First window to last; where a finding heads the metric, as the finding counts it (past a peak: from there)."""
+def _moved(metric: MetricSummary | None, finding: Finding | None, scale: float) -> str:
+    """First window to last, times `scale` as all numbers of the row; where a finding heads the metric, as the finding
+    counts it (past a peak: from there)."""
     basis = finding.evidence[0] if finding else metric
-    return _short(change(basis.first, basis.last)) if basis else ""
+    if basis is None or basis.first is None or basis.last is None:
+        return ""
+    return _short(change(basis.first * scale, basis.last * scale))
 
 
 def _short(moved: str) -> str:
