@@ -194,9 +194,20 @@ def losing(look: Look, rows: int = 200) -> bool:
 
 
 def solved(look: Look, level: float = SOLVED) -> bool:
-    """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy."""
-    reached = look.facts.reached
+    """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy. The task's own part
+    decides if it is logged and is a share."""
+    task = _task_share(look)
+    reached = look.facts.reached if task is None else task
     return reached is not None and reached >= level and not farmed(look)
+
+
+def _task_share(look: Look) -> float | None:
+    """Where the parts of the reward that are the task stand between 0 and 1, the lowest of them; None if there is none,
+    or if one is no share."""
+    parts = [series.values for member, series in look.family(PARTS).items() if is_task(member) and len(series)]
+    if not parts or any(x.min() < 0.0 or x.max() > 1.0 for x in parts):
+        return None
+    return min(tail(x, NOW_POINTS // 2) for x in parts)
 
 
 def dead_groups(look: Look) -> float | None:

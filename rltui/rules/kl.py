@@ -168,7 +168,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         out = CRITICAL
     elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
         lately = ever and gaining(look, window, p["gain_se"])
-        if not lately and trend(kl, 200).direction > 0:
+        rise = trend(kl, window) if ever else trend(kl, 200)  # what was paid for is held against as many rows
+        if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
             out = WARNING
 
     def summary() -> str:
