@@ -18,7 +18,7 @@ VALIDATION = "validation"
 DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
 SPEED, PROGRESS = "speed", "progress"
-TRAIN = "train/"
+TRAIN, TIME = "train/", "time/"
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
@@ -155,6 +155,8 @@ def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     for phase, pattern in names.phase_patterns:
         if pattern.search(key):
             return PHASE + phase, ()
+    if key.startswith(TIME) and (phase_of := names.phase_exact.get(key.removeprefix(TIME))) is not None:
+        return PHASE + phase_of, ()  # the trainer calls it by what is done: `generation: 3.2s`
     return None, ()
 
 

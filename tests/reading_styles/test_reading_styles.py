@@ -80,7 +80,7 @@ def test_of_several_ranks_one_counts(kind: str, line: str, tmp_path: Path) -> No
 
 def test_durations_are_seconds(tmp_path: Path) -> None:
     text = "".join(f"update {i} is over: loss 0.1, took 3m12s, wait 45ms, wait_ms: 45ms\n" for i in range(1, 6))
-    assert cells(tmp_path, text)[3] == {"loss": 0.1, "took": 192.0, "wait": pytest.approx(0.045), "wait_ms": 45.0}
+    assert cells(tmp_path, text)[3] == {"loss": 0.1, "took": 192.0, "time/wait": pytest.approx(0.045), "wait_ms": 45.0}
 
 
 def test_batches_below_the_heading_of_their_epoch(tmp_path: Path) -> None:

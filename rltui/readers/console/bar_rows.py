@@ -12,9 +12,9 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.named_numbers import NUMBER, has_word, slots_of, words
+from rltui.readers.console.name_words import has_word, measures, words
+from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
-from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of

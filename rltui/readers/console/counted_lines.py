@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from rltui.readers.console.named_numbers import Slot, is_whole, last_word, words
+from rltui.readers.console.name_words import last_word, words
+from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import is_about, may_count
 
 COUNTED = "counted step"

@@ -6,23 +6,15 @@ has the word for it: `Validation at step 40 | acc: 0.3`, `{'eval_accuracy': 0.3,
 
 from __future__ import annotations
 
+import re
+
 from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
-from rltui.readers.console.named_numbers import (
-    Slot,
-    has_word,
-    is_named,
-    is_whole,
-    last_word,
-    of_evaluation,
-    pairs,
-    slots_of,
-    step_first,
-    words,
-)
+from rltui.readers.console.name_words import has_word, is_named, last_word, measures, words
+from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, pairs, slots_of, step_first
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.step_template import StepRow, cells_of, may_count, measures
+from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
 from rltui.readers.literals import dict_cells
 
@@ -31,8 +23,19 @@ _TAG = lazy(
     r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
 _COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
+_AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?(\d{1,9}))?\W*\s+(?=[^\W\d])")
+"""An evaluation with the step that it is of: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
 """An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
+_BEHIND_STEP = lazy(
+    r"(?P<step>\W{0,4}[^\W\d][^\d:=|]{0,30}[\s:=#]{1,3}\d[\d,]{0,15}(?:\s?/\s?\d{1,15})?)[\])]?\W{1,4}[\[(]?"
+    r"(?P<word>[A-Za-z]+)(?:[ _-](?:set|split|results?|metrics?|scores?))?(?P<end>[\])])?"
+    r"(?: (?:on|for|of) (?P<set>[\w.\-/]{1,40}))?\s*(?(end)[:|>–—-]?\s*"
+    r"|(?:(?:[:|>]|[–—-]\s)\s*|(?<=[A-Z]{3})\s+))(?=\S)"
+)
+"""A step, and behind it what says that the rest is of an evaluation: `step 40 eval: reward=0.3`."""
+_EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
+"""What a structured logger calls the event, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
 """A text or list in a dict, which is a sample or settings, then."""
 _WORD = lazy(r"[^\W\d_]+")
@@ -44,6 +47,8 @@ EVALUATION_ONLY = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
 MOST_WORDS = 5
 """Words before a step, at most: more are a sentence."""
+MOST_IN_NAME = 3
+"""Words of a name in a sentence, at most."""
 SHORT = 40
 """Characters in which a line says that something is over, at most."""
 MOST = 400
@@ -67,12 +72,17 @@ class EvaluationLines:
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
             first = newest < 0 and int(counted[2]) == 0  # before the training
             return ("step 0, " if first else "") + lead.message[counted.end() :]
+        stated = _AT_COUNT.match(lead.message)
+        if stated and stated[1].lower() in words().evaluation and (said := _at_count(stated, newest)):
+            return said
         found, known = _TAG.match(lead.message), words().evaluation
         word, said = (found[1] or found[2], lead.message[found.end() :]) if found is not None else ("", "")
         if word.lower() not in known:
             word, said = lead.source.rpartition(".")[2], lead.message
         if (word := word.lower()) not in known:
-            return lead.message if _is_stated(lead.message) else _of_round(lead.message, newest)
+            if _is_stated(lead.message) or _is_event(lead.message):
+                return lead.message
+            return _behind_step(lead.message) or _of_round(lead.message, newest) or _in_words(lead.message, newest)
         if not word.startswith(EVALUATION_ONLY):
             self._called_test |= newest < 0
             if self._called_test:
@@ -177,6 +187,50 @@ def _is_stated(message: str) -> bool:
         return not any(word.startswith("train") for word in head)
     of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
     return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
+
+
+def _at_count(found: re.Match[str], newest: int) -> str | None:
+    """What a line tells behind the word for an evaluation and a count: that is the step, if the training is at it.
+    Else it counts what is evaluated."""
+    step, at_step = int(found[2]), "@" in found[0]
+    near = newest >= 0 and abs(step - newest) <= 1
+    return f"step {step}, {found.string[found.end() :]}" if at_step or near else None
+
+
+def _behind_step(message: str) -> str | None:
+    """What a line tells of an evaluation that it names right behind its step, and perhaps of which data; None for any
+    other line."""
+    found = _BEHIND_STEP.match(message) if len(message) <= MOST else None
+    if found is None or found["word"].lower() not in words().evaluation:
+        return None
+    if not any(is_named(slot.name, words().counters) for slot in slots_of(found["step"])):
+        return None
+    if found["set"] is None:
+        return f"{found['step']}, {message[found.end() :]}"
+    told = [slot for slot in slots_of(with_units(message[found.end() :])) if slot.name]
+    return ", ".join([found["step"], *(f"eval/{found['set']}/{slot.name}: {slot.text}" for slot in told)])
+
+
+def _in_words(message: str, newest: int) -> str | None:
+    """What a sentence that begins with the word for an evaluation tells, where the training is at a step: its numbers
+    of training, if they are no counts. None for any other line."""
+    known, said = words(), _words_of(message[:SHORT])
+    if newest < 0 or len(message) > MOST or not said or said[0] not in known.evaluation:
+        return None
+    counted = known.items | known.counters | known.weak_counters
+    if not said[0].startswith(EVALUATION_ONLY) or "{" in message or not counted.isdisjoint(said[:2]):
+        return None
+    slots = [slot for slot in slots_of(with_units(message)) if "." in slot.text and measures([slot.name])]
+    return ", ".join(f"{s.name}: {s.text}" for s in slots if len(_words_of(s.name)) <= MOST_IN_NAME) or None
+
+
+def _is_event(message: str) -> bool:
+    """Whether a line is an event of an evaluation with its numbers behind it."""
+    found = _EVENT.match(message) if len(message) <= MOST else None
+    said = [] if found is None else _words_of(found[1])
+    known = words()
+    of_event = known.evaluation | known.findings | known.counters | _LINKS
+    return bool(said) and said[0].startswith(EVALUATION_ONLY) and said[0] in known.evaluation and set(said) <= of_event
 
 
 def _of_round(message: str, newest: int) -> str | None:

@@ -20,17 +20,9 @@ from rltui.readers.console.layouts import (
     titled,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
-from rltui.readers.console.named_numbers import (
-    NUMBER_IN,
-    TIME,
-    has_word,
-    is_named,
-    of_evaluation,
-    sectioned,
-    timed,
-    words,
-)
-from rltui.readers.console.step_template import measures
+from rltui.readers.console.name_words import has_word, is_named, measures, words
+from rltui.readers.console.named_numbers import NUMBER_IN, done_within, of_evaluation, told_whole
+from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
 from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of
 from rltui.readers.literals import dict_cells
@@ -125,6 +117,7 @@ class StepBlock:
     before: frozenset[str] = frozenset()  # names of numbers that stand above their step, or may
     ahead: dict[str, float] = field(default_factory=dict)  # numbers below that may be of the next step
     below_names: list[str] = field(default_factory=list)
+    inner: set[str] = field(default_factory=set)  # names in lines of what is done within it
     part: str = ""  # of the step, as a tag before it says: `[critic] step 3`
 
     def line(self, message: str, prefix: str) -> bool:
@@ -169,8 +162,8 @@ class StepBlock:
         mine, its = self.cells, other.cells
         if self.part and other.part and self.part != other.part:
             both = mine.keys() & its.keys()
-            mine = {f"{self.part}/{name}" if name in both else name: x for name, x in mine.items()}
-            its = {f"{other.part}/{name}" if name in both else name: x for name, x in its.items()}
+            mine = {part_of_step(self.part, name) if name in both else name: x for name, x in mine.items()}
+            its = {part_of_step(other.part, name) if name in both else name: x for name, x in its.items()}
         self.cells = mine | its if same else its | mine
         self.lines = 0
 
@@ -201,6 +194,11 @@ class StepBlock:
         if named is not None and _count(named[1]) != self.step:
             self.over = True  # it is of another step
             return False
+        if inner := done_within(without_lead(message).lstrip(MARKS)):
+            for name in inner.keys() - (self.cells.keys() - self.inner):
+                self.cells[name] = inner[name]  # the last one of a name counts
+                self.inner.add(name)
+            return True
         cells = self._cells(message)
         if not cells:
             heads, rest = titled(without_lead(message).lstrip(MARKS))
@@ -308,15 +306,17 @@ def attributes(message: str) -> dict[str, float]:
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
-    cells, understood = _pairs(parts, _STRICT_PAIR, times=False)  # blocks of frameworks have names of their own
-    return cells if cells and understood == len(parts) else {}
+    cells, understood = _pairs(parts, _STRICT_PAIR)
+    if cells and understood == len(parts):
+        return cells
+    return told_whole(without_lead(message).lstrip(MARKS))
 
 
 def _parts(message: str) -> list[str]:
     return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
-def _pairs(parts: list[str], pair: re.Pattern[str], times: bool = True) -> tuple[dict[str, float], int]:
+def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
     named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:
@@ -326,7 +326,7 @@ def _pairs(parts: list[str], pair: re.Pattern[str], times: bool = True) -> tuple
             named.append(("", took[1] or TIME, seconds))
             understood += 1
         elif found is not None and NUMBER_IN.search(found[1]) is None:
-            named.append(("", *(_named(found) if times else (found[1], value(found[2])))))
+            named.append(("", *_named(found)))
             understood += 1
         elif " " in part and len(tied := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
             named += [(within[1] if (within := _WITHIN.match(part)) else "", key, value(text)) for key, text in tied]

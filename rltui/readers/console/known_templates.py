@@ -13,7 +13,8 @@ from dataclasses import replace
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
-from rltui.readers.console.named_numbers import Slot, is_named, is_whole, words
+from rltui.readers.console.name_words import is_named, words
+from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import (
     StepRow,
     Template,
@@ -30,6 +31,8 @@ from rltui.readers.console.values_above import Ahead, lead
 
 SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
+FIRST_RANK = "0"
+"""Of a training's processes the one that may tell the steps though another one told them first."""
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -180,6 +183,8 @@ class KnownTemplates:
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
         first = lines[0]
+        if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
+            return []
         counter = self._counter(template, lines, kind)
         if counter is None:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
@@ -196,7 +201,7 @@ class KnownTemplates:
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
-        ranks = ("", held[0].rank) if held else ("",)
+        ranks = ("", FIRST_RANK, held[0].rank) if held else ("",)
         self._by_key = {k: t for k, t in self._by_key.items() if t.counter is not None or t.lines[0].rank in ranks}
         template.names = {name for line in held for name in line.names(counter)}
         held += self._siblings(template)
@@ -208,6 +213,12 @@ class KnownTemplates:
         for part in parts:
             part.lines = []
         return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _waits_for_first_rank(self, key: str, template: Template) -> bool:
+        """Whether the first rank says the same as another one whose lines came before."""
+        rank, _, said = key.partition(":")
+        other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
+        return other and f"{FIRST_RANK}:{said}" in self._by_key
 
     def _counter(self, template: Template, lines: Sequence[list[Slot]], kind: str) -> int | None:
         """Which number of these lines tells the step. Those of an evaluation do if they are near it."""

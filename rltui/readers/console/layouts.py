@@ -11,8 +11,9 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, pairs, sectioned, words
-from rltui.readers.console.step_template import measures
+from rltui.readers.console.name_words import has_word, is_named, measures, words
+from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
+from rltui.readers.console.sections import sectioned
 from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
@@ -56,7 +57,7 @@ _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
 _TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
 _RULE = lazy(r"[^\w]+$")
-_TABLE_HEAD = lazy(r"[^\W\d]+\s{2,}[^\W\d]+$")
+_TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
 _FILLED_BAR = lazy(
     r"^\s*(\d+)/(\d+)\s+(?:\[[=>.\-#\s]*\]|[━╸╺█▉▊▋▌▍▎▏░= ]+|-(?=\s+[\d:.]+\s?(?:s|h|m)\b))"
     r"(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
@@ -106,7 +107,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
         return {set_apart[1]: value(set_apart[2])}
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
-    return pairs(message)
+    return pairs(message) or told_whole(message)
 
 
 def spread(message: str) -> str:

@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import RECENT, has_word, words
+from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.named_numbers import RECENT
 from rltui.readers.keys import MILLISECONDS
 from rltui.readers.number_text import NUMBER
 
@@ -90,7 +91,8 @@ _LEAD = lazy(
     r")\s*"
 )
 _RANK = lazy(
-    r"^(?:\[?(?:[Rr]ank|RANK|default|GPU|gpu|cuda:|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
+    r"^(?:[\[(]?(?:[Rr]ank|RANK|default|GPU|gpu|cuda:|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})[\])]?"
+    r"(?:[:|]|(?<=[\])])|\s[-|]|(?<=ank=\d)(?=\s)|(?<=ank=\d\d)(?=\s))"
     r"|\[\d{1,5},(?P<mpi>\d{1,5})\]<std(?:out|err)>:"
     r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?:步|轮|迭代|回合|шаг|итераци|эпох|эпизод|ステップ|스텝|단계|エポック|에폭"
     r"|(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round|schritt|étape|paso|passo)(?![a-z])))"

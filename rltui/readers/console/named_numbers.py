@@ -5,20 +5,18 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
-from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
+from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
+from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
-NAMES = 2048
-"""So many names of numbers are kept: those of one line are those of the next."""
 RECENT = 8
 """So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 
@@ -39,7 +37,6 @@ _SEPARATOR = lazy(
 _TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
 _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
 """A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
-_WORD = lazy(r"[^\W\d_]+")
 _LINKS = lazy(r"^(?:(?:with|and|the|an?|of|at)\s+)+(?=\w)")
 """Words of a sentence before a name."""
 _VERB = lazy(r"(?<=\w)(?:\s+(?:is|was|of|at|now|reached))+$")
@@ -49,17 +46,13 @@ _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\
 """The name before the last of several `name=`."""
 _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
-    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?{_UNIT.pattern}(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
+    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?({_UNIT.pattern})(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
 )
-_SECTION = lazy(
-    r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
-)
-_PART = lazy(r"[|;│┃║]")
 _IN_BRACKETS = lazy(
-    r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))\s*[:=]\s*$"
+    r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))(?:\s*[:=]\s*|\s+)$"
 )
 """A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
-_NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1\s*[:=]\s*$")
+_NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1(?:\s*[:=]\s*|\s+)$")
 """The size of something: `|g|=0.5`."""
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
@@ -70,68 +63,32 @@ _AT_STEP = lazy(
     rf"({NUMBER.pattern}%?)\W*$"
 )
 """A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
+_AFTER_STEPS = lazy(
+    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after) (\d{1,15}(?:,\d{3})*) ([A-Za-z]+)\s*[:=|>–—-]{1,2}\s*"
+    rf"({NUMBER.pattern}%?)\W*$"
+)
+"""The same, with the count before the word: `Validation accuracy after 40 steps: 0.3`."""
 _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
-NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|[^\W\d]{3}\.\s")
+NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s")
 """Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`."""
+_WORD = lazy(r"[^\W\d_]+")
+_TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
 _LISTED = frozenset(("", ",", "), ("))
 """What stands between the numbers of a list."""
 _WORDED = lazy(r"[^\W_]|[(\[<:/±]\s*$")
 """What tells something of the number behind it, or that it goes on."""
-TIME = "Time"
-"""Name of a duration that stands in a step line without one."""
 _PASSED = frozenset(("elapsed", "took", "duration"))
 """Words before a clock that shows how long something took."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
-_SECONDS = frozenset(("s", "sec", "secs", "seconds"))
-_TIMED = "time/"
 _REWARDS = frozenset(("reward", "rewards", "rew", "return", "score"))
 _OPENED = lazy(r"\s?[(\[{]\s?[^\W\d]")
 _CLOSED = lazy(r"[)\]}]")
-
-
-class TemplateWords(Record):
-    """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
-    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster.
-    `of_training`: in a title, that the evaluation above it is over;
-    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step,
-    over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before
-    what is counted, not what counts (`n_steps`);
-    `by_group`: what an optimizer has for each group of parameters, the first of which counts;
-    `shares`: what is told out of so many, `correct 12/64`;
-    `remaining`: of other times, of a forecast above all;
-    `no_part`: of what may stand in brackets behind a reward and is no part of it;
-    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
-    evaluation tells when it is over."""
-
-    counters: frozenset[str]
-    weak_counters: frozenset[str]
-    training: frozenset[str]
-    durations: frozenset[str]
-    statistics: frozenset[str]
-    evaluation: frozenset[str]
-    of_training: frozenset[str]
-    items: frozenset[str]
-    places: frozenset[str]
-    out_of: frozenset[str]
-    prose: frozenset[str]
-    parts: frozenset[str]
-    bookkeeping: frozenset[str]
-    amounts: frozenset[str]
-    by_group: frozenset[str]
-    shares: frozenset[str]
-    remaining: frozenset[str]
-    no_part: frozenset[str]
-    inner: frozenset[str]
-    texts: frozenset[str]
-    findings: frozenset[str]
-
-
-@kept
-def words() -> TemplateWords:
-    return read(Path(__file__).with_name("template_words.json"), TemplateWords)
+_BEHIND = lazy(r"\s+([^\W\d_]+)\b")
+_BOTH = lazy(r"^(.*?)[\s_/]?\b([^\W\d_]+)/([^\W\d_]+)$")
+"""A name with two statistics, `reward mean/std 0.2/0.4`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +137,7 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             and out
             and is_whole(out[-1])
             and match[0].replace(",", "").isdecimal()
+            and _both(out[-1].name) is None
         ):
             out[-1] = replace(out[-1], of=int(value(match[0])), end=match.end(), lost=False)
             continue
@@ -198,8 +156,12 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
                 continue
             out[-1] = _mean_of(out[-1], listed, match.end())
             continue
+        if out and (word := _shared(out[-1], gap)):  # `12/64 correct (18.8 %)`
+            out[-1] = replace(out[-1], name=word, lost=False)
+            if gap.rstrip().endswith("(") and message[end - 1] == "%":
+                continue
         listed = [value(match[0])] if gap.endswith(("[", "[(")) else []
-        above, section = section, _section(gap, section)
+        above, section = section, section_of(gap, section)
         if section and section != above:
             subject = section
         name = _name(gap)
@@ -207,13 +169,13 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             name = ""
         if whole and _CLOSED.search(gap):
             subject, whole = whole, ""
-        elif is_named(subject, _REWARDS) and _OPENED.match(gap):
+        elif not is_named(subject, words().counters | words().weak_counters) and _OPENED.match(gap):
             whole = subject
         name = timed(name, unit[0] if unit else "")
-        if name and whole and not name.startswith(_TIMED):
+        if name and whole and not name.startswith(TIMED):
             parts_of[len(out)] = whole
         if not name and unit and out:
-            name = _by_unit(unit[0], _CLAUSE.split(gap)[-1], message, end)
+            name = _by_unit(unit[0], _CLAUSE.split(gap)[-1], message, end, section, out[-1].name)
         parts = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"
@@ -226,30 +188,33 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
+        if not name and gap.strip() == "/" and out and (both := _both(out[-1].name)):
+            out[-1], name = replace(out[-1], name=both[0]), both[1]
         further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # as much as there is in all
         lost = not name and bool(out) and not further and not (message[end - 1] == "%" and gap.endswith("("))
         out.append(Slot(name, text, number, end=match.end(), lost=lost))
         sections.append(section)
+    if out and (word := _shared(out[-1], message[end:])):
+        out[-1] = replace(out[-1], name=word, lost=False)
     out = _with_parts(out, parts_of)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
     return tuple(slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True))
 
 
-def timed(name: str, unit: str) -> str:
-    """The name of a number behind which seconds stand as its unit, `gen 3.2s`: a time, whatever else it may name."""
-    if not name or unit.strip() not in _SECONDS or has_word(name, words().durations | words().remaining):
-        return name
-    return f"{_TIMED}{name}"
-
-
 def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
     """The numbers with those in brackets behind a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`, if
-    there are several and each may be one: no statistic, no other kind of metric."""
+    there are several and each may be one: no statistic, no other kind of metric. Behind other numbers those of kinds of
+    answers are theirs, `length 311 (correct 290, wrong 340)`."""
     known = words()
     out = list(slots)
     other = known.statistics | known.no_part | known.counters | known.weak_counters | known.durations
     for whole in set(parts_of.values()):
         inner = [i for i, of in parts_of.items() if of == whole]
+        if not is_named(whole, _REWARDS):
+            told_apart = len(inner) > 1 and all(slots[i].name.lower() in known.contrasts for i in inner)
+            for i in inner if told_apart else ():
+                out[i] = replace(slots[i], name=f"{whole}/{slots[i].name}")
+            continue
         if len(inner) < 2 or any(has_word(slots[i].name, other) for i in inner):
             continue
         for i in inner:
@@ -258,12 +223,33 @@ def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
     return out
 
 
-def _by_unit(unit: str, before: str, message: str, end: int) -> str:
-    """The name of a number that stands alone with a unit of time or rate, up to a place of the line."""
+def _shared(count: Slot, behind: str) -> str:
+    """The word behind a count with its total, if it says what that is the share of: `12/64 correct`; else ""."""
+    word = _BEHIND.match(behind) if count.of is not None and not count.name else None
+    return word[1] if word is not None and word[1].lower() in words().shares else ""
+
+
+def _both(name: str) -> tuple[str, str] | None:
+    """The names of two numbers that are set apart as their statistics are; None for any other name."""
+    found = _BOTH.match(name)
+    if found is None or not found[1] or not {found[2].lower(), found[3].lower()} <= words().statistics:
+        return None
+    return f"{found[1]} {found[2]}", f"{found[1]} {found[3]}"
+
+
+def _by_unit(unit: str, before: str, message: str, end: int, section: str, newest: str) -> str:
+    """The name of a number that stands alone with a unit of time or rate, up to a place of the line: of what its
+    section does, if it tells one. One in brackets at the end of a line is the time of the step, unless the `newest`
+    name before it is one of a time."""
+    seconds = unit.strip() in ("s", "sec")
+    if before.strip() in ("(", "[") and seconds:
+        alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
+        return TIME if alone else ""
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""
-    if unit.strip() in ("s", "sec"):
-        return TIME
+    if seconds:
+        done = next((title for title in (section, newest) if title.lower() in words().phases), "")
+        return as_time(done) if done else TIME
     rate = _RATE.match(unit)
     return "" if rate is None else str(rate[1])
 
@@ -283,34 +269,30 @@ def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
     return replace(first, name=name, text=repr(mean), value=mean, end=end)
 
 
-def sectioned(named: Iterable[tuple[str, str]]) -> list[str]:
-    """The names of numbers by their section and name: the section stands before those that come in several ones, and
-    before those that say but a statistic."""
-    given = list(named)
-    within: dict[str, set[str]] = {}
-    for section, name in given:
-        within.setdefault(name, set()).add(section)
-    return [
-        f"{section}/{name}"
-        if section and name and (len(within[name]) > 1 or name.lower() in words().statistics)
-        else name
-        for section, name in given
-    ]
+def done_within(message: str) -> dict[str, float]:
+    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`; empty for
+    any other line."""
+    slots, known = slots_of(message), words()
+    if len(slots) < 2 or slots[0].of is None or not is_named(slots[0].name, known.weak_counters | known.inner):
+        return {}
+    return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -")) or told_one(message, slots)
 
 
-def _section(gap: str, section: str) -> str:
-    """The words before a colon behind which further names stand; a bar ends what the one before began."""
-    if found := _SECTION.search(gap):
-        named = found[1]
-        return "" if is_named(named, words().counters | words().weak_counters) else named
-    return "" if _PART.search(gap) else section
+def told_one(message: str, slots: list[Slot]) -> dict[str, float]:
+    """The number of a line that tells but one behind its count."""
+    one = slots[-1] if len(slots) == 2 else None
+    rest = "" if one is None else message[one.end :]
+    return {one.name: one.value} if one is not None and measures([one.name]) and _WORD.search(rest) is None else {}
 
 
 def step_first(message: str) -> str:
     """A line of one name, its step and its number, `mean reward of step 3: 0.5`, with the step first; any other as it
     is."""
-    found = _AT_STEP.match(message)
-    return message if found is None or not _counts(found[3]) else f"{found[2]}, {found[1]}: {found[4]}"
+    if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
+        return f"{found[2]}, {found[1]}: {found[4]}"
+    if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):
+        return f"{found[3].removesuffix('s')} {found[2]}, {found[1]}: {found[4]}"
+    return message
 
 
 def _counts(word: str) -> bool:
@@ -324,7 +306,39 @@ def pairs(message: str) -> dict[str, float]:
         return {}
     if any(map(NUMBER_IN.search, (name for name, *_ in found))):
         return {}
-    return {name: value(x) for name, x, of in found if not of or "." in of}  # others are places: `epoch:0/2`
+    return {timed(name, unit): value(x) for name, x, of, unit in found if not of or "." in of}  # not `epoch:0/2`
+
+
+def told_whole(message: str) -> dict[str, float]:
+    """Numbers of a line in which each has a name and no word says anything else, `reward 0.3, length 311`, one of them
+    of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl 0.01, 9.1s`."""
+    known, slots = words(), slots_of(message)
+    counted = known.items | known.amounts
+    cells: dict[str, float] = {}
+    end = 0
+    if not slots or any(has_word(slot.name, known.items | known.prose) for slot in slots):
+        return {}
+    for slot, following in zip(slots, [*slots[1:], None], strict=True):
+        begin = slot.end - len(slot.text)
+        if not slot.name or message[begin : slot.end] != slot.text:
+            return {}
+        behind = _BEHIND.match(message[slot.end : None if following is None else following.end])
+        counts = is_whole(slot) and is_named(slot.name, known.counters | known.weak_counters)
+        if counts and (behind is None or behind[1].lower() not in counted):
+            return {}  # of another step
+        unit = _UNIT.match(message, end) if end else None
+        gap = message[unit.end() if unit else end : begin]
+        if not end and (title := _TITLE.match(gap)):
+            gap = gap[title.end() :]
+        said = {word.lower() for word in _WORD.findall(gap.replace("_", " "))}
+        own = {word.lower() for word in _WORD.findall(slot.name.replace("_", " "))}
+        if not said <= own | counted:
+            return {}
+        cells.setdefault(slot.name, slot.value)
+        end = slot.end
+    unit = _UNIT.match(message, end)
+    rest = message[unit.end() if unit else end :]
+    return cells if len(slots) > 1 and measures(cells) and _WORD.search(rest) is None else {}
 
 
 @lru_cache(maxsize=NAMES)
@@ -350,27 +364,9 @@ def is_whole(slot: Slot) -> bool:
     return slot.text.replace(",", "").isdecimal() and slot.value < 1e15
 
 
-@lru_cache(maxsize=NAMES)
-def last_word(name: str) -> str:
-    """The last word of a name, in small letters."""
-    found = _WORD.findall(name.replace("_", " "))
-    return str(found[-1]).lower() if found else ""
-
-
-@lru_cache(maxsize=NAMES)
-def has_word(name: str, wanted: frozenset[str]) -> bool:
-    """Whether a word of a name is one of these."""
-    return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
-
-
 def of_evaluation(name: str) -> str:
     """The name of a number of an evaluation, which may say so itself."""
     return name if has_word(name, words().evaluation) else f"eval/{name}"
-
-
-def is_named(name: str, wanted: frozenset[str]) -> bool:
-    """Whether the last word of a name is one of these."""
-    return last_word(name) in wanted
 
 
 def counts_within(name: str) -> bool:

@@ -5,18 +5,20 @@ Lines of an evaluation are told from them: else their numbers would stand for th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import nan
 
 from rltui.readers.console import generic
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
+from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.name_words import measures
 from rltui.readers.console.named_numbers import counts_within, of_evaluation, pairs
 from rltui.readers.console.open_end import OpenEnd
-from rltui.readers.console.step_template import StepRow, measures, part_tag
+from rltui.readers.console.step_template import StepRow, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.units import with_units
 from rltui.readers.console.wordings import Wordings
@@ -49,6 +51,7 @@ class OwnWords(OpenEnd[_Known]):
         self._time = nan  # of the line that is read
         self._skip = skip  # told why a line or a part of it is left out
         self._rank: str | None = None  # of the process whose lines tell the steps
+        self._named_by_rank: set[str] = set()  # names in its lines
         self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations = EvaluationLines()
@@ -92,15 +95,33 @@ class OwnWords(OpenEnd[_Known]):
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def _foreign(self, lead: Lead) -> bool:
-        """Whether another process says what it sees of the steps that one tells already."""
-        return self._rank is not None and lead.rank not in ("", self._rank)
+        """Whether another process says what it sees of the steps that one tells already. The first of them may tell
+        them from now on."""
+        return self._rank is not None and lead.rank not in ("", FIRST_RANK, self._rank)
+
+    def _tells(self, rank: str, names: Collection[str]) -> bool:
+        """Whether lines of a rank tell the steps: rank 0 does from now on, if it names what another one named."""
+        another = rank == FIRST_RANK and self._rank not in (None, FIRST_RANK)
+        if another and names and self._named_by_rank.isdisjoint(names):
+            return False
+        self._rank = rank or self._rank
+        if rank and len(self._named_by_rank) < generic.MAX_BLOCK:
+            self._named_by_rank.update(names)
+        return True
 
     def _of(self, lead: Lead, prefix: str, rows: list[StepRow]) -> list[StepRow]:
-        """The rows of a line; of what several processes say of one step the first counts."""
-        out = []
+        """The rows of a line; of what several processes say of one step the first counts, but of the ranks of one
+        training rank 0, if it tells what the other one told."""
+        before, out = self._rank, []
+        if not self._tells(lead.rank, {name for row in rows for name in row.cells}):
+            self._skip(OTHER_RANK)
+            return []
+        told = -1 if before in (None, self._rank) else self._newest[0]  # so far by another one
         for row in rows:
-            self._rank = lead.rank or self._rank
             cells = row.cells
+            if row.step <= told:
+                self._skip(OTHER_RANK)
+                continue
             if row.step == self._newest[0] and prefix and prefix != self._newest[1]:
                 cells = {name: x for name, x in cells.items() if name not in self._newest[2]}
                 out.append(replace(row, cells=cells))
@@ -209,6 +230,9 @@ class OwnWords(OpenEnd[_Known]):
         if begun.cells and not measures(told):
             return None
         begun.cells = told
+        if not self._tells(split_lead(message).rank, told):
+            self._skip(OTHER_RANK)
+            return []
         self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
@@ -346,6 +370,7 @@ class OwnWords(OpenEnd[_Known]):
                 block,
                 cells=dict(block.cells),
                 own=set(block.own),
+                inner=set(block.inner),
                 ahead=dict(block.ahead),
                 below_names=list(block.below_names),
             ),

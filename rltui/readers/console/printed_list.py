@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, split_lead
-from rltui.readers.console.named_numbers import words as template_words
+from rltui.readers.console.name_words import words as template_words
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.document_rows import Held, evened, held
 from rltui.readers.json_text import cut_short, depth_of, documents, end_of

@@ -10,7 +10,8 @@ from itertools import pairwise
 from math import nan
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
+from rltui.readers.console.name_words import has_word, is_named, last_word, words
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
 from rltui.readers.epochs import CountsByEpoch
 
 BY_COURSE = 5
@@ -25,7 +26,7 @@ WITHIN = 130
 MISSED = 3
 """Strides that two lines may stand apart: those between them have a word more."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
-_TAG = lazy(r"[\[(<]([A-Za-z]+)[\])>]\W*$")
+_TAG = lazy(r"[\[(<]\s*([A-Za-z]+)\s*[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
 """A word where others have a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
 
@@ -81,10 +82,12 @@ def _is_plain(slot: Slot) -> bool:
 
 
 def rises(lines: list[list[Slot]]) -> bool:
-    """Whether some whole number of these lines may still turn out to count."""
+    """Whether some whole number of these lines may still turn out to count: it rose, or is named like a step and did
+    not fall."""
     return any(
-        all(len(line) > i and is_whole(line[i]) for line in lines) and lines[-1][i].value > lines[0][i].value
-        for i in range(len(lines[0]))
+        all(len(line) > i and is_whole(line[i]) for line in lines)
+        and (lines[-1][i].value > lines[0][i].value or (_is_plain(slot) and lines[-1][i].value == lines[0][i].value))
+        for i, slot in enumerate(lines[0])
     )
 
 
@@ -302,7 +305,7 @@ def part_of(name: str) -> str:
 def part_tag(before: str) -> str:
     """The part of a step that a tag before its line names, `[critic]`."""
     found = _TAG.search(before)
-    return found[1].lower() if found is not None and found[1].lower() in words().parts else ""
+    return found[1].lower() if found is not None and found[1].lower() in words().parts | words().phases else ""
 
 
 def skeleton(message: str) -> str:
@@ -327,20 +330,14 @@ def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) ->
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
             continue
+        name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if slot.of is None:
-            cells.setdefault(prefix + slot.name, slot.value)
+            cells.setdefault(name, slot.value)
         elif is_share(slot):
-            cells.setdefault(prefix + slot.name, slot.value / (slot.of or nan))
+            cells.setdefault(name, slot.value / (slot.of or nan))
     return cells
 
 
 def is_share(slot: Slot) -> bool:
     """Whether a number with its total tells how much of something was right: `correct 12/64`."""
     return slot.of is not None and slot.value <= slot.of and has_word(slot.name, words().shares)
-
-
-def measures(names: Iterable[str]) -> bool:
-    """Whether one of these names is one of training: a sentence has none, be it about loss."""
-    known = words()
-    of_training = known.training | known.durations | known.evaluation
-    return any(has_word(name, of_training) and not has_word(name, known.prose) for name in names)

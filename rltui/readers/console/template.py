@@ -35,16 +35,8 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
-from rltui.readers.console.named_numbers import (
-    Slot,
-    is_named,
-    is_whole,
-    last_word,
-    of_evaluation,
-    slots_of,
-    step_first,
-    words,
-)
+from rltui.readers.console.name_words import is_named, last_word, measures, words
+from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, slots_of, step_first
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -52,7 +44,6 @@ from rltui.readers.console.step_template import (
     counts,
     key_of,
     may_count,
-    measures,
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
@@ -204,7 +195,7 @@ class TemplateLearner:
                 return self._below(message, source)
             if self._under is not None and self._known.is_beside(line):
                 return self._below(message, source)
-            if self._headed and not (measures(line.names(None)) and counts(line.slots)):
+            if self._headed and not (measures(line.names(None)) and counts(line.slots) and self._counts_itself(line)):
                 return self._below(message, source)  # it counts something of the step that the heading names
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # of so many answers
@@ -219,6 +210,14 @@ class TemplateLearner:
         self._under, self._block.title = line if key in self._known else None, ""
         self._under_step = rows[-1].step if rows else None
         return ended + rows
+
+    def _counts_itself(self, line: TemplateLine) -> bool:
+        """Whether a line below a heading may tell a step of its own. Below one that names the step plainly what may
+        count in it, `rollout: 512 samples, 20s`, is but one of its numbers."""
+        plain = words().counters
+        if not any(is_named(slot.name, plain) for slot in self._block.slots.values()):
+            return True
+        return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
 
     def _is_at(self, count: Slot) -> bool:
         """Whether what stands above states this count."""

@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import RECENT, has_word, words
+from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.named_numbers import RECENT
 from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"

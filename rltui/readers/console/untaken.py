@@ -18,7 +18,8 @@ from itertools import islice, pairwise
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, without_lead
-from rltui.readers.console.named_numbers import has_word, slots_of, words
+from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.named_numbers import slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import is_about, may_count
 from rltui.readers.number_text import NUMBER

@@ -61,7 +61,7 @@ def test_headings_with_bullets() -> None:
         "========================= Step 2/50 =========================\n  • Loss: 0.0120\n",
     )
     assert found.rows == [
-        (1, {"Loss": 0.0123, "Avg Reward": 0.5312, "Total step time": 63.21, "generation": 40.1}),
+        (1, {"Loss": 0.0123, "Avg Reward": 0.5312, "Total step time": 63.21, "time/generation": 40.1}),
         (2, {"Loss": 0.012}),
     ]
     assert [(n.step, n.total) for n in found.notes if n.kind == "progress"] == [(2, 50)]

@@ -97,10 +97,10 @@ SIXTH = {
         seed=154,
     ),
     "by heart": Fault(
-        "few prompts, learnt by heart",
+        "few prompts, memorised",
         "trl",
         by_heart,
-        r"learnt by heart",
+        r"memorised",
         untrue=r"without solving the task$",
         rows=200,
         seed=155,

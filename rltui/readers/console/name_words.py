@@ -1,0 +1,86 @@
+"""The words of names: what training, clocks, counts and statistics are called (`template_words.json`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from rltui.data_files import Record, kept, read
+from rltui.lazy_regex import lazy
+
+NAMES = 2048
+"""So many names of numbers are kept: those of one line are those of the next."""
+_WORD = lazy(r"[^\W\d_]+")
+
+
+class TemplateWords(Record):
+    """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
+    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster.
+    `of_training`: in a title, that the evaluation above it is over;
+    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step,
+    over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before
+    what is counted, not what counts (`n_steps`);
+    `by_group`: what an optimizer has for each group of parameters, the first of which counts;
+    `shares`: what is told out of so many, `correct 12/64`;
+    `timings`: over what took so long; `remaining`: of other times, of a forecast above all;
+    `no_part`: of what may stand in brackets behind a reward and is no part of it;
+    `phases`: what is done within a step, as the title of its line says;
+    `contrasts`: kinds of answers for which a number is told apart, `length 311 (correct 290, wrong 340)`;
+    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
+    evaluation tells when it is over."""
+
+    counters: frozenset[str]
+    weak_counters: frozenset[str]
+    training: frozenset[str]
+    durations: frozenset[str]
+    timings: frozenset[str]
+    statistics: frozenset[str]
+    evaluation: frozenset[str]
+    of_training: frozenset[str]
+    items: frozenset[str]
+    places: frozenset[str]
+    out_of: frozenset[str]
+    prose: frozenset[str]
+    parts: frozenset[str]
+    bookkeeping: frozenset[str]
+    amounts: frozenset[str]
+    by_group: frozenset[str]
+    shares: frozenset[str]
+    remaining: frozenset[str]
+    no_part: frozenset[str]
+    phases: frozenset[str]
+    contrasts: frozenset[str]
+    inner: frozenset[str]
+    texts: frozenset[str]
+    findings: frozenset[str]
+
+
+@kept
+def words() -> TemplateWords:
+    return read(Path(__file__).with_name("template_words.json"), TemplateWords)
+
+
+@lru_cache(maxsize=NAMES)
+def last_word(name: str) -> str:
+    """The last word of a name, in small letters."""
+    found = _WORD.findall(name.replace("_", " "))
+    return str(found[-1]).lower() if found else ""
+
+
+@lru_cache(maxsize=NAMES)
+def has_word(name: str, wanted: frozenset[str]) -> bool:
+    """Whether a word of a name is one of these."""
+    return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
+
+
+def is_named(name: str, wanted: frozenset[str]) -> bool:
+    """Whether the last word of a name is one of these."""
+    return last_word(name) in wanted
+
+
+def measures(names: Iterable[str]) -> bool:
+    """Whether one of these names is one of training: a sentence has none, be it about loss."""
+    known = words()
+    of_training = known.training | known.durations | known.evaluation
+    return any(has_word(name, of_training) and not has_word(name, known.prose) for name in names)
