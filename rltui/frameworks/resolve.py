@@ -17,6 +17,7 @@ from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
 VALIDATION = "validation"
 DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
+STEP_TIME = "time_per_step_s"
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
@@ -157,6 +158,8 @@ def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
             return PHASE + phase, ()
     if key.startswith(TIME) and (phase_of := names.phase_exact.get(key.removeprefix(TIME))) is not None:
         return PHASE + phase_of, ()  # the trainer calls it by what is done: `generation: 3.2s`
+    if key.startswith(TIME) and names.exact.get(key.removeprefix(TIME)) == STEP_TIME:
+        return STEP_TIME, ()
     return None, ()
 
 

@@ -231,7 +231,11 @@ class KnownTemplates:
             near = self._step is not None and lines[-1][counter].value <= self._step + 1
             return counter if near and is_named(first[counter].name, words().counters) else None
         if (self.main, self.kind) not in ((None, ""), (counter_name(first[counter]), kind)):
-            return None  # a second count beside the one that tells the step
+            newest = lines[-1][counter].value
+            of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
+            return (
+                counter if of_step and is_named(first[counter].name, words().counters) else None
+            )  # else a second count
         return counter
 
     def _take_inner(self, template: Template) -> None:

@@ -102,6 +102,7 @@ _RANK = lazy(
 )
 _BETWEEN = lazy(
     rf"^(?:[A-Za-z_][\w.]{{0,60}} -(?=\s)|[A-Za-z_][\w.\-]{{0,60}}\s*[|:\-]+\s*(?=[\[(]?{_LEVEL}\W)"
+    rf"|\|\s(?=[A-Za-z_][\w.\-]{{0,60}} \| {_LEVEL} \|\s*$)"
     r"|>+|[-:](?=\s|$)|\|(?=\s|$)(?!\s[^|]{1,60}\|[^|]{1,60}\|\s*$))\s*"
 )
 """What stands behind a time or level: the name of a logger, a mark."""

@@ -172,3 +172,39 @@ def test_names(form: str, tmp_path: Path) -> None:
     assert [row["reward_mean"] for row in found.values()] == [pytest.approx(n / 1000) for n in found]
     for row in found.values():
         assert {name: row.get(name) for name in wanted} == wanted
+
+
+def test_a_message_that_begins_on_the_line_below_its_lead(tmp_path: Path) -> None:
+    lead = "2026-08-27 18:10:18,415 | trainer | INFO | "
+    text = "{lead}\nStep {{n}} | Time: 19.5s\n{lead}  Loss: {{loss}}\n{lead}  Reward: {{x}}".format(lead=lead)
+    found = steps(tmp_path, text)
+    assert {(row["time_per_step_s"], row["total_loss"]) for row in found.values()} == {(19.5, 1.25)}
+    assert [row["reward_mean"] for row in found.values()] == [pytest.approx(n / 1000) for n in found]
+
+
+def test_a_block_and_a_line_of_the_same_step(tmp_path: Path) -> None:
+    block = "=== ROLLOUT DETAILS (Step {n}) ===\nNumber of samples: 64\nRewards: mean={x}, std=0.5\n"
+    found = steps(tmp_path, block + "one sample of it was right\nStep {n} | Time: 19.5s\n  Loss: {loss}\n  KL: {kl}")
+    assert list(found) == list(range(1, STEPS + 1))
+    assert {(row["time_per_step_s"], row["total_loss"], row["kl_ref"]) for row in found.values()} == {
+        (19.5, 1.25, 0.125)
+    }
+    assert [row["reward_mean"] for row in found.values()] == [pytest.approx(n / 1000) for n in found]
+
+
+LANGUAGES = (
+    "步数 {n}/60 | 平均奖励 {x} | 损失 {loss} | 熵 0.5 | 响应长度 {length} | 耗时 {gen}s",
+    "étape {n} | récompense moyenne {x} | perte {loss} | entropie 0.5 | longueur {length} | durée {gen}s",
+    "шаг {n} | награда {x} | потери {loss} | энтропия 0.5 | длина {length} | время {gen}с",
+    "ステップ {n}/60 報酬 {x} 損失 {loss} エントロピー 0.5 応答長 {length} 時間 {gen}秒",
+    "스텝 {n} | 보상 {x} | 손실 {loss} | 엔트로피 0.5 | 길이 {length} | 시간 {gen}초",
+    "paso {n} | recompensa {x} | pérdida {loss} | entropía 0.5 | longitud {length} | tiempo {gen}s",
+)
+
+
+@pytest.mark.parametrize("line", LANGUAGES)
+def test_the_words_of_other_languages(line: str, tmp_path: Path) -> None:
+    found = steps(tmp_path, line)
+    wanted = {"total_loss": 1.25, "entropy": 0.5, "response_length_mean": 311, "time_per_step_s": 20.5}
+    for n, row in found.items():
+        assert row == {"reward_mean": pytest.approx(n / 1000), **wanted}
