@@ -309,7 +309,10 @@ class Engine:
         guard.take(machine.failed)
         farmed_at = _began(lives, Trait.FARMS_REWARD, WARNING)
         ranked = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None)
-        broken_at = breakdown(lives)
+        broken_at, of_all = breakdown(lives), ranked
+        if broken_at is not None:
+            unspoiled = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None, broken_at)
+            ranked = unspoiled or ranked
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
         against = [one for one in run.history.contradictions if one.since <= look.step]
@@ -340,7 +343,7 @@ class Engine:
         active = [f for f in findings if f.status == "active"]
         machine_view = guard.ask("machine", None, view_of, measured, guard)
         spoiled_at = broken_at if ranked is None or ranked.task else _first(broken_at, farmed_at)
-        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at)
+        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings)

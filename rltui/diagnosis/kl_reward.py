@@ -24,6 +24,7 @@ Way = Literal["up", "flat", "down", "high", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
 VALIDATION_SE = 3.0  # standard errors by which validation moves now: the error is itself guessed from few evaluations
+FEWEST = 5  # evaluations below which nobody can say that validation stands still
 APART = 10  # evaluations of which the first and the last window have none in common
 RECENT = 50  # rows that show how it moves now: these, or the last fifth
 BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
@@ -120,10 +121,11 @@ def _usual(look: Look, part: str) -> tuple[Way, ...]:
     """What may be said without "lately": the course since the start, and what is no course."""
     facts = look.facts
     found = {"kl": facts.metric("kl_ref"), "reward": facts.metric(look.reward), "validation": facts.validation}[part]
-    since_start = None if found is None else found.since_start
-    if since_start is None:
+    if found is None or (found.since_start is None and part != "validation"):
         return ("up", "flat", "down", "high", "none")
-    return (_direction(since_start.direction), "high", "none")
+    if found.since_start is None:
+        return ("up" if found.end.value > found.start.value else "down", "flat", "high", "none")
+    return (_direction(found.since_start.direction), "high", "none")
 
 
 def _kl(look: Look) -> Way:
@@ -157,12 +159,14 @@ def _reward(look: Look) -> Way:
 
 def _validation(look: Look) -> Way:
     held_out, moved = look.facts.validation, validation_over(look, _recent(look.n))
-    if held_out is None or moved is None:
+    if held_out is None or moved is None or len(held_out.values) < FEWEST:
         return "none"
     if loud(look, Trait.VALIDATION_FALLS):
         return "down"
     if abs(moved) >= VALIDATION_SE:
         return _direction(1 if moved > 0 else -1)
+    if held_out.since_start is None and held_out.ordered:
+        return _direction(held_out.ordered)
     ends = between(held_out.start, held_out.end, SHORT_LIMIT) if len(held_out.values) >= APART else None
     return _direction(way(held_out.since_start) or way(ends) or way(held_out.recent))
 

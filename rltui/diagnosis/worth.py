@@ -29,23 +29,28 @@ RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
 
 
 def best_checkpoint(
-    r: Ranking | None, saved: Sequence[Checkpoint], last_step: int, broken_at: int | None
+    r: Ranking | None,
+    saved: Sequence[Checkpoint],
+    last_step: int,
+    broken_at: int | None,
+    of_all: Ranking | None = None,
 ) -> BestCheckpoint | None:
     """The saved state whose smoothed score is best. None where nothing ranks the steps.
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
     named: `on_disk` False where some are saved but none of use, None where none is in sight. If a later one would have
-    been named, it says so.
+    been named by the ranking `of_all` steps (None: that is `r`), it says so.
     """
     if r is None:
         return None
+    of_all = of_all or r
     kept = usable(saved, last_step, broken_at)
     if not kept:
         at = peak(r, broken_at)
-        before = broken_at if at != peak(r) else None
+        before = broken_at if int(r.steps[at]) != int(of_all.steps[peak(of_all)]) else None
         return _told(r, at, int(r.steps[at]), None, False if saved else None, before)
     top = best_saved(r, kept)
-    before = broken_at if best_saved(r, usable(saved, last_step, None)).step != top.step else None
+    before = broken_at if best_saved(of_all, usable(saved, last_step, None)).step != top.step else None
     return _told(r, r.nearest(top.step), top.step, top.path, top.complete, before)
 
 

@@ -31,7 +31,7 @@ from rltui.evidence.peak import Curve, Peak, best, fallen, highest, smoothed, su
 from rltui.evidence.seen import Summed
 from rltui.evidence.shapes import window_rows
 from rltui.evidence.shifts import Shift, shifts
-from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, even_slope, trend
+from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, even_slope, mann_kendall_p, trend
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
@@ -43,6 +43,10 @@ NOW_POINTS = 50
 """Most points of the level now: a window of a tenth of a long run would lag behind it."""
 TREND_LIMIT = 2.81
 """Normal quantile of the trend test's p of .005, two-sided."""
+BEYOND = 3.0
+"""Sd of the noise by which two points lie beyond all others."""
+ORDERED = 0.02
+"""Chance below which the order of few points is a course."""
 LEAST_NOISE = 1e-9
 
 
@@ -297,6 +301,24 @@ class MetricFacts:
             part = self.series.since_row(row)
             self._since[row] = alone(self.name, part, self.better, self.held_out) if len(part) else None
         return self._since[row]
+
+    @cached_property
+    def ordered(self) -> Literal[-1, 0, 1]:
+        """Which way few points go, 5 at least: the newest ones, up to a third, lie beyond all others by 3 sd of the
+        noise (6 if it is but one), else by the order of all alone (Mann-Kendall, which takes no window). 0 if neither
+        shows."""
+        x = self.values
+        if len(x) < FIRST:
+            return 0
+        for newest in range(1, max(2, len(x) // 3) + 1):
+            before, now = x[:-newest], x[-newest:]
+            room = BEYOND * self.noise * (2 if newest == 1 else 1)
+            if now.max() < before.min() - room:
+                return -1
+            if now.min() > before.max() + room:
+                return 1
+        chance, sign = mann_kendall_p(x)
+        return 0 if chance > ORDERED else 1 if sign > 0 else -1
 
     @cached_property
     def late(self) -> Effect | None:

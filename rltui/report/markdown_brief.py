@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -89,7 +90,24 @@ def cut(text: str, words: int) -> str:
 
 
 def _prose(text: str, words: int) -> str:
-    return plain(cut(text, words))
+    return plain(_whole(text, words))
+
+
+def _whole(text: str, words: int) -> str:
+    """The sentences of a text of our own that fit in so many words; of the first one, if it is longer, the clauses that
+    fit, or all of it up to half as many words more. Only what is longer still is cut off."""
+    if len(text.split()) <= words:
+        return cut(text, words)
+    for mark in (r"(?<=[.!?])\s+(?=[A-Z\d`])", r"(?<=[,:])\s+(?=[^\W\d])"):
+        kept: list[str] = []
+        for part in re.split(mark, text):
+            if len(" ".join([*kept, part]).split()) > words:
+                break
+            kept.append(part)
+        if len(" ".join(kept).split()) > words // 2:
+            return cut(" ".join(kept).rstrip(",:"), words)
+        text = text if kept == [] else " ".join(kept)
+    return cut(text, words + words // 2)
 
 
 # -- 1 ----------------------------------------------------------------------------------------------------------------

@@ -103,14 +103,14 @@ class DecisionScreen(TextScreen):
         if best is not None:
             rows.append([(" ◆ ", "accent"), *verdict.best(view, width - 4)])
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(verdict.chosen_by(best), width - 6)]
-        worst = view.worst
+        fault = best.before if best is not None else None
         last = view.at
         known = [c for c in (view.recording.run.checkpoints if view.recording else ()) if c.step <= last]
         for checkpoint in reversed(known):
             if best is not None and checkpoint.step == best.step:
                 continue
-            late = worst is not None and worst.onset_step is not None and checkpoint.step >= worst.onset_step
-            note = f"after the onset of {worst.title} at {worst.onset_step}" if late and worst else ""
+            late = fault is not None and checkpoint.step >= fault
+            note = f"not before step {fault}, where the fault began" if late else ""
             rows.append(
                 [
                     (" ◇ ", "dim"),
