@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
-from rltui.readers.base import NO_STEP, Record
+from rltui.readers.base import NO_STEP, Note, Record
 from rltui.readers.csv_table import (
     SEPARATORS,
     SPACES,
@@ -22,7 +22,7 @@ from rltui.readers.csv_table import (
     with_index,
 )
 from rltui.readers.epochs import CountsByEpoch, epoch_of
-from rltui.readers.keys import StepColumn, time_of
+from rltui.readers.keys import StepColumn, first_of, step_of, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
 from rltui.readers.rows import RowBuilder, number
@@ -116,6 +116,8 @@ class CsvReader:
         self._wraps = False
         self._step_by_index: dict[str, int] = {}  # of a frame whose columns stand in blocks
         self._many = False  # polars is there
+        self._total: str | None = None  # column of the planned steps
+        self._plan: tuple[int, int] | None = None  # step and planned steps of the newest row
         self._words: set[int] = set()  # places of columns that hold other cells than numbers
 
     def feed(self, data: bytes) -> list[Record]:
@@ -126,7 +128,7 @@ class CsvReader:
             return self._read(block.split(b"\n")[:-1])
         self._many = True
         self._read_many(block)
-        return [*self._rows.take(), *self._means.remarks()]
+        return self._told()
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
@@ -217,12 +219,25 @@ class CsvReader:
             key: float(column[-1]) for key, column in columns.items() if column[-1] == column[-1]
         }
         self._before = (int(steps[-1]), newest, float(times[-1]))
+        if self._total is not None:
+            self._planned(float(bulk.numbers(cells[self._total])[-1]))
         return True
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         for line in lines:
             self._read_line(line)
-        return [*self._rows.take(), *self._means.remarks()]
+        return self._told()
+
+    def _told(self) -> list[Record]:
+        plan, self._plan = self._plan, None
+        told = [] if plan is None else [Note("progress", f"step {plan[0]} of {plan[1]}", self._line, *plan)]
+        return [*told, *self._rows.take(), *self._means.remarks()]
+
+    def _planned(self, cell: object) -> None:
+        """What the newest row states as the planned steps."""
+        step, (total, _) = self._before[0], step_of(cell)
+        if total and step != NO_STEP:
+            self._plan = (step, total)
 
     def _read_line(self, line: bytes) -> None:
         self._line += 1
@@ -293,6 +308,8 @@ class CsvReader:
             if kind in ("eval", "test"):
                 metrics = as_evaluation(metrics, kind)
         before, self._before = self._before, (step, metrics, time)
+        if self._total is not None:
+            self._planned(row[self._total])
         if not self._means.on and (step == NO_STEP or step != before[0]):
             self._means.alone += 1
             self._rows.add(step, metrics, time)
@@ -324,6 +341,9 @@ class CsvReader:
         self._header, self._wraps = line, table.wraps
         self._table = table
         self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
+        self._total = first_of("total", table.columns) if table.step is not None else None
+        if self._total is not None:
+            self._metrics = {column: key for column, key in self._metrics.items() if column != self._total}
 
     def _go_on(self, line: bytes) -> None:
         """The names of the next columns of the same rows."""

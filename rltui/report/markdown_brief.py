@@ -321,9 +321,7 @@ def _decision(report: Report, room: Room) -> list[str]:
 
 def _time(report: Report, room: Room) -> list[str]:
     phases = report.phases
-    step = "The step time is not known"
-    if phases.step_s is not None:
-        step = f"A step takes {number(phases.step_s)} s (median)"
+    step = markdown_run.step_takes(report)
     largest = sorted((item for item in phases.items if item.share is not None), key=lambda i: -(i.share or 0.0))[:4]
     shares = listed([f"{plain(item.name)} {percent(item.share)}" for item in largest])
     lines = [f"{step}: {shares}." if shares else f"{step}."]

@@ -242,10 +242,21 @@ def _value(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
+def step_takes(report: Report) -> str:
+    """How long a step takes: by its timer, else by the times of its rows, which the time left goes by, too."""
+    if report.phases.step_s is not None:
+        return f"A step takes {number(report.phases.step_s)} s (median)"
+    pace = report.facts.pace if report.facts is not None else None
+    if pace is None:
+        return "The step time is not known"
+    by = "the times of the newest rows" if pace.by == "times" else "its timer"
+    return f"A step takes {number(pace.step_s)} s (mean, by {by})"
+
+
 def step_time(report: Report) -> list[str]:
     phases = report.phases
     if not phases.items:
-        step = [f"A step takes {number(phases.step_s)} s (median)."] if phases.step_s is not None else []
+        step = [f"{step_takes(report)}."] if report.facts is not None and report.facts.pace is not None else []
         return [" ".join([*step, _sentence(phases.note or "step times by phase are not logged")]), ""]
     width = max(len(item.name) for item in phases.items)
     lines = []
@@ -266,8 +277,7 @@ def step_time(report: Report) -> list[str]:
         lines.append("  ".join(cells).rstrip())
     n = phases.window_steps
     head = f"Medians over the last {n} steps" if n > 1 else "As of the only step that was timed"
-    if phases.step_s is not None:
-        head = f"A step takes {number(phases.step_s)} s. {head}"
+    head = f"{step_takes(report)}. {head}"
     if phases.overlapped:
         head += ". Phases overlap, so shares do not add up to 100 %"
     if phases.bottleneck:

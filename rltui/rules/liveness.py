@@ -21,6 +21,8 @@ from rltui.run.sums import median
 
 GREW = 1.25
 """So many times what it was at the start is growth that an end for want of memory is told with."""
+NAMED = 6
+"""Metrics that are not logged which a sentence names."""
 
 
 LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
@@ -115,7 +117,8 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
         return []
     if not look.n:
         return [Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")]
-    names = ", ".join(m.named for m in coverage.missing[:6])
+    named = [m.named for m in coverage.missing]
+    names = ", ".join(named[:NAMED]) + (f" and {len(named) - NAMED} more" if len(named) > NAMED else "")
     text = f"{coverage.present} of {coverage.expected} expected metrics are logged. Missing: {names}."
     return [Signal(NOTICE, text, onset_step=int(look.steps[0]))]
 

@@ -138,7 +138,7 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
         ):
             continue
         step = int(series.steps[-1])
-        text = f"{series.key} is logged no more since step {step}, and others of the same place go on."
+        text = f"{series.key} is logged no more since step {step}, while other metrics go on."
         out.append(Signal(WARNING, text, ((name, f"last at step {step}"),), subject=name, onset_step=step))
     return out + _evaluations_stopped(look, p)
 

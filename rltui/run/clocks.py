@@ -33,6 +33,17 @@ def on_our_clock(stamped: float | None, written: float | None, now: float) -> fl
     return stamped if stamped <= min(now, now if written is None else written) + MOMENT_S else None
 
 
+def written_beside(parts: Sequence[Part]) -> float | None:
+    """The last write to a log whose rows have no time, beside one whose rows do; None if there is none. It tells when a
+    row came only if the files are no copies: the other one was written when its newest row was."""
+    timed = {part.name: float(steps_times[-1]) for part in parts if len(steps_times := _timed(part.table)[1])}
+    in_place = any(
+        part.name in timed and part.written and abs(part.written - timed[part.name]) <= MOMENT_S for part in parts
+    )
+    beside = [part.written for part in parts if part.table.n and part.name not in timed and part.written]
+    return max(beside) if in_place and beside else None
+
+
 def behind(ordered: Sequence[Part]) -> dict[str, float]:
     """Part -> seconds that its clock is behind those of better ones, for each that has a time at a step where a better
     one has. The first such step tells. `ordered` by rising rank."""

@@ -55,7 +55,8 @@ class LifeSigns:
     """What the judgement needs. Times are seconds since the epoch.
 
     `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
-    last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
+    last write to its files, `beside`: that to a log without times beside one with times (`written_beside`).
+    `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
     `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
     count for a step. `outlived`: logs without steps to whose last words rows came later.
     `counted`: the steps are not known, the rows are counted.
@@ -68,6 +69,7 @@ class LifeSigns:
     now: float | None = None
     stamped: float | None = None
     written: float | None = None
+    beside: float | None = None
     followed: bool = False
     scheduled: bool = False
     pulse: Pulse = field(default_factory=Pulse)
@@ -175,7 +177,8 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
         return seen.pulse, False
     at = on_our_clock(seen.stamped, seen.written, seen.now)
     is_seen = at is not None or _expected(seen)
-    newest = [time for time in (at, seen.written if at is None or _expected(seen) else None) if time is not None]
+    of_files = seen.written if at is None or _expected(seen) else seen.beside
+    newest = [time for time in (at, of_files) if time is not None]
     pulse = seen.pulse if seen.followed else Pulse()
     if not newest:
         return pulse, is_seen

@@ -93,7 +93,7 @@ def phase_table(
     notes += _rare(per_step, medians)
     return PhaseTable(
         window_steps=len(rows),
-        step_s=total,
+        step_s=None if step_seconds is None else total,
         items=tuple(items),
         overlapped=overlapped,
         bottleneck=longest.name if named else None,

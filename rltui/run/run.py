@@ -23,6 +23,7 @@ from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
 from rltui.rollouts.samples import Samples
 from rltui.run.changed import Changed, Prints
 from rltui.run.checkpoints import Checkpoint
+from rltui.run.clocks import written_beside
 from rltui.run.config import Config, ConfigValue
 from rltui.run.contradictions import LATER_S
 from rltui.run.history import History
@@ -417,6 +418,7 @@ class Run:
             now=self.pulse.output_at if now is None and self.followed else now,
             stamped=self.as_of,
             written=max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=None),
+            beside=written_beside(self.history.parts),
             followed=self.followed,
             scheduled=self.scheduled,
             pulse=self.pulse,

@@ -175,7 +175,7 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if name and whole and not name.startswith(TIMED):
             parts_of[len(out)] = whole
         if not name and unit and out:
-            name = _by_unit(unit[0], _CLAUSE.split(gap)[-1], message, end, section, out[-1].name)
+            name = _by_unit(unit[0], gap, message, end, section, out[-1].name)
         parts = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"
@@ -237,18 +237,20 @@ def _both(name: str) -> tuple[str, str] | None:
     return f"{found[1]} {found[2]}", f"{found[1]} {found[3]}"
 
 
-def _by_unit(unit: str, before: str, message: str, end: int, section: str, newest: str) -> str:
+def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: str) -> str:
     """The name of a number that stands alone with a unit of time or rate, up to a place of the line: of what its
-    section does, if it tells one. One in brackets at the end of a line is the time of the step, unless the `newest`
-    name before it is one of a time."""
-    seconds = unit.strip() in ("s", "sec")
+    section does, if it tells one, or the line by its count: `rollout: 512 samples, 20s`. One in brackets at the end of
+    a line is the time of the step, unless the `newest` name before it is one of a time."""
+    seconds, before = unit.strip() in ("s", "sec"), _CLAUSE.split(gap)[-1]
     if before.strip() in ("(", "[") and seconds:
         alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
         return TIME if alone else ""
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""
     if seconds:
-        done = next((title for title in (section, newest) if title.lower() in words().phases), "")
+        counted = _BEHIND.match(gap)
+        of_count = newest if counted and counted[1].lower() in words().items | words().amounts else ""
+        done = next((title for title in (section, of_count) if title.lower() in words().phases), "")
         return as_time(done) if done else TIME
     rate = _RATE.match(unit)
     return "" if rate is None else str(rate[1])

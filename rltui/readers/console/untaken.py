@@ -44,6 +44,7 @@ _DIGIT = re.compile(rb"\d")
 class _Form:
     line: int
     text: bytes
+    is_prefix: bool = False
     count: int = 0
     reason: str = ""
 
@@ -67,7 +68,7 @@ class UntakenLines:
         if form is None:
             if len(self._forms) >= MAX_FORMS:
                 self._fold()
-            form = self._forms[key] = _Form(line, text[: 2 * SHOWN])
+            form = self._forms[key] = _Form(line, text[: 2 * SHOWN], _is_prefix(text))
         form.count += 1
         if 0 < self.open_line <= line:
             self._open.append((line, key))
@@ -115,6 +116,7 @@ class UntakenLines:
         for key, form in self._forms.items():
             if form.count > max(1, fewest):
                 kept[key] = form
+            if key in kept or form.is_prefix:
                 continue
             reason = _words_or(ONCE, form)
             self._single[reason] += form.count
@@ -127,6 +129,8 @@ class UntakenLines:
         shown = dict(self._single_at)
         most: Counter[str] = Counter()
         for form in self._forms.values():
+            if form.is_prefix:
+                continue
             reason = _words_or(ONCE, form)
             if reason == ONCE and form.count > 1:
                 reason = form.reason = form.reason or _lacks(form.text)
@@ -142,6 +146,11 @@ class UntakenLines:
             if counts[reason]
             for line, text in [shown[reason]]
         ]
+
+
+def _is_prefix(text: bytes) -> bool:
+    """Whether nothing stands behind what Ray puts before a line: a step line was cut out, or the line was empty."""
+    return text.rstrip().endswith(b")") and not split_prefix(text.decode("utf-8", "replace"))[1].strip()
 
 
 def _words_or(reason: str, form: _Form) -> str:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from math import isnan
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.readers.base import NO_STEP
-from rltui.readers.csv_file import UNTOLD
+from rltui.readers.base import NO_STEP, Note, Rows
+from rltui.readers.csv_file import UNTOLD, CsvReader
 from rltui.readers.formats import make
 from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
@@ -138,3 +139,14 @@ def test_lightning_rows_of_one_step() -> None:
         9: {"epoch": 0.0, "lr": 0.1, "train_loss": 0.5, "val_loss": 0.75},
         19: {"epoch": 1.0, "lr": 0.1, "train_loss": 0.25},
     }
+
+
+@pytest.mark.parametrize("key", ["total_steps", "total_iterations", "max_steps"])
+@pytest.mark.parametrize("rows", [40, 4000])
+def test_a_column_with_the_planned_steps_is_the_plan(key: str, rows: int) -> None:
+    reader = CsvReader()
+    text = f"step,reward,loss,{key}\n" + "".join(f"{n},0.{n % 10},0.5,5000\n" for n in range(1, rows + 1))
+    records = [*reader.feed(text.encode()), *reader.finish()]
+    plans = [(record.step, record.total) for record in records if isinstance(record, Note)]
+    assert plans[-1] == (rows, 5000)
+    assert {key for record in records if isinstance(record, Rows) for key in record.values} == {"reward", "loss"}

@@ -176,7 +176,7 @@ def test_names(form: str, tmp_path: Path) -> None:
 
 def test_a_message_that_begins_on_the_line_below_its_lead(tmp_path: Path) -> None:
     lead = "2026-08-27 18:10:18,415 | trainer | INFO | "
-    text = "{lead}\nStep {{n}} | Time: 19.5s\n{lead}  Loss: {{loss}}\n{lead}  Reward: {{x}}".format(lead=lead)
+    text = f"{lead}\nStep {{n}} | Time: 19.5s\n{lead}  Loss: {{loss}}\n{lead}  Reward: {{x}}"
     found = steps(tmp_path, text)
     assert {(row["time_per_step_s"], row["total_loss"]) for row in found.values()} == {(19.5, 1.25)}
     assert [row["reward_mean"] for row in found.values()] == [pytest.approx(n / 1000) for n in found]
