@@ -14,6 +14,7 @@ from typing import Literal
 from rltui.data_files import Record, kept, read
 from rltui.evidence.effects import SHORT_LIMIT, between
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision
 from rltui.evidence.words import way
 from rltui.prose import capital
@@ -35,7 +36,8 @@ HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 @dataclass(frozen=True, slots=True)
 class KlRewardCase:
     """`kl`: "high" is level and far from the reference. "none": not logged, off, or too few rows. `id` None: outside
-    the table. `lately`: those of the three that went another way since the start."""
+    the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and
+    have too few values to tell a course."""
 
     kl: Way
     reward: Way
@@ -44,6 +46,7 @@ class KlRewardCase:
     reading: str
     advice: str
     lately: tuple[str, ...] = ()
+    young: tuple[str, ...] = ()
 
     @property
     def courses(self) -> tuple[tuple[str, str], ...]:
@@ -56,7 +59,9 @@ class KlRewardCase:
         return tuple((name, self._words(part, way)) for name, part, way in found)
 
     def _words(self, part: str, way: Way) -> str:
-        return "not known" if way == "none" else f"{way} lately" if part in self.lately else way
+        if way == "none":
+            return "not known yet" if part in self.young else "not known"
+        return f"{way} lately" if part in self.lately else way
 
     @property
     def text(self) -> str:
@@ -97,11 +102,19 @@ def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
     against the verdict, the advice is left to the verdict, and the text says so."""
     ways: dict[str, Way] = {"kl": _kl(look), "reward": _reward(look), "validation": _validation(look)}
     lately = tuple(part for part, way in ways.items() if way not in _usual(look, part))
-    id, reading, advice = _read(look, ways, decision)
-    return KlRewardCase(**ways, id=id, reading=reading, advice=advice, lately=lately)
+    young = tuple(part for part, way in ways.items() if way == "none" and _of(look, part) is not None)
+    id, reading, advice = _read(look, ways, decision, young)
+    return KlRewardCase(**ways, id=id, reading=reading, advice=advice, lately=lately, young=young)
 
 
-def _read(look: Look, ways: dict[str, Way], decision: Decision | None) -> tuple[str | None, str, str]:
+def _of(look: Look, part: str) -> MetricFacts | None:
+    facts = look.facts
+    return {"kl": facts.metric("kl_ref"), "reward": facts.metric(look.reward), "validation": facts.validation}[part]
+
+
+def _read(
+    look: Look, ways: dict[str, Way], decision: Decision | None, young: tuple[str, ...]
+) -> tuple[str | None, str, str]:
     """Case, reading and advice."""
     kl, reward, held_out = ways.values()
     is_farmed = farmed(look)
@@ -110,6 +123,8 @@ def _read(look: Look, ways: dict[str, Way], decision: Decision | None) -> tuple[
             fits = decision in (None, "not-enough-evidence", *row.fits)
             reading = row.reading if fits else f"{row.reading}, while the verdict rests on other signs"
             return row.id, reading, row.advice if fits else ""
+    if "kl" in young or "reward" in young:
+        return None, "too few rows came so far to name a pattern", ""
     if kl == "none":
         return None, "KL to the reference is off or not known, so no pattern can be named", ""
     if reward == "none":
@@ -119,8 +134,7 @@ def _read(look: Look, ways: dict[str, Way], decision: Decision | None) -> tuple[
 
 def _usual(look: Look, part: str) -> tuple[Way, ...]:
     """What may be said without "lately": the course since the start, and what is no course."""
-    facts = look.facts
-    found = {"kl": facts.metric("kl_ref"), "reward": facts.metric(look.reward), "validation": facts.validation}[part]
+    found = _of(look, part)
     if found is None or (found.since_start is None and part != "validation"):
         return ("up", "flat", "down", "high", "none")
     if found.since_start is None:

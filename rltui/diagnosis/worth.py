@@ -117,9 +117,13 @@ def worth(
     costs = f"all {left} cost" if left > 1 else "it costs"
     span = all_left if ahead == left else f"the next {ahead} of {left} steps"
     text = f"going on for {span} may bring {series.key} +{num(gain)} ({num(low)} to {num(high)})"
-    if gain == 0:
+    if gain == 0 and fast < 0:
+        text = f"going on for {all_left} brings nothing, as {series.key} falls at its recent course"
+    elif gain == 0:
         text = f"going on for {all_left} brings {series.key} nothing at its recent course"
-    text += f", {percent(risk)} risk of a decline taken off" if gain else f", at {percent(risk)} risk of a decline"
+        text += f", at {percent(risk)} risk of a decline"
+    else:
+        text += f", with {percent(risk)} taken off for the risk of a decline"
     if name != "val_score":
         text += ", by train reward only as validation is not known"
     if gpu_hours is not None:

@@ -172,6 +172,8 @@ def _nothing_wrong(report: Report) -> str:
     state = report.run.state
     if state == "stalled":
         return "look whether the run still goes on. Its log ends without an end mark."
+    if error := report.run.error_after:
+        return f"look whether all was saved. After the last step the log ends with an error: {ended(error)}"
     return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."
 
 

@@ -215,6 +215,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         rows_counted=run.counted,
         framework_version=run.framework_version,
         state_because=state.because,
+        error_after=state.error_after,
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
         attempts=run.attempts if not span.cut else (),

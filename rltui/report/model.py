@@ -67,6 +67,7 @@ class RunIdentity:
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()
     ends: tuple[Ended, ...] = ()  # why it had to be restarted
+    error_after: str = ""  # with which the log ends after all planned steps
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
 

@@ -33,7 +33,9 @@ class RunState:
     `crash`: what the errors of a crashed run are called, None if they have no name; `loop`: what the ends of earlier
     attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
-    should be going. `vanished`: its process went before the plan was done, without a word."""
+    should be going. `vanished`: its process went before the plan was done, without a word.
+    `error_after`: what the log of a run with all steps done ends with, if that is an error: what was to be saved at the
+    end may be missing."""
 
     state: State
     because: str
@@ -44,6 +46,7 @@ class RunState:
     crash: Crash | None = None
     loop: str = ""
     vanished: bool = False
+    error_after: str = ""
 
     @property
     def sure(self) -> bool:
@@ -95,13 +98,14 @@ def _judged(seen: LifeSigns) -> RunState:
     known = planned is not None and not seen.counted
     of = stood if not known else f"{stood} of {planned}" if last is not None else f"{stood}, of {planned} steps"
     short, gap = steps_short(table, planned), row_gap(table)
-    if short == 0:
-        return _ended(seen, "finished", f"all planned steps are done: {of}")
-    if _counted_out(seen.notes, planned):
-        return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     ended, deadly = _last_words(seen, last, gap)
     crash = named_end(deadly, seen.notes.of_kind("fault"))
     quote = crash.quote if crash is not None else quoted(deadly[0]) if deadly else ""
+    if short == 0:
+        done = _ended(seen, "finished", f"all planned steps are done: {of}")
+        return replace(done, error_after=crash.title if crash is not None else quote)
+    if _counted_out(seen.notes, planned):
+        return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     if seen.exit is not None and seen.exit.code != 0:
         because = f"{crash.title}, and the process exited" if crash is not None else "the process exited"
         return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash)

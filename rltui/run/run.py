@@ -231,6 +231,8 @@ class Run:
         """The newest time stamp of rows and notes, by one clock: notes of a log whose rows have no times may be of
         another zone than those that have."""
         rows = self.history.table.newest_time
+        if self._cut_at is not None and rows is not None:
+            return rows  # notes of other lines may be of later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if rows is None or name in timed]

@@ -40,14 +40,14 @@ def test_a_rising_validation_is_continued_and_discounted() -> None:
     assert w.hours == pytest.approx(1.0)
     assert w.gpu_hours == pytest.approx(8.0)
     assert "All 100 cost 8 GPU hours" in w.text
-    assert "5.0 % risk" in w.text
+    assert "5.0 % taken off for the risk" in w.text
 
 
 def test_nothing_is_left_to_win_where_validation_stands_or_falls() -> None:
-    for slope in (0.0, -0.001):
+    for slope, told in ((0.0, "brings val_score nothing"), (-0.001, "brings nothing, as val_score falls")):
         w = weigh(rising(slope))
         assert w.gain == 0
-        assert "brings val_score nothing" in w.text
+        assert told in w.text
         assert "All 100 cost 1 h" in w.text
 
 
