@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.shapes import CONSTANT
+from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.answer import metric_called
@@ -23,6 +24,7 @@ UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advan
 NOT_DRAWN = (CONSTANT, "nothing finite")
 
 KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
+SWITCH = "use_kl_loss"
 KL_IN_LOSS = (
     "the KL term is in the loss: the reward is the task score, and drift shows in KL, clip fraction, gradient norm"
 )
@@ -78,7 +80,8 @@ def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str
 
 
 def reward_note(report: Report) -> str:
-    """What the logged reward contains, by where the KL penalty goes in this config; empty where that is not known."""
+    """What the logged reward contains, by where the KL penalty goes in this config; empty where that is not known: a
+    coefficient alone tells it only in a framework that has but one place for it. Pairs of answers have no such term."""
 
     def on(name: str) -> bool:
         entry = report.config.get(name)
@@ -86,9 +89,11 @@ def reward_note(report: Report) -> str:
 
     if on("kl_in_reward") or on("kl_coef_reward"):
         return KL_IN_REWARD
-    if on("use_kl_loss") or on("kl_coef_loss"):
+    if on(SWITCH):
         return KL_IN_LOSS
-    return ""
+    pairs = any(name.startswith("dpo_") for name in report.metrics)
+    by_coefficient = report.run.framework is not None and not dialect(report.recording.run.dialect).config.get(SWITCH)
+    return KL_IN_LOSS if on("kl_coef_loss") and by_coefficient and not pairs else ""
 
 
 def _constants(metrics: list[tuple[str, MetricSummary]]) -> list[str]:

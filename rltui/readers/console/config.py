@@ -237,8 +237,14 @@ class ConfigFinder:
                 del self._dicts[prefix]
         else:
             config = self._arguments(message, line, before_steps)
-        out += self._pair_line(prefix, message, line, before_steps)
+        if printed is None or not message.lstrip().startswith(("'", '"', "{")):  # else it is of that dict
+            out += self._pair_line(prefix, message, line, before_steps)
         return out if config is None else [*out, config]
+
+    def in_a_line(self, message: str, line: int) -> ConfigRecord | None:
+        """Config that stands in one line behind the first steps: another launch may begin with it."""
+        dict_is_open = bool(self._dicts or self._argument_list)
+        return None if dict_is_open else self._arguments(message, line, before_steps=True)
 
     def _pair_line(self, prefix: str, message: str, line: int, before_steps: bool) -> list[ConfigRecord]:
         """Settings one below the other that end with this line; new ones may begin."""

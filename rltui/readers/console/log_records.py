@@ -152,6 +152,10 @@ class LogRows:
             self.came = True
 
 
+MOST_EXPECTED = 16
+"""Settings in one line that wait for a launch."""
+
+
 class LogNews:
     """Collects what stands beside the rows, in the order of the lines; of how far the work is, only the newest.
     `foretells`: as of `LogRows`."""
@@ -163,6 +167,7 @@ class LogNews:
         self._newest: dict[str, Note] = {}
         self._progress: tuple[int | None, int | None] = (None, None)
         self._other_bar: ProgressBar | None = None
+        self._expected: list[ConfigRecord] = []
 
     def add(self, records: Iterable[Note | ConfigRecord]) -> None:
         for record in records:
@@ -176,6 +181,17 @@ class LogNews:
                 self._foretold.append(record)
             if not foretold:
                 self._records.append(record)
+
+    def expect(self, config: ConfigRecord | None, step: int) -> None:
+        """Settings behind this step, which count if another launch begins with them."""
+        if config is not None and len(self._expected) < MOST_EXPECTED:
+            self._expected.append(config._replace(after=step))
+
+    def at(self, step: int | None) -> None:
+        """The log is at this step: if it went back, another launch began."""
+        if self._expected and step is not None and not self.foretells and step < (self._expected[-1].after or 0):
+            self.add(self._expected)
+            self._expected.clear()
 
     @property
     def planned(self) -> int | None:

@@ -280,6 +280,7 @@ class ConsoleReader(LineReader):
         if self._rows.waits(at):
             self._found_dialect()
             self._rows.reach(at)
+            self._news.at(self._rows.step)
 
     def _is_quiet(self, follows: bool) -> bool:
         """Whether a line of a form that told nothing tells nothing now."""
@@ -357,6 +358,8 @@ class ConsoleReader(LineReader):
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
+        if not configs and step is not None and not self._rows.foretells:
+            self._news.expect(self._config.in_a_line(message, self._line), step)
         matters = bool(notes or configs)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)
@@ -419,6 +422,7 @@ class ConsoleReader(LineReader):
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
         self._took |= self._intake.tell(rows, self._line, plans=plans)
+        self._news.at(self._rows.step)
 
     def _by_pattern(self, patterns: line_pattern.PatternLines, segment: bytes, at: int) -> bool:
         """A line in the user's words."""

@@ -102,3 +102,24 @@ def test_sections_in_a_line_hold_the_settings(written: str) -> None:
 )
 def test_sections_of_measurements_are_no_settings(row: dict[str, object]) -> None:
     assert values("console", f"{row}\n" + TRL) == {}
+
+
+def test_a_later_launch_brings_its_own_settings() -> None:
+    """Settings behind the first steps count if the steps begin anew below them, and else not."""
+    first, later = "config: lr=5e-6 kl_coef=0.001 group_size=8\n", "config: lr=1e-6 kl_coef=0.01 group_size=8\n"
+    steps = "".join(f"step {n}/300 | reward 0.{n:02} | kl 0.01\n" for n in range(1, 60))
+    assert values("console", first + steps + later + steps)["lr"] == 1e-6
+    go_on = "".join(f"step {n}/300 | reward 0.{n:02} | kl 0.01\n" for n in range(60, 90))
+    assert values("console", first + steps + later + go_on)["lr"] == 5e-6
+
+
+def test_a_dict_on_several_lines_is_no_page_of_settings() -> None:
+    text = "{'data': {'max_prompt_length': 512,\n          'train_batch_size': 128},\n"
+    text += " 'trainer': {'save_freq': 20,\n             'total_training_steps': 400}}\n"
+    found = values("console", text + "step:1 - actor/pg_loss:0.5 - critic/score/mean:0.25\n")
+    assert found == {
+        "data.max_prompt_length": 512,
+        "data.train_batch_size": 128,
+        "trainer.save_freq": 20,
+        "trainer.total_training_steps": 400,
+    }

@@ -202,11 +202,19 @@ def test_undefined_numbers_read_not_available() -> None:
 )
 def test_the_reward_is_labelled_by_where_the_kl_penalty_goes(config: dict[str, ConfigValue], note: str) -> None:
     run = fakes.FakeRun()
-    run.fake_config = config
+    run.fake_config, run.framework, run.dialect = config, "trl", "trl"
     metrics = {"reward": fakes.series("reward", [1.0, 2.0])}
     report = build(fakes.frame(metrics, run))
     assert reward_note(report) == note
     assert (note in section(whole(report), 2)) or not note
+
+
+@pytest.mark.parametrize(("framework", "dialect"), [(None, "generic"), ("verl", "verl"), ("openrlhf", "openrlhf")])
+def test_a_coefficient_alone_tells_no_place_where_there_are_two(framework: str | None, dialect: str) -> None:
+    run = fakes.FakeRun()
+    run.fake_config = {"kl_coef_loss": ConfigValue(0.04, "kl_coef", "")}
+    run.framework, run.dialect = framework, dialect
+    assert reward_note(build(fakes.frame({"reward": fakes.series("reward", [1.0, 2.0])}, run))) == ""
 
 
 def test_a_value_on_the_path_not_taken_is_marked() -> None:
