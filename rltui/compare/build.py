@@ -23,6 +23,8 @@ from rltui.settings.model import Compare as CompareSettings
 CURVE_POINTS = 60
 NOT_HELD_OUT = "ranked by a metric of the training prompts: log a validation score to rank by what was not trained on"
 
+NO_SHARED_SET = "ranked by a metric of the training prompts, as no validation set is that of more than half of the runs"
+
 
 def compare(
     runs: Sequence[ComparedRun],
@@ -39,7 +41,7 @@ def compare(
     """
     chosen = choose(runs, primary, lower_is_better)
     scores = {
-        run.id: score(chosen.name, run.curves[chosen.name], chosen.higher_is_better)
+        run.id: score(chosen.name, run.curves[chosen.name], chosen.higher_is_better, run.broken_at)
         for run in runs
         if chosen.name is not None and chosen.name in run.curves
     }
@@ -247,7 +249,7 @@ def _notes(runs: Sequence[ComparedRun], primary: Primary, scores: Mapping[str, S
     out = []
     name = primary.name or ""
     if name and not name.startswith(("val", "eval")) and primary.how.startswith("guessed"):
-        out.append(NOT_HELD_OUT)
+        out.append(NO_SHARED_SET if all(run.validates for run in runs) else NOT_HELD_OUT)
     models = sorted({run.model for run in runs if run.model is not None})
     if len(models) > 1:
         out.append(f"the runs train {len(models)} different models: {', '.join(models[:6])}")

@@ -207,7 +207,7 @@ class _Plan:
 
     def held_out(self) -> Iterator[Experiment]:
         """Validation switched on, where the runs are ranked by what they train on."""
-        if self.primary.name is not None and self.primary.name.startswith("val"):
+        if self.base.validates or (self.primary.name is not None and self.primary.name.startswith("val")):
             return
         yield self._make(
             f"{self.base.id} with validation every 20 steps on prompts that are not trained on",

@@ -12,6 +12,7 @@ import numpy as np
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
 from rltui.compare.tables import PrimaryChoice, primary_order
+from rltui.evidence.evaluations import FEW
 from rltui.evidence.metric import alone
 from rltui.frameworks.load import metrics
 from rltui.run.table import Series
@@ -101,9 +102,10 @@ def _falls(name: str) -> bool:
     return any(word in name.lower() for word in primary_order().lower_is_better)
 
 
-def score(name: str, curve: RunCurve, higher_is_better: bool) -> Scored:
+def score(name: str, curve: RunCurve, higher_is_better: bool, before: int | None = None) -> Scored:
     """From the facts of the metric, so that best and ends are those of the run's own report. Of too few points for a
-    best the mean of all stands for it, without an error."""
+    best the mean of all stands for it, without an error. `before`: the step from which on the run was broken: a mean
+    of evaluations before it holds none of later."""
     n = len(curve)
     series = Series(name, curve.steps, curve.values, np.arange(n), np.full(n, np.nan))
     known = metrics().get(name.partition(":")[0])
@@ -111,6 +113,9 @@ def score(name: str, curve: RunCurve, higher_is_better: bool) -> Scored:
     found = alone(name, series, 1 if higher_is_better else -1, held_out)
     sign = 1.0 if higher_is_better else -1.0
     smoothed, peak = found.curve, found.peak
+    if before is not None and held_out and peak is not None and peak.step < before:
+        sound = series.where(series.steps < before)
+        peak = (alone(name, sound, found.better, held_out).peak if len(sound) >= FEW else None) or peak
     return Scored(
         steps=(curve.steps if smoothed is None else smoothed.steps).astype(np.float64),
         good=sign * (curve.values if smoothed is None else smoothed.values),

@@ -14,6 +14,8 @@ from rltui.discovery.found import Found
 from rltui.evidence.model import Finding
 from rltui.evidence.outages import Gap, without
 from rltui.report.build import build
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.run.table import Series
 from rltui.session.frame import Recording, RunSnapshot
 from rltui.session.run_reader import RunReader
@@ -59,6 +61,18 @@ class ComparedRun(RunHead):
     health: Mapping[str, float | None] = field(default_factory=dict)
     traces: Mapping[str, RunCurve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
     model: str | None = None  # what is trained, without the directory
+
+    @property
+    def broken_at(self) -> int | None:
+        """Step from which on its states are not to be trusted, as its report has it; None if there is none."""
+        breaking = having(Trait.BREAKS_POLICY)
+        open_ones = (f for f in self.findings if f.status == "active" and f.severity == "critical" and f.id in breaking)
+        return min((f.onset_step for f in open_ones if f.onset_step is not None), default=None)
+
+    @property
+    def validates(self) -> bool:
+        """Whether it logs a score on prompts that it does not train on, whatever the log calls it."""
+        return any(name.partition(":")[0] == HELD_OUT for name in (*self.curves, *self.traces))
 
     def cost(self, name: str) -> RunCurve | None:
         """Cumulated cost over the steps; None where it is unknown."""

@@ -53,32 +53,24 @@ class Ranking:
 
 def ranking(look: Look, farmed: bool = False, before: int | None = None) -> Ranking | None:
     """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
-    `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only steps before this one
-    count, so that no mean holds what came after a fault. None if neither has enough points, or if values overflow."""
-    sets = together([part for one in validation_sets(look) if len(part := _until(one, before))])
+    `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only evaluations before
+    this step count, if there are enough, so that no mean of neighbours holds what came after a fault; medians of rows
+    hold none. None if neither has enough points, or if values overflow."""
+    whole = validation_sets(look)
+    sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
     if sets:
         return _by_sets(sets, look.facts.validation_sets[0])
-    task = _cut(_task_part(look), before) if farmed else None
+    task = _task_part(look) if farmed else None
     if task is not None:
         basis = f"{task.name} in training, as the total reward stands for the task no longer"
         return _in_training(task, BlockCache().get(task.name, task.values), basis, task=True)
     name = "dpo_accuracy" if look.settings.preference else look.reward
     basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
-    whole = look.facts.metric(name)
-    facts = _cut(whole, before)
-    blocks = look.blocks(name) if facts is whole or facts is None else BlockCache().get(name, facts.values)
-    return _in_training(facts, blocks, basis, task=False)
+    return _in_training(look.facts.metric(name), look.blocks(name), basis, task=False)
 
 
 def _until(one: Series, before: int | None) -> Series:
     return one if before is None or not len(one) or one.steps[-1] < before else one.where(one.steps < before)
-
-
-def _cut(facts: MetricFacts | None, before: int | None) -> MetricFacts | None:
-    series = None if facts is None else _until(facts.series, before)
-    if facts is None or series is None or series is facts.series:
-        return facts
-    return alone(facts.name, series, facts.better, facts.held_out) if len(series) else None
 
 
 def _task_part(look: Look) -> MetricFacts | None:
