@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
-from rltui.diagnosis.tested_courses import OF_COURSES, stood_still
+from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     SET,
@@ -178,6 +178,9 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     if test.of and test.of not in ground.config and ground.look.facts.metric(test.of) is None:
         return Outcome("unknown", f"neither log nor config says {_setting(test.of)}")
     late_ones = [rule for rule in test.rules if rule in ground.spells]
+    for rule in late_ones:
+        if ahead := set_out_before(ground.look, ground.spells[rule], began - late, by):
+            return Outcome("met", f"{_title(rule)}: {ahead}")
     if late_ones:
         return Outcome("unmet", f"“{_title(late_ones[0])}” came later, at step {ground.spells[late_ones[0]].onset}")
     return Outcome("unmet", f"the check “{_title(test.rules[0])}” found nothing")

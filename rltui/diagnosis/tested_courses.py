@@ -54,6 +54,8 @@ CLEAR = 4.0
 """Times its noise that a metric went, at least."""
 OVER = 1.4
 """Of the way back: what goes further did not go back, it fell."""
+AWAY = 2.0
+"""Times its level that a metric has left it by, or the other way round."""
 STILL = 0.1
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
 
@@ -73,6 +75,26 @@ def stood_still(look: Look, own: Spell, spell: Spell) -> str:
         return ""
     was, now = (value_of(facts.name, level.value) for level in (before, after))
     return f"{label_of(facts.name)} was {was} {JUST_BEFORE} steps before and is {now}"
+
+
+def set_out_before(look: Look, own: Spell, first: int, last: int) -> str:
+    """What says that the metric of a finding, which is dated later, had left its level by step `last`, against where it
+    stood before step `first`: by twice or half of it. The date of what grows ever faster comes later with each row.
+    Empty if it had not."""
+    facts = fact_of(look, own.moved) if own.moved and own.onset is not None else None
+    before = None if facts is None else facts.before(first)
+    after = None if facts is None else facts.within(None, last, FIRST)
+    now = None if facts is None or own.onset is None else facts.within(own.onset, own.end, NOW_POINTS)
+    if facts is None or before is None or after is None or now is None or before.points < FIRST:
+        return ""
+    effect, onward = between(before, after), between(after, now)
+    if effect is None or onward is None or not effect.direction or effect.direction != onward.direction:
+        return ""
+    low, high = sorted((abs(before.value), abs(after.value)))
+    if high < AWAY * low:
+        return ""
+    was, then = (value_of(facts.name, level.value) for level in (before, after))
+    return f"{label_of(facts.name)} had gone {was} → {then} by step {after.last_step}"
 
 
 def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:

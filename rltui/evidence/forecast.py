@@ -25,9 +25,11 @@ from rltui.hardware.base import Gpu
 from rltui.plots.numbers import duration
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.sums import median
-from rltui.run.table import Series
+from rltui.run.table import Floats, Series
 
 BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent
+SLOWER = 1 / 3  # of the slope of all rows, below which the newest ones are level
+LEAST_NEWEST = 20
 SPANS = 3.0  # a course is continued over at most so many times the rows that show it
 
 
@@ -115,7 +117,7 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
     if seen.direction * ahead <= 0:
         return None
     slope, slow, fast = theil_sen(t, x, BLOCKS)
-    if slope * seen.direction <= 0:
+    if slope * seen.direction <= 0 or _levelled(t, x, slope):
         return None
     if seen.direction < 0:
         slow, fast = fast, slow
@@ -125,6 +127,12 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
     if at <= now or at > (horizon if planned is None else min(horizon, planned)):
         return None
     return at, max(now, low), high, len(x)
+
+
+def _levelled(t: Floats, x: Floats, slope: float) -> bool:
+    """Whether the newest quarter of the rows goes on much more slowly than all of them: the line says nothing more."""
+    newest = max(LEAST_NEWEST, len(x) // 4)
+    return len(x) > newest and theil_sen(t[-newest:], x[-newest:], BLOCKS)[0] / slope < SLOWER
 
 
 def around(at: float, low: float, high: float | None, rows: int) -> str:

@@ -73,15 +73,15 @@ class PickerScreen(PaneScreen):
         return " ".join(word for word in (choice.name, choice.path, choice.format, *told) if word)
 
     def take(self, message: RowsRead) -> None:
-        """More runs were looked at. With the last of them those that need attention go first, unless the user has
-        begun to choose."""
+        """More runs were looked at. With the last of them, and with each verdict from then on, those that need
+        attention go first, unless the user has begun to choose."""
         from rltui.compare.runs import limits, primary, ranked
 
         self.rows |= {n: row for n, row in message.rows.items() if n not in self.rows or row.decision is not None}
         if message.done or self.basis:
             rows = list(self.rows.values())
             self.primary, self.basis = primary(rows), limits(rows) if rows else ""
-        if message.done and not self.moved:
+        if (message.done or self.basis) and not self.moved:
             numbers = {id(row): n for n, row in self.rows.items()}
             known = [numbers[id(row)] for row in ranked(rows)]
             self.order = [*known, *(n for n in self.order if n not in self.rows)]
@@ -164,7 +164,7 @@ class PickerScreen(PaneScreen):
             row.append(put(number(value, missing="–"), 13, "fg", ">"))
         glyph, role = HEALTH["critical" if read.state == "crashed" else read.health]
         signs = [*read.signs, read.note]
-        words = ": ".join(word for word in (read.decision or called(read.health), joined(signs)) if word)
+        words = ": ".join(word for word in (read.badge or called(read.health), joined(signs)) if word)
         return [*row, ("  ", "fg"), (glyph, role), (words, "fg" if read.signs else "dim")]
 
     @staticmethod
