@@ -200,10 +200,14 @@ class Changes:
             now = SEVERITY_RANK[finding.severity] if is_open else 0
             peak = max(now, SEVERITY_RANK[episode.severity])
             if number > told.episodes:
-                if peak == 0:  # notices make no line, and are told once they are more
-                    continue
-                told.episodes, told.rank, told.peak, told.open = number, peak, peak, True
-                yield self._told(report, "opened", finding, peak)
+                shown = peak if self.seen.began else now  # what had eased before anyone looked is told as it stands
+                if shown or (peak and not self.seen.began):
+                    told.episodes, told.rank, told.peak, told.open = number, shown, peak, shown > 0
+                if shown:  # notices make no line, and are told once they are more
+                    yield self._told(report, "opened", finding, shown)
+            elif is_open and not told.open and now > told.rank:
+                told.rank, told.peak, told.open = now, max(now, told.peak), True
+                yield self._told(report, "worse", finding, now)
             elif told.open and peak > told.peak:
                 told.rank = told.peak = peak
                 yield self._told(report, "worse", finding, peak)

@@ -157,3 +157,21 @@ def test_each_attempt_is_told_also_where_several_came_between_two_looks() -> Non
         "goes on from step 30 in a new attempt",
     ]
     assert told(changes, report) == []
+
+
+def test_what_had_eased_before_anyone_looked_is_told_as_it_stands(report: Report) -> None:
+    """Report and watch agree on how bad it is now: that it was critical once is no event of now."""
+    changes = Changes()
+    eased = finding("info", life="better", peak="critical")
+    assert told(changes, report, eased) == ["summary"]
+    assert changes.seen.worst == 0
+    assert told(changes, report, eased) == []
+    assert told(changes, report, finding("warning", life="worse", peak="critical")) == ["worse"]
+    assert told(changes, report, finding("info", status="resolved", life="resolved", peak="critical")) == ["resolved"]
+    assert changes.seen.worst == 1
+
+
+def test_a_warning_that_was_critical_opens_as_a_warning(report: Report) -> None:
+    changes = Changes()
+    assert told(changes, report, finding("warning", life="better", peak="critical")) == ["summary", "opened"]
+    assert changes.seen.worst == 1
