@@ -13,7 +13,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
-from rltui.readers.console.sections import sectioned
+from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
@@ -38,8 +38,11 @@ _CELLS = lazy(
 """What stands behind the number is no number of its own: a change in percent, a note."""
 _SET_APART = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
-    rf"(?:\s{{3,}}|\t)\s*({NUMBER.pattern})\s?%?$"
+    rf"(?:\s{{2,}}|\t)\s*({NUMBER.pattern})\s?(%|[a-zA-Z]{{1,6}}(?:/[a-zA-Z]{{1,6}})?)?(?:\s+[▲▼△▽↑↓→↗↘=~+-])?$"
 )
+"""A unit may stand behind the number, and a mark for where it goes."""
+_KEYED = lazy(rf"^\s*([^\W\d_]\w*(?:/[\w.@\-]+)+)\s+({NUMBER.pattern})$")
+"""A key of a tracker and its number: `train/reward 0.3`."""
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
@@ -104,10 +107,12 @@ def pair_cells(message: str) -> dict[str, float] | None:
         parts = [pairs(part) for part in _DASHES.split(message[filled.end() :])]
         return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
     if set_apart := _SET_APART.match(message):
-        return {set_apart[1]: value(set_apart[2])}
+        return {timed(set_apart[1], set_apart[3] or ""): value(set_apart[2])}
+    if keyed := _KEYED.match(message):
+        return {keyed[1]: value(keyed[2])}
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
-    return pairs(message) or told_whole(message)
+    return pairs(message) or told_whole(message, least=2 - (bordered is not None))
 
 
 def spread(message: str) -> str:

@@ -23,11 +23,11 @@ RECENT = 8
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(
     r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
-    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step)|s|secs?|seconds)"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds)"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
-_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step))$")
+_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
 """What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
 _CLAUSE = lazy(r"[|│,;·•]")
@@ -311,9 +311,10 @@ def pairs(message: str) -> dict[str, float]:
     return {timed(name, unit): value(x) for name, x, of, unit in found if not of or "." in of}  # not `epoch:0/2`
 
 
-def told_whole(message: str) -> dict[str, float]:
-    """Numbers of a line in which each has a name and no word says anything else, `reward 0.3, length 311`, one of them
-    of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl 0.01, 9.1s`."""
+def told_whole(message: str, least: int = 2) -> dict[str, float]:
+    """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
+    length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
+    0.01, 9.1s`."""
     known, slots = words(), slots_of(message)
     counted = known.items | known.amounts
     cells: dict[str, float] = {}
@@ -340,7 +341,7 @@ def told_whole(message: str) -> dict[str, float]:
         end = slot.end
     unit = _UNIT.match(message, end)
     rest = message[unit.end() if unit else end :]
-    return cells if len(slots) > 1 and measures(cells) and _WORD.search(rest) is None else {}
+    return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
 
 
 @lru_cache(maxsize=NAMES)

@@ -161,6 +161,12 @@ NAMED = {
         "step {n} | reward mean/std {x}/0.5 | length mean/max {length}/512 | kl {kl}",
         {"reward_std": 0.5, "response_length_mean": 311, "length max": 512},
     ),
+    "a panel with marks": (
+        "╭─ step {n}/60 ─────╮\n│ reward   {x}  ▲ │\n│ kl   {kl} │\n│ len   {length} tok │\n│ step time {gen}s │\n╰────╯",
+        {"kl_ref": 0.125, "response_length_mean": 311, "time_per_step_s": 20.5},
+    ),
+    "keys of a tracker": ("train/step {n}\ntrain/reward {x}\ntrain/kl {kl}\n", {"kl_ref": 0.125}),
+    "a rate by the update": ("update {n}, {gen} s/update, reward {x}, kl {kl}", {"time_per_step_s": 20.5}),
     "arguments": ("step {n} | reward {x} | KL(pi||ref) {kl} | loss {loss}", {"kl_ref": 0.125}),
 }
 
