@@ -162,7 +162,8 @@ NAMED = {
         {"reward_std": 0.5, "response_length_mean": 311, "length max": 512},
     ),
     "a panel with marks": (
-        "╭─ step {n}/60 ─────╮\n│ reward   {x}  ▲ │\n│ kl   {kl} │\n│ len   {length} tok │\n│ step time {gen}s │\n╰────╯",
+        "╭─ step {n}/60 ─────╮\n│ reward   {x}  ▲ │\n│ kl   {kl} │\n"
+        "│ len   {length} tok │\n│ step time {gen}s │\n╰────╯",
         {"kl_ref": 0.125, "response_length_mean": 311, "time_per_step_s": 20.5},
     ),
     "keys of a tracker": ("train/step {n}\ntrain/reward {x}\ntrain/kl {kl}\n", {"kl_ref": 0.125}),
