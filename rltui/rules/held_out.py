@@ -25,6 +25,10 @@ from rltui.run.table import Floats, Series
 DENSE = 60
 """Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
 
+FEWEST_OF_TWO, MOST_OF_TWO = 8, 40
+"""Evaluations from which on two straight pieces leave enough to tell the noise, and beyond which neighbours tell it
+well enough."""
+
 
 class Fall(NamedTuple):
     """`at`: index at which it was last as good as its smoothed peak. `peak` and `now` are means of `width` evaluations,
@@ -95,10 +99,35 @@ def _smooth(x: Floats, width: int) -> Floats:
 def _noise(x: Floats, p: Params) -> float:
     """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
 
-    A rise and fall of few evaluations is no noise: differences of differences, which no steady course moves, bound it.
+    A rise and fall of few evaluations is no noise: differences of differences, which no steady course moves, bound it,
+    and what two straight pieces leave.
     """
-    bent = p["bent"] * _sd(np.diff(x, 2)) / sqrt(6.0)
-    return max(min(_sd(np.diff(x)) / sqrt(2.0), bent), p["least"] * float(np.abs(x).max()))
+    found = min(_sd(np.diff(x)) / sqrt(2.0), p["bent"] * _sd(np.diff(x, 2)) / sqrt(6.0))
+    if FEWEST_OF_TWO <= len(x) <= MOST_OF_TWO:
+        found = min(found, p["pieces"] * _left_of_two_pieces(x))
+    return max(found, p["least"] * float(np.abs(x).max()))
+
+
+def _left_of_two_pieces(x: Floats) -> float:
+    """Sd of the evaluations about the best course of two straight pieces that meet, by n - 4 degrees of freedom."""
+    y = x - x.mean()
+    fitted = ((_two_pieces(len(x)) @ y) ** 2).sum(axis=1).max()
+    return sqrt(max(0.0, float((y * y).sum() - fitted)) / (len(x) - 4))
+
+
+@lru_cache(maxsize=MOST_OF_TWO)
+def _two_pieces(n: int) -> Floats:
+    """For each bend orthogonal courses that make up all of two pieces about their mean: (bends, 2, n)."""
+    t = np.arange(n, dtype=np.float64)
+    line = t - t.mean()
+    line /= np.linalg.norm(line)
+    out = np.empty((n - 4, 2, n))
+    for i in range(n - 4):
+        ramp = np.maximum(0.0, t - (i + 2))
+        ramp -= ramp.mean()
+        ramp -= (ramp @ line) * line
+        out[i] = line, ramp / np.linalg.norm(ramp)
+    return out
 
 
 def _sd(differences: Floats) -> float:

@@ -125,7 +125,9 @@ async def test_what_was_not_judged_is_not_ok_and_the_verdicts_come_by_themselves
         opener.judge.set()
         await wait_for(pilot, lambda: all(row.decision is not None for row in picker.rows.values()), "the verdicts")
         assert picker.rows[healthy].decision == "continue"
-        await wait_for(pilot, lambda: "✓ continue" in line(), "its verdict")
+        badge = picker.rows[healthy].badge
+        assert badge
+        await wait_for(pilot, lambda: f"✓ {badge}" in line(), "its verdict, in the words of its badge")
 
 
 async def test_who_has_begun_to_choose_is_not_moved() -> None:
