@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.finding_words import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
+from rltui.lazy_regex import lazy
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
 from rltui.prose import capital, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
@@ -28,6 +28,10 @@ be as long as the page has room for."""
 
 SPARK, MEMBERS = 24, 2
 """Cells of a sparkline, and metrics of one canonical name."""
+
+
+_SENTENCES = lazy(r"(?<=[.!?])\s+(?=[A-Z\d`])")
+_CLAUSES = lazy(r"(?<=[,:])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +98,21 @@ def _prose(text: str, words: int) -> str:
 
 
 def _whole(text: str, words: int) -> str:
-    """The sentences of a text of our own that fit in so many words; of the first one, if it is longer, the clauses that
-    fit, or all of it up to half as many words more. Only what is longer still is cut off."""
+    """The sentences of a text of our own that fit in so many words; of a first one that is longer all, up to half as
+    many words more, else the clauses that fit. Only what is longer still is cut off."""
     if len(text.split()) <= words:
         return cut(text, words)
-    for mark in (r"(?<=[.!?])\s+(?=[A-Z\d`])", r"(?<=[,:])\s+(?=[^\W\d])"):
+    first, *_ = sentences = _SENTENCES.split(text)
+    most = words if len(first.split()) <= words else words + words // 2
+    for parts in (sentences, _CLAUSES.split(first)):
         kept: list[str] = []
-        for part in re.split(mark, text):
-            if len(" ".join([*kept, part]).split()) > words:
+        for part in parts:
+            if len(" ".join([*kept, part]).split()) > most:
                 break
             kept.append(part)
-        if len(" ".join(kept).split()) > words // 2:
-            return cut(" ".join(kept).rstrip(",:"), words)
-        text = text if kept == [] else " ".join(kept)
-    return cut(text, words + words // 2)
+        if kept:
+            return cut(" ".join(kept).rstrip(",:"), most)
+    return cut(first, most)
 
 
 # -- 1 ----------------------------------------------------------------------------------------------------------------

@@ -292,3 +292,17 @@ def test_without_a_common_metric_those_that_could_be_named_are_told() -> None:
     assert "primary metric: none, no run logs a metric that could rank it" in text
     assert "Name one with --primary: my/loss (in 2), only/a (in 1), only/b (in 1)" in text
     assert "no settings are recorded" in render(compare([made("a"), made("b")]))
+
+
+def test_a_run_that_validates_is_not_told_to_validate() -> None:
+    """Each validates on a set of its own: they are ranked by training, and nobody has to log what is logged."""
+    own = {"val_score:gsm8k": curve(0.5, noise=0.005, steps=STEPS, seed=1)}
+    runs = [
+        replace(made("a", 0.8, metric="score_mean"), traces=own),
+        replace(made("b", 0.6, metric="score_mean"), traces={"val_score:math": own["val_score:gsm8k"]}),
+    ]
+    c = compare(runs)
+    assert not any(e.setting == "test_freq" for e in c.experiments)
+    assert not any("log a validation score" in note for note in c.notes)
+    without = compare([made("a", 0.8, metric="score_mean"), made("b", 0.6, metric="score_mean")])
+    assert any("log a validation score" in note for note in without.notes)

@@ -129,3 +129,23 @@ def test_a_farmed_reward_that_rises_is_not_told_to_fall() -> None:
 def test_a_warning_about_a_course_and_the_table_say_the_same(rule: str, expected: tuple[str, str, str]) -> None:
     said = case(look_at(columns("up", "up", "up"), open_levels={rule: 2}))  # type: ignore[arg-type]
     assert (said.kl, said.reward, said.validation) == expected
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "way"),
+    [
+        ([0.24, 0.29, 0.33, 0.38, 0.41, 0.46, 0.49, 0.53], "up"),
+        ([0.53, 0.49, 0.46, 0.44, 0.38, 0.33], "down"),
+        ([0.42, 0.44, 0.45, 0.46, 0.45, 0.0], "down"),
+        ([0.42, 0.44, 0.41, 0.43, 0.42, 0.44], "flat"),
+        ([0.42, 0.44, 0.45], "none"),
+    ],
+)
+def test_few_evaluations_go_by_their_order(evaluations: list[float], way: str) -> None:
+    """Two windows of five points of eight hold the same ones: a gain of half was called flat."""
+    columns_ = columns("up", "up", None)
+    every = N // len(evaluations)
+    columns_["val_score"] = [
+        evaluations[i // every] if i % every == every - 1 and i // every < len(evaluations) else None for i in range(N)
+    ]
+    assert case(look_at(columns_)).validation == way  # type: ignore[arg-type]

@@ -96,3 +96,15 @@ def test_end_of_run_holds_the_true_time_about_nine_times_in_ten() -> None:
 def test_too_few_points_foretell_nothing_and_warn_of_nothing(rows: int) -> None:
     at = np.arange(rows, dtype=np.int64)
     assert crossing(Series("memory", at, at.astype(float), at, None), 10.0, None) is None
+
+
+def test_a_course_that_has_levelled_off_is_not_continued() -> None:
+    """A line through all rows would still rise: the newest quarter says that the rise is over."""
+    steps, said = np.arange(ROWS) + 1, 0
+    for seed in range(20):
+        gone = np.clip((steps - 100) / 120, 0, 1)  # over by step 220 of 300
+        lengths = 400 + 480 * gone + 4 * noise(seed)
+        entropy = (0.7 - 0.5 * gone) * np.exp(0.01 * noise(seed + 50))
+        over = look({"response_length_mean": lengths, "entropy": entropy}, cap=1000)
+        said += (length_limit(over) is not None) + (entropy_floor(over, 0.05) is not None)
+    assert said <= 2

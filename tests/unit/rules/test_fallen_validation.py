@@ -94,3 +94,14 @@ def test_how_often_a_level_whose_noise_carries_on_is_said_to_drift_down(carries:
             x[i + 1] = 0.5 + carries * (x[i] - 0.5) + new
         alarms += any(_drifted(x[:n][-100:], p) is not None for n in range(90, 301, 3))
     assert alarms <= 8
+
+
+def test_a_rise_and_fall_of_few_evaluations_is_seen_as_often_as_the_page_says() -> None:
+    """A rise, and a fall by half as much, over 12 evaluations; looked at after each, as a run that is followed is. By
+    neighbours alone, which the rise and the fall move apart, it was seen in fewer than half."""
+    p, rng = rules()["val-regression"].values(), np.random.default_rng(11)
+    t, seen = np.arange(1, 13) / 12, 0
+    for _ in range(100):
+        x = np.where(t < 0.5, 0.23 + 0.44 * t, 0.45 - 0.22 * (t - 0.5)) + 0.012 * rng.normal(size=12)
+        seen += any(_fallen(x[:n], p) is not None for n in range(7, 13))
+    assert seen >= 62

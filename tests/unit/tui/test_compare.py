@@ -128,6 +128,8 @@ async def test_what_was_not_judged_is_not_ok_and_the_verdicts_come_by_themselves
         badge = picker.rows[healthy].badge
         assert badge
         await wait_for(pilot, lambda: f"✓ {badge}" in line(), "its verdict, in the words of its badge")
+        attention = [picker.rows[n].attention for n in picker.order]
+        assert attention == sorted(attention, reverse=True), "what needs attention goes first as verdicts come"
 
 
 async def test_who_has_begun_to_choose_is_not_moved() -> None:
