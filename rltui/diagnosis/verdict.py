@@ -367,7 +367,8 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
     look = case.look
     if decision == "not-enough-evidence":
         if _few(look):
-            return f"It takes {ENOUGH_ROWS} rows with a reward, or as many steps in half of that."
+            half = f"{ENOUGH_ROWS // 2} rows that span {ENOUGH_ROWS} steps"
+            return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
         return "It takes a logged reward or validation score."
     over = case.ended
     again = "" if over else f"it is judged again at step {look.step + max(20, look.step // 20)}"

@@ -12,6 +12,7 @@ from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.prose import counted
 from rltui.rules.base import Memory, Params, rule, tail
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
@@ -61,7 +62,7 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
             level,
             f"{text}.",
             tuple(
-                (name, f"{hole.count} non-finite rows, first at step {int(memory[f'first {name}'])}")
+                (name, f"{counted(hole.count, 'row')} not finite, first at step {int(memory[f'first {name}'])}")
                 for name, hole in found.items()
             ),
             onset_step=start,
