@@ -358,8 +358,6 @@ class ConsoleReader(LineReader):
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
-        if not configs and step is not None and not self._rows.foretells:
-            self._news.expect(self._config.in_a_line(message, self._line), step)
         matters = bool(notes or configs)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)
@@ -380,6 +378,8 @@ class ConsoleReader(LineReader):
                 self._tell(rows, plans=True)
                 matters |= found
                 self._took |= self._own.belongs
+        if not matters and step is not None and not self._rows.foretells:
+            self._news.expect(self._config.in_a_line(message, self._line), step)
         return matters
 
     def _found_dialect(self) -> None:

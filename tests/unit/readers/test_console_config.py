@@ -107,7 +107,7 @@ def test_sections_of_measurements_are_no_settings(row: dict[str, object]) -> Non
 def test_a_later_launch_brings_its_own_settings() -> None:
     """Settings behind the first steps count if the steps begin anew below them, and else not."""
     first, later = "config: lr=5e-6 kl_coef=0.001 group_size=8\n", "config: lr=1e-6 kl_coef=0.01 group_size=8\n"
-    steps = "".join(f"step {n}/300 | reward 0.{n:02} | kl 0.01\n" for n in range(1, 60))
+    steps = "".join(f"step {n}/300 | reward 0.{n:02} | lr=3e-6 | kl 0.01\n" for n in range(1, 60))
     assert values("console", first + steps + later + steps)["lr"] == 1e-6
     go_on = "".join(f"step {n}/300 | reward 0.{n:02} | kl 0.01\n" for n in range(60, 90))
     assert values("console", first + steps + later + go_on)["lr"] == 5e-6
