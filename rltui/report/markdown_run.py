@@ -242,13 +242,16 @@ def _value(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
+NOT_TIMED = "The step time is not known"
+
+
 def step_takes(report: Report) -> str:
     """How long a step takes: by its timer, else by the times of its rows, which the time left goes by, too."""
     if report.phases.step_s is not None:
         return f"A step takes {number(report.phases.step_s)} s (median)"
     pace = report.facts.pace if report.facts is not None else None
     if pace is None:
-        return "The step time is not known"
+        return NOT_TIMED
     by = "the times of the newest rows" if pace.by == "times" else "its timer"
     return f"A step takes {number(pace.step_s)} s (mean, by {by})"
 
@@ -256,7 +259,7 @@ def step_takes(report: Report) -> str:
 def step_time(report: Report) -> list[str]:
     phases = report.phases
     if not phases.items:
-        step = [f"{step_takes(report)}."] if report.facts is not None and report.facts.pace is not None else []
+        step = [f"{told}."] if (told := step_takes(report)) != NOT_TIMED else []
         return [" ".join([*step, _sentence(phases.note or "step times by phase are not logged")]), ""]
     width = max(len(item.name) for item in phases.items)
     lines = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
 from rltui.readers.console.name_words import has_word, is_named, last_word, measures, words
@@ -23,9 +24,9 @@ _TAG = lazy(
     r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
 _COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
-_AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?(\d{1,9}))?\W*\s+(?=[^\W\d])")
-"""An evaluation with the step that it is of: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
 """An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
+_AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?\d{1,9})?\W*\s+(?=[^\W\d])")
+"""An evaluation with the step that it is of: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _BEHIND_STEP = lazy(
     r"(?P<step>\W{0,4}[^\W\d][^\d:=|]{0,30}[\s:=#]{1,3}\d[\d,]{0,15}(?:\s?/\s?\d{1,15})?)[\])]?\W{1,4}[\[(]?"
@@ -53,7 +54,7 @@ SHORT = 40
 """Characters in which a line says that something is over, at most."""
 MOST = 400
 """Characters of a line that says by its words alone that it is of an evaluation, at most."""
-_RANK_0 = ("", "0")
+_RANK_0 = ("", FIRST_RANK)
 _VERL = "step:"
 """How verl's own lines begin."""
 

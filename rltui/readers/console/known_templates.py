@@ -233,9 +233,8 @@ class KnownTemplates:
         if (self.main, self.kind) not in ((None, ""), (counter_name(first[counter]), kind)):
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
-            return (
-                counter if of_step and is_named(first[counter].name, words().counters) else None
-            )  # else a second count
+            if not of_step or not is_named(first[counter].name, words().counters):
+                return None  # a second count beside the one that tells the step
         return counter
 
     def _take_inner(self, template: Template) -> None:

@@ -277,14 +277,7 @@ def done_within(message: str) -> dict[str, float]:
     slots, known = slots_of(message), words()
     if len(slots) < 2 or slots[0].of is None or not is_named(slots[0].name, known.weak_counters | known.inner):
         return {}
-    return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -")) or told_one(message, slots)
-
-
-def told_one(message: str, slots: list[Slot]) -> dict[str, float]:
-    """The number of a line that tells but one behind its count."""
-    one = slots[-1] if len(slots) == 2 else None
-    rest = "" if one is None else message[one.end :]
-    return {one.name: one.value} if one is not None and measures([one.name]) and _WORD.search(rest) is None else {}
+    return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
 
 
 def step_first(message: str) -> str:

@@ -81,10 +81,10 @@ class PickerScreen(PaneScreen):
         if message.done or self.basis:
             rows = list(self.rows.values())
             self.primary, self.basis = primary(rows), limits(rows) if rows else ""
-        if (message.done or self.basis) and not self.moved:
-            numbers = {id(row): n for n, row in self.rows.items()}
-            known = [numbers[id(row)] for row in ranked(rows)]
-            self.order = [*known, *(n for n in self.order if n not in self.rows)]
+            if not self.moved:
+                numbers = {id(row): n for n, row in self.rows.items()}
+                known = [numbers[id(row)] for row in ranked(rows)]
+                self.order = [*known, *(n for n in self.order if n not in self.rows)]
         self.redraw()
 
     def _judge_shown(self, numbers: list[int]) -> None:

@@ -22,9 +22,9 @@ def rows(tmp_path: Path, text: str) -> dict[int, dict[str, float]]:
     return {row.pop("step"): row for row in read}
 
 
-def steps(tmp_path: Path, form: str, count: int = STEPS) -> dict[int, dict[str, float]]:
+def steps(tmp_path: Path, form: str) -> dict[int, dict[str, float]]:
     """The rows of a log that has this text for each step: `{n}` is the step, `{x}` grows with it."""
-    return rows(tmp_path, "".join(form.format(n=n, x=f"{n / 1000:.3f}", **ROW) + "\n" for n in range(1, count + 1)))
+    return rows(tmp_path, "".join(form.format(n=n, x=f"{n / 1000:.3f}", **ROW) + "\n" for n in range(1, STEPS + 1)))
 
 
 TIMES = {
