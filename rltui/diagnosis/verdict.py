@@ -281,7 +281,7 @@ def _clear(case: Case) -> str:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
-        head = "No fault found, and no gain on validation" if unseen else CLEAR
+        head = "No fault found, and no gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
@@ -290,7 +290,7 @@ def _clear(case: Case) -> str:
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head in (CLEAR, NO_GAIN) else f"{head}, and {named}"
+        head = f"No fault found, but {named}" if head in (CLEAR, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
@@ -312,11 +312,18 @@ def _clear(case: Case) -> str:
 
 
 CLEAR = "All clear"
+UP_TO_THERE = "No fault found up to there"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
 """Notes that cost something of which the numbers are told too."""
 MOST_SETS = 3
 """Validation sets whose courses are told; those that fell before those that rose."""
+
+
+def _all_clear(case: Case) -> str:
+    """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
+    broke_off = case.stopped_short or (case.state is not None and case.state.error_after)
+    return UP_TO_THERE if broke_off else CLEAR
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:
