@@ -103,13 +103,15 @@ class Case(StopCase):
 def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     """The verdict with its reasons, what it rests on and what would change it."""
     decision, because = _decide(case)
+    gained = bool(_gains(_seen(case)))
+    if decision == "stop-use-best" and not gained and _never_worked(case, because, best):
+        decision = "pause-and-fix"
     because = _roots_first(case, because)
     if decision == "stop-use-best":
         because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
     named = _and_criticals(case, because)
     broken = any(f.severity == "critical" and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT) for f in named)
-    gained = bool(_gains(_seen(case)))
     words, tone = badge(decision, case.ended, broken, best, gained, _interrupted(case))
     return Verdict(
         decision=decision,
@@ -122,6 +124,20 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
         badge=words,
         tone=tone,
     )
+
+
+AT_THE_START = 0.05
+"""Of a run: what was broken by then was so from the start."""
+
+
+def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
+    """What is critical was so from the start, and no step beats the start: there is no best to use, but a fault to mend
+    before the run is started again."""
+    if best is not None and best.beats_start:
+        return False
+    steps = case.look.steps
+    first = int(steps[min(len(steps) - 1, max(ENOUGH_ROWS, int(AT_THE_START * len(steps))))])
+    return any(f.severity == "critical" and f.onset_step is not None and f.onset_step <= first for f in because)
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
@@ -213,7 +229,12 @@ def _stop(case: Case) -> list[Finding] | None:
     found = past + harm + others
     if found:
         return found
-    independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)]
+    mended = (
+        Trait.COST_ONLY,
+        Trait.MEASUREMENT,
+        Trait.MECHANICAL,
+    )  # they say what to mend, not that no more is to gain
+    independent = [f for f in case.loud if f.root is None and not case.has(f, *mended)]
     independent = [f for f in independent if not may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
