@@ -229,15 +229,16 @@ def _stop(case: Case) -> list[Finding] | None:
     found = past + harm + others
     if found:
         return found
-    mended = (
-        Trait.COST_ONLY,
-        Trait.MEASUREMENT,
-        Trait.MECHANICAL,
-    )  # they say what to mend, not that no more is to gain
-    independent = [f for f in case.loud if f.root is None and not case.has(f, *mended)]
+    independent = [f for f in case.loud if f.root is None and not _only_to_mend(case, f)]
     independent = [f for f in independent if not may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
+
+
+def _only_to_mend(case: Case, f: Finding) -> bool:
+    """It says what to mend, and not that the policy is harmed."""
+    broken = case.has(f, Trait.MECHANICAL) and not case.has(f, Trait.AT_FLOOR)
+    return broken or case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)
 
 
 def _watch(case: Case) -> list[Finding] | None:

@@ -150,6 +150,20 @@ def test_the_mean_of_another_estimate_does_not_stay_below_zero(
     assert (told is not None and "cannot be negative" in told["summary"]) == (status != "unknown")
 
 
+def test_a_number_that_cannot_be_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grad = wave(0.5, 0.02)
+    grad[[70, 90, 100, 112]] = [90.0, 400.0, 120.0, 2000.0]
+    score = wave(0.5, 0.03, N, 5)
+    run = write(tmp_path / "run", learning() | SANE | {"kl": wave(-0.3, 0.05), "grad": grad, "score": score})
+    of_run(run, "kl")
+    of = report(run, capsys)
+    assert {f["id"] for f in of["findings"] if f["severity"] == "warning"} >= {
+        "invariant-violated",
+        "grad-norm-explosion",
+    }
+    assert of["verdict"]["decision"] == "continue-watch"
+
+
 def of_run(run: Path, estimator: str) -> None:
     (run / "config.yaml").write_text(
         f"actor_rollout_ref:\n  actor:\n    kl_loss_type: {estimator}\n    use_kl_loss: true\n"
