@@ -254,14 +254,15 @@ class Look:
 
     @property
     def outages(self) -> tuple[Outage, ...]:
-        """Rows in which the reward's source failed, oldest first."""
+        """Rows in which the reward's source failed, oldest first: that of the score, else that of what is trained on,
+        which may be graded elsewhere."""
         if self._known.outages is None:
             self._known.outages = self._find_outages()
         return self._known.outages
 
     def _find_outages(self) -> tuple[Outage, ...]:
         each = (self._feed.outages(name, self) for name in ("score_mean", "reward_mean"))
-        return next((found for found in each if found is not None), ())
+        return next((found for found in each if found), ())
 
     @cached_property
     def rescales(self) -> tuple[Rescale, ...]:

@@ -164,7 +164,7 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 class Outage:
     """Rows of the table `first_row` to `last_row`, both included, of which `exact` hold the reward `value` to the last
     digit: the first and last row may hold batches of both kinds. `since`: the step of the first of them; `lasts`: the
-    newest reward is one of them."""
+    newest reward is one of them; `of`: the metric of the reward."""
 
     first_row: int
     last_row: int
@@ -173,6 +173,7 @@ class Outage:
     value: float
     level: float
     lasts: bool
+    of: str
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
         """Points that rewards went into; of held-out scores only what the same grader made the lowest reward."""
@@ -190,7 +191,8 @@ class RewardSource:
     """What is known of the source of one reward. What lies behind a stretch at the lowest value decides whether it
     failed there: that is found out once."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._stretches = Stretches()
         self._decided: list[Outage | None] = []  # of the first stretches
         self._failed: list[Outage] = []  # the outages among them
@@ -211,7 +213,7 @@ class RewardSource:
         found, n = self._stretches.found, len(reward)
         over = self._over(n)
         for i in range(len(self._decided), over):
-            outage = _outage(reward, found[i:], self._failed, logged)
+            outage = _outage(self._name, reward, found[i:], self._failed, logged)
             self._decided.append(outage)
             if outage is not None:
                 self._failed.append(outage)
@@ -219,7 +221,7 @@ class RewardSource:
         for i in range(over, len(found)):
             if found[i].begin >= n:
                 break
-            outage = _outage(reward, found[i:], out, logged)
+            outage = _outage(self._name, reward, found[i:], out, logged)
             out = out if outage is None else [*out, outage]
         return tuple(out)
 
@@ -240,7 +242,7 @@ class OutageCache:
 
     def get(self, name: str, reward: Series, spread: Series | None, most: Series | None) -> RewardSource:
         """The source of a reward with all of its points."""
-        source = self._sources.setdefault(name, RewardSource())
+        source = self._sources.setdefault(name, RewardSource(name))
         source.take(reward, spread, most)
         return source
 
@@ -265,7 +267,7 @@ def _holds(one: Stretch, n: int) -> bool:
     return one.begin < n and (points > 1 or one.alike) and (one.lowest or points >= SEVERAL)
 
 
-def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logged: Points) -> Outage | None:
+def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Outage], logged: Points) -> Outage | None:
     """What the first stretch is behind the outages `before`, with those that follow it at once; None if it is none."""
     one, x, rows = found[0], reward.values, reward.rows
     begin, end = one.begin, min(one.end, len(x))
@@ -295,7 +297,7 @@ def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logg
     partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
     last = end if partial else end - 1
     since, lasts = int(reward.steps[one.begin]), end == len(x)
-    return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts)
+    return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts, name)
 
 
 def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float) -> tuple[int, int]:

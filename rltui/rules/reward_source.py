@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rltui.evidence import words
@@ -29,31 +31,37 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
     if lasting and lasting[0].level >= WARNING:
         return lasting
-    return _comes_and_goes(look, p) or lasting or _no_number(look, p) or _repeats(look, p)
+    graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
+    flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
+    return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p)
+
+
+def _called(look: Look, name: str) -> str:
+    """`Score` or `Reward`, at the head of a sentence."""
+    return words.called(look.facts, name).capitalize()
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
     lost = outage.exact >= max(p["lost_rows"], p["lost_share"] * look.n)
     level = CRITICAL if lost else WARNING if outage.exact >= p["outage_rows"] else NOTICE
     rows = "in 1 row" if outage.exact == 1 else f"for {outage.exact} rows"
-    text = f"{reward_name(look)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
+    text = f"{_called(look, outage.of)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
     text += ": the grader fails, not the policy. "
     text += "Updates on it teach nothing." if lost else "This is no reason to stop: these rows count nowhere."
     proofs = [
-        (look.reward, f"{num(outage.value)} {rows}"),
+        (outage.of, f"{num(outage.value)} {rows}"),
         *((name, "as before") for name in POLICY if look.series(name)),
     ]
     return Signal(level, text, tuple(proofs), onset_step=outage.since)
 
 
-def _no_number(look: Look, p: Params) -> list[Signal]:
-    """Rewards logged as NaN, those that are judged or those that are trained on: the reward function returned nothing
-    for whole batches."""
+def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
+    """Rewards logged as NaN: the reward function returned nothing for whole batches."""
     window = int(p["window"])
-    for name in dict.fromkeys((look.reward, "reward_mean")):
+    for name in graded:
         logged = look.logged(name)
         if logged is None or len(logged) < p["warmup"]:
             continue
@@ -68,10 +76,10 @@ def _no_number(look: Look, p: Params) -> list[Signal]:
     return []
 
 
-def _comes_and_goes(look: Look, p: Params) -> list[Signal]:
+def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
     """Batches with nothing but the lowest reward between batches as good as before: no policy forgets all in one update
     and has it back after the next. A hard task among others shows such batches from its start."""
-    logged = look.logged(look.reward)
+    logged = look.logged(name)
     finite = None if logged is None else logged.finite()
     window = int(p["flaky_window"])
     if finite is None or len(finite) < 2 * window:
@@ -90,9 +98,9 @@ def _comes_and_goes(look: Look, p: Params) -> list[Signal]:
     if returns < RETURNS or noise <= 0 or min(median(ahead), median(rest)) - lowest < p["flaky_sd"] * noise:
         return []
     step = int(finite.steps[begun[0]])
-    text = f"{reward_name(look)} was {num(lowest)} to the last digit in {len(begun)} rows since step {step}, and "
+    text = f"{_called(look, name)} was {num(lowest)} to the last digit in {len(begun)} rows since step {step}, and "
     text += f"{num(median(rest))} in those between: the grader fails in some of them, not the policy."
-    return [Signal(WARNING, text, ((look.reward, f"{num(lowest)} in {len(begun)} rows"),), onset_step=step)]
+    return [Signal(WARNING, text, ((name, f"{num(lowest)} in {len(begun)} rows"),), onset_step=step)]
 
 
 def _repeats(look: Look, p: Params) -> list[Signal]:

@@ -49,3 +49,20 @@ def test_rewards_that_are_no_number_are_told_beside_a_score_that_is(
     columns = learning(ROWS) | {"critic/rewards/mean": reward}
     found = finding(report(write(tmp_path / "run", columns), capsys), "reward-function-fault")
     assert (found is not None and "no number" in found["summary"] and found["severity"] == "warning") == told
+
+
+@pytest.mark.parametrize(
+    ("failed", "status"),
+    [(range(240, 252), "resolved"), (range(360, 400), "active"), (range(200, 400, 4), "active"), ((), None)],
+    ids=["for a while", "to the end", "now and then", "never"],
+)
+def test_a_grader_that_fails_is_told_though_the_score_is_graded_elsewhere(
+    failed: range, status: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reward = wave(0.6, 0.03, ROWS, 9)
+    reward[list(failed)] = 0.0
+    of = report(write(tmp_path / "run", learning(ROWS) | {"critic/rewards/mean": reward}), capsys)
+    told = next((f for f in of["findings"] if f["id"] == "reward-function-fault"), None)
+    assert (None if told is None else told["status"]) == status
+    if told is not None:
+        assert told["evidence"][0]["metric"] == "reward_mean"
