@@ -303,7 +303,7 @@ def _clear(case: Case) -> str:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
-        head = "No fault found, and no gain on validation" if unseen else _all_clear(case)
+        head = "No fault found, and no sure gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:

@@ -6,6 +6,7 @@ import numpy as np
 
 from rltui.evidence import words
 from rltui.evidence.clock import worth
+from rltui.evidence.effects import LIMIT
 from rltui.evidence.look import Look
 from rltui.evidence.metric import Course
 from rltui.evidence.model import Mark
@@ -26,6 +27,7 @@ from rltui.rules.base import (
     rule,
     tail,
     told,
+    validation,
 )
 from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
@@ -162,7 +164,9 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         return []
     level = EASED if eased else NOTICE
     if c > p["clip_critical"] or q > p["kl_critical"]:
-        level = CRITICAL
+        held_out = validation(look)
+        verified = held_out is not None and held_out >= LIMIT
+        level = WARNING if verified or paying(look, "policy-step-too-large", int(p["rows"])) else CRITICAL
     elif c > p["clip_warn"] or q > p["kl_warn"]:
         level = WARNING
     parts = [f"{percent(c)} of the tokens are clipped"] if c > p["clip_notice"] or (eased and len(clipped)) else []

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from math import log
 
+import numpy as np
+
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
@@ -19,11 +21,13 @@ from rltui.rules.base import (
     gained,
     little_gained,
     losing,
+    opened,
     rule,
     seldom_right,
     tail,
     told,
 )
+from rltui.rules.traits import Trait
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -86,8 +90,10 @@ def _size_in(name: str) -> float | None:
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Learning rate above the usual band; loud only where in the first tenth KL rose and the reward fell, until the
-    reward is above its start: a dip that is made good harmed nothing."""
+    """Learning rate above the usual band, or many times what it was. The band is loud only where in the first tenth KL
+    rose and the reward fell, until the reward is above its start: a dip that is made good harmed nothing."""
+    if (jump := _rate_jumped(look, p)) is not None:
+        return [jump]
     logged = look.blocks("lr")
     rate = float(logged.highs.max()) if logged is not None else look.settings.lr
     size = _model_size(look)
@@ -103,6 +109,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif memory and not look.settings.preference and gained(look):
         memory.clear()
     level = NOTICE
+    if "proof" not in memory and opened(look, Trait.RATE_LOW):
+        return []  # whatever the band says, its updates hardly move this policy
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
     proven = bool(memory)
@@ -112,7 +120,36 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         band = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
         return sentences(band, swings or ("KL rose and the reward fell in the first rows" if proven else ""))
 
-    return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]
+    return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
+
+
+def _above(look: Look, rate: float) -> int | None:
+    """The first step with a learning rate above this one; the first of all if none is logged."""
+    series = look.series("lr")
+    if series is not None and (over := series.values > rate).any():
+        return int(series.steps[int(over.argmax())])
+    return int(look.steps[0]) if look.n else None
+
+
+def _rate_jumped(look: Look, p: Params) -> Signal | None:
+    """A learning rate that rose, from one row to the next, to many times all that it ever was, and stays there: no
+    schedule does so behind its warm-up."""
+    series, first = look.series("lr"), int(p["jump_rows"])
+    if series is None or len(series) <= first or series.values[-1] <= 0:
+        return None
+    before = np.maximum.accumulate(series.values)[:-1]
+    jumps = np.flatnonzero(series.values[1:] >= p["jump"] * before)
+    jumps = jumps[(jumps + 1 >= first) & (before[jumps] > 0)]
+    if not len(jumps):
+        return None
+    at = int(jumps[-1]) + 1
+    was, now = float(before[at - 1]), float(series.values[-1])
+    if now < p["jump"] * was:
+        return None
+    step = int(series.steps[at])
+    text = f"The learning rate rose from {num(was)} to {num(float(series.values[at]))} at step {step}, "
+    text += f"{num(float(series.values[at]) / was)} times all that it was before."
+    return Signal(WARNING, text, (("lr", ""),), onset_step=step)
 
 
 def _loss_swings(look: Look, p: Params) -> str:

@@ -70,7 +70,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if harmed and bottom and damage:
         level = CRITICAL
-    elif harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0)):
+    elif harmed and (bottom or (ratio < p["warn"] and going) or (low and reward.direction <= 0)):
         level = WARNING
 
     def text() -> str:

@@ -247,7 +247,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
 def _held_back(look: Look) -> str:
     """What else is open that holds a policy where it is; empty if nothing is."""
     if opened(look, Trait.RATE_LOW):
-        return "the learning rate is unusually low"
+        return "the updates hardly move the policy"
     return "the KL penalty is large beside the reward" if opened(look, Trait.HOLDS_BACK) else ""
 
 

@@ -115,7 +115,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
     ),
     "saved and not saved": (_best(path=None), _page("## 1. Run", "- Keep: nothing is saved.\n\n## 1. Run")),
     "headline and courses": (
-        _verdict(text="No fault found, and no gain on validation: 40 checks ran. Validation has risen and holds."),
+        _verdict(text="No fault found, and no sure gain on validation: 40 checks ran. Validation has risen and holds."),
         _verdict(text="No fault found, and no gain shown: 40 checks ran. Reward rose 0.1 → 0.8."),
         _verdict(text="All clear: 40 checks ran. Reward rose 0.1 → 0.8. Validation fell 0.5 → 0.3."),
         lambda s: (

@@ -175,7 +175,7 @@ def validation_in_sentences(said: Said) -> Iterator[str]:
 
 GAINED = r"(?:rose|has risen|still ri\w+|rises)"
 NO_GAIN = {
-    "no gain on validation": rf"\bvalidation\b[^.]*\b{GAINED}\b",
+    "no sure gain on validation": rf"\bvalidation\b[^.]*\b{GAINED}\b",
     "no gain shown": rf"\b(?:reward|score|validation)\b[^.]*\b{GAINED}\b",
     "all clear": r"\bvalidation\b[^.]*\b(?:fell|lower than it was)\b",
 }

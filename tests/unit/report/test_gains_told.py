@@ -65,7 +65,7 @@ def test_a_gain_that_validation_does_not_show_is_not_all_clear(
     told = reported(written(tmp_path / "run", 120, gains, every=5, score=lambda t: 0.5), capsys)["verdict"]["text"]
     assert "Reward rose" in told
     assert "Validation 0.5" in told
-    assert "no gain on validation" in told
+    assert "no sure gain on validation" in told
     assert "All clear" not in told
 
 
@@ -94,7 +94,7 @@ def test_what_validation_gains_at_once_is_a_gain(
     score: Callable[[float], float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = reported(written(tmp_path / "run", 200, gains, every=5, score=score), capsys)["verdict"]["text"]
-    assert "no gain on validation" not in told
+    assert "no sure gain on validation" not in told
     assert "Validation rose" in told
 
 
