@@ -364,7 +364,7 @@ CHECKS = (
         "lowest of the newest rows with the k3 estimator, else their mean, as one answer may be below 0",
         _kl_not_negative,
         cause="The answers were not drawn from the policy that is scored (cut sampling, old weights), the two "
-        "log-probs are of different tokens, or another estimator is logged",
+        "log-probs are of different tokens, its sign is turned, or another estimator is logged",
         look="the log-probs of policy and reference for one response, token by token",
     ),
     InvariantCheck(
