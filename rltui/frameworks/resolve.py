@@ -106,7 +106,15 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         return found
     if (found := _with_blanks(key, names))[0] is not None:
         return found
-    return _everybodys().get(key) or _as_people_write(key, _by_words()), ()
+    return _everybodys().get(key) or _as_people_write(key, _by_words()) or _timed(key, names), ()
+
+
+def _timed(key: str, names: Dialect) -> str | None:
+    """What a name that only its unit makes a time is in any spelling: `time/Schrittdauer`, `time/vLLM generation`."""
+    if not key.startswith(TIME):
+        return None
+    told = _lookup(key.removeprefix(TIME), names)[0]
+    return told if told is not None and (told == STEP_TIME or told.startswith(PHASE)) else None
 
 
 def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:

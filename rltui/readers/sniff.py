@@ -25,6 +25,7 @@ from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
 from rltui.readers.rows import number
+from rltui.readers.western import as_utf8
 
 _LOOKED_AT = 400  # lines
 _TFRECORD_VERSION = b"brain.Event:"
@@ -91,7 +92,7 @@ def sniff(head: bytes, name: str) -> str | None:
         return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
-    text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
+    text = as_utf8((head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b""))
     start, head_is_all = text.lstrip(), len(head) < 1 << 14
     if is_wrapped(start):
         return "console"  # lines of JSON around a console's text
@@ -144,7 +145,7 @@ def is_messages(head: bytes, name: str) -> bool:
 
 def sniff_end(tail: bytes, name: str) -> str | None:
     """The format of such a file, from its last bytes."""
-    text = tail.partition(b"\n")[2].replace(b"\0", b"")
+    text = as_utf8(tail.partition(b"\n")[2].replace(b"\0", b""))
     return _console(text, name) or _learnt(text)
 
 

@@ -32,6 +32,7 @@ from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
+from rltui.readers.western import as_utf8
 
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
@@ -175,7 +176,7 @@ class ConsoleReader(LineReader):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
-        text = self._rows.cut(block)
+        text = self._rows.cut(as_utf8(block))
         self._scan(text)
         self._reach(len(text))
         return [*self._news.take(), *self._take_rows()]

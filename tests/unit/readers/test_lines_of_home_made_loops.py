@@ -13,10 +13,11 @@ STEPS = 60
 ROW = {"loss": 1.25, "reward": 0.25, "kl": 0.125, "gen": 20.5, "length": 311}
 
 
-def rows(tmp_path: Path, text: str) -> dict[int, dict[str, float]]:
-    """Step -> the numbers of a log under the names of a report."""
+def rows(tmp_path: Path, text: str | None) -> dict[int, dict[str, float]]:
+    """Step -> the numbers of a log under the names of a report. None: it is written already."""
     log, out = tmp_path / "train.log", tmp_path / "rows.jsonl"
-    log.write_text(text, encoding="utf-8")
+    if text is not None:
+        log.write_text(text, encoding="utf-8")
     assert main(["export", str(log), "--output", str(out)]) == 0
     read = [json.loads(row) for row in out.read_text(encoding="utf-8").splitlines()]
     return {row.pop("step"): row for row in read}
