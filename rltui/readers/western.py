@@ -9,6 +9,8 @@ import codecs
 from rltui.lazy_regex import lazy
 
 _HIGH = lazy(rb"[\x80-\xff]+")
+_ENDS = lazy(rb"([\r\n])")
+"""Of lines and of painted bars, as the reader of a console cuts them."""
 _LETTERS = 4
 """Bytes above ASCII side by side from which on they are Chinese, two for each sign: no word of Europe has so many."""
 _LOST = "\ufffd"
@@ -22,8 +24,8 @@ def as_utf8(text: bytes) -> bytes:
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
-        *lines, last = text.split(b"\n")
-        return b"\n".join([*map(_line, lines), _line(last, grows=True)])
+        *lines, last = _ENDS.split(text)
+        return b"".join([*map(_line, lines), _line(last, grows=True)])
     return text
 
 
