@@ -121,7 +121,7 @@ def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]
     """What a name of several words is with the signs that code puts between them, as `accuracy reward`, a part of the
     reward, and `Train success rate`. `Reward accuracy` is of pairs of answers, and no part."""
     joined = "_".join(key.lower().split())
-    if joined == key or joined.startswith("reward"):
+    if joined == key or len(key) == 1 or joined.startswith("reward"):
         return None, ()
     found = _known(joined, names)
     bare = joined.removeprefix("train_")

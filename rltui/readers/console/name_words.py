@@ -27,8 +27,8 @@ class TemplateWords(Record):
     `no_part`: of what may stand in brackets behind a reward and is no part of it;
     `phases`: what is done within a step, as the title of its line says;
     `contrasts`: kinds of answers for which a number is told apart, `length 311 (correct 290, wrong 340)`;
-    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
-    evaluation tells when it is over."""
+    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `memory`: of how
+    much of that is used; `findings`: of what an evaluation tells when it is over."""
 
     counters: frozenset[str]
     weak_counters: frozenset[str]
@@ -53,6 +53,7 @@ class TemplateWords(Record):
     contrasts: frozenset[str]
     inner: frozenset[str]
     texts: frozenset[str]
+    memory: frozenset[str]
     findings: frozenset[str]
 
 

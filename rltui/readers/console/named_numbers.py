@@ -21,13 +21,17 @@ RECENT = 8
 """So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
+_BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
     r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
-    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds)"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
+    rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
 _RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
+_LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
+"""A unit that says by itself what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
 """What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
 _CLAUSE = lazy(r"[|│,;·•]")
@@ -54,6 +58,8 @@ _IN_BRACKETS = lazy(
 """A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
 _NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1(?:\s*[:=]\s*|\s+)$")
 """The size of something: `|g|=0.5`."""
+_SIZE = lazy(r"(?:^|[\s,;(])(\|{1,2})([A-Za-z]|grad)\1(?:\s*[:=]\s*|\s+)$")
+"""That of one letter, where bars set names apart, too: `kl 0.1 | |y| 337`."""
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
@@ -241,7 +247,10 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
     """The name of a number that stands alone with a unit of time or rate, up to a place of the line: of what its
     section does, if it tells one, or the line by its count: `rollout: 512 samples, 20s`. One in brackets at the end of
     a line is the time of the step, unless the `newest` name before it is one of a time."""
-    seconds, before = unit.strip() in ("s", "sec"), _CLAUSE.split(gap)[-1]
+    before = _CLAUSE.split(gap)[-1]
+    if (length := _LENGTH.match(unit)) is not None and not any(map(str.isalnum, before)):
+        return str(length[1])
+    seconds = unit.strip() in ("s", "sec")
     if before.strip() in ("(", "[") and seconds:
         alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
         return TIME if alone else ""
@@ -341,6 +350,8 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
 def _name(gap: str) -> str:
     """The words right before a number, "" if there are none, or too many to be a name."""
     tied = _TIED.sub("", gap)
+    if size := _SIZE.search(gap):
+        return f"{size[1]}{size[2]}{size[1]}"
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
     if tied == gap:  # glued to what stands before, as in `v2`

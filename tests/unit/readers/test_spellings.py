@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.frameworks.resolve import resolve
 from tests.unit.readers.reported import ends, reported
 
 SPELLINGS = {
@@ -92,3 +93,36 @@ def test_percentages_and_scores_at_k_of_an_evaluation(tmp_path: Path) -> None:
     assert ends(report, "val_score") == (6, 0.5, 0.5)
     assert ends(report, "score_mean") == (6, 0.5, 0.5)
     assert ends(report, "val_aux") == (6, 0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [
+        ("t", "time_per_step_s"),
+        ("wall_time_s", "time_per_step_s"),
+        ("time/vLLM", "phase:rollout"),
+        ("|y|", "response_length_mean"),
+        ("avg generated tokens", "response_length_mean"),
+        ("R̄", "reward_mean"),
+        ("σ_r", "reward_std"),
+        ("H(π)", "entropy"),
+        ("peak_mem_mb", "gpu_mem_allocated_peak"),
+        ("reward/overall", "reward_mean"),
+        ("r_format", "reward_component_mean"),
+        ("strict_format_reward_func_mean", "reward_component_mean"),
+        ("fmt_rate", "reward_component_mean"),
+        ("kl_old_new", "ppo_kl"),
+        ("grad norm (pre-clip)", "grad_norm"),
+        ("frac_hit_max_len", "response_clip_ratio"),
+        ("T", None),
+        ("y", None),
+        ("mb_loss", None),
+    ],
+)
+def test_names_of_home_made_loops(key: str, canonical: str | None) -> None:
+    assert resolve(key, None).canonical == canonical
+
+
+def test_a_name_tells_the_unit_of_memory() -> None:
+    assert resolve("peak_mem_mb", None).scale == pytest.approx(1 / 1024)
+    assert resolve("peak_mem_gb", None).scale == 1
