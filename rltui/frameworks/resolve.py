@@ -20,6 +20,8 @@ DETAIL = "val_aux"
 STEP_TIME = "time_per_step_s"
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
+VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
+_OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
@@ -98,6 +100,8 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     """Canonical name and what the regex captured. The framework's own names first, then those of home-made loops, as
     people log numbers of their own beside it."""
     found = _known(key, names)
+    if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
+        return VAL_SCORE, ()
     if found[0] is not None:
         return found
     if names.name != GENERIC:
@@ -107,6 +111,13 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     if (found := _with_blanks(key, names))[0] is not None:
         return found
     return _everybodys().get(key) or _as_people_write(key, _by_words()) or _timed(key, names), ()
+
+
+def _is_score(key: str) -> bool:
+    """Whether a number of an evaluation is called by all of its name what a score of training is: `test set accuracy`,
+    `eval/准确率`."""
+    found = _OF_SET.match(key)
+    return found is not None and _lookup(found[1], dialect(GENERIC))[0] in _SCORES
 
 
 def _timed(key: str, names: Dialect) -> str | None:

@@ -16,7 +16,8 @@ _WORD = lazy(r"[^\W\d_]+")
 
 class TemplateWords(Record):
     """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
-    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster.
+    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster. `tests`: of the words
+    for an evaluation those that a program may be called, too; `benchmarks`: sets of problems that nobody trains on.
     `of_training`: in a title, that the evaluation above it is over;
     `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step,
     over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before
@@ -37,6 +38,8 @@ class TemplateWords(Record):
     timings: frozenset[str]
     statistics: frozenset[str]
     evaluation: frozenset[str]
+    tests: frozenset[str]
+    benchmarks: frozenset[str]
     of_training: frozenset[str]
     items: frozenset[str]
     places: frozenset[str]
