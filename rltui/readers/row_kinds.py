@@ -165,11 +165,20 @@ def _set_of(row: Mapping[str, object]) -> str:
 
 
 def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
-    """The columns of a metric's name and its value, if a row holds one value; None otherwise."""
-    known = row_words()
-    name = next((key for key in known.names if key in keys), None)
-    value = next((key for key in known.values if key in keys), None)
+    """The columns of a metric's name and its value, if a row holds one value: `tag` and `value`, `metricName` and
+    `metricValue`, `metric.name` and `value`. None otherwise."""
+    known, there = row_words(), _spelt_alike(keys)
+    name = next((there[key] for key in known.names if key in there), None)
+    value = next((there[key] for key in known.values if key in there), None)
     return None if name is None or value is None else (name, value)
+
+
+def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
+    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. Of several the first counts."""
+    out: dict[str, str] = {}
+    for key in keys:
+        out.setdefault("_".join(words_of(key)) or key.lower(), key)
+    return out
 
 
 def hoisted(row: dict[str, object]) -> dict[str, object]:
@@ -216,7 +225,7 @@ def one_value(row: dict[str, object]) -> dict[str, object]:
 
 def run_column(columns: Iterable[str]) -> str | None:
     """The column that tells the runs of a file apart."""
-    there = {str(column).lower(): column for column in columns}
+    there = _spelt_alike(map(str, columns))
     held = set(row_words().values) & there.keys()  # of a metric's name, then
     return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
 

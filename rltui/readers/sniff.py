@@ -328,7 +328,7 @@ def _csv(text: bytes, name: str) -> str | None:
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
     if is_points(lines[:-1], name):
-        return "csv"
+        return SEVERAL  # one metric of a run
     table = table_of(lines, name)
     if table is None or any(len(column) > _TEXT for column in table.columns):
         return None
