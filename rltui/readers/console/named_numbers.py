@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
@@ -308,9 +309,16 @@ def pairs(message: str) -> dict[str, float]:
     found = _PAIR.findall(message)
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
-    if any(map(NUMBER_IN.search, (name for name, *_ in found))):
+    if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
         return {}
     return {timed(name, unit): value(x) for name, x, of, unit in found if not of or "." in of}  # not `epoch:0/2`
+
+
+def _counts_in(name: str) -> bool:
+    """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
+    said = name.replace("#", " ").split()
+    known = words().counters | words().weak_counters
+    return any(word.lower() in known and following.isdecimal() for word, following in pairwise(said))
 
 
 def told_whole(message: str, least: int = 2) -> dict[str, float]:

@@ -169,6 +169,18 @@ NAMED = {
     ),
     "keys of a tracker": ("train/step {n}\ntrain/reward {x}\ntrain/kl {kl}\n", {"kl_ref": 0.125}),
     "a rate by the update": ("update {n}, {gen} s/update, reward {x}, kl {kl}", {"time_per_step_s": 20.5}),
+    "objects by name": (
+        "StepStats(step={n}, reward=Stat(mean={x}, std=0.5), loss={loss}, kl={kl})",
+        {"reward_std": 0.5, "total_loss": 1.25, "kl_ref": 0.125},
+    ),
+    "a value that was not measured": (
+        "step={n} reward={x} eval_acc=- best=None loss={loss} entropy: n/a kl={kl}",
+        {"total_loss": 1.25, "kl_ref": 0.125, "val_score": None, "entropy": None},
+    ),
+    "times in a dict within one": (
+        'step {n}: {{"reward": {x}, "loss": {loss}, "timing": {{"gen": {gen}, "train": 3.5}}}}',
+        {"total_loss": 1.25, "phase:rollout": 20.5, "phase:update_actor": 3.5},
+    ),
     "arguments": ("step {n} | reward {x} | KL(pi||ref) {kl} | loss {loss}", {"kl_ref": 0.125}),
 }
 
