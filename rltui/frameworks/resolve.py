@@ -22,6 +22,7 @@ SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
 _OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
+_MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
@@ -72,7 +73,8 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     scale, shift = names.convert.get(key, (1.0 if key in names.exact else _scale(key, canonical), 0.0))
     if canonical.startswith(PHASE):
         phase = phases()[canonical[len(PHASE) :]]
-        return Meaning(raw, canonical, f"{phase.label} time", "s", SPEED, meaning=phase.meaning, direction="down")
+        label, scale = f"{phase.label} time", 0.001 if _MILLI.search(key) else 1.0
+        return Meaning(raw, canonical, label, "s", SPEED, meaning=phase.meaning, direction="down", scale=scale)
     metric = metrics()[canonical]
     if metric.many and not groups:
         groups = (key,)
@@ -121,10 +123,9 @@ def _is_score(key: str) -> bool:
 
 
 def _timed(key: str, names: Dialect) -> str | None:
-    """What a name that only its unit makes a time is in any spelling: `time/Schrittdauer`, `time/vLLM generation`."""
-    if not key.startswith(TIME):
-        return None
-    told = _lookup(key.removeprefix(TIME), names)[0]
+    """What a name that only its unit makes a time is in any spelling: `time/Schrittdauer`, `gen_ms`."""
+    name = _MILLI.sub(r"\1s", key.removeprefix(TIME))
+    told = None if name == key else _lookup(name, names)[0]
     return told if told is not None and (told == STEP_TIME or told.startswith(PHASE)) else None
 
 

@@ -9,6 +9,7 @@ from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_records import LogNews, LogRows
@@ -19,7 +20,6 @@ from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")

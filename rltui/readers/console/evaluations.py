@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
@@ -17,7 +18,6 @@ from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, p
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import value
 
 _TAG = lazy(
