@@ -98,3 +98,16 @@ def test_a_short_run_below_a_line_that_counts_something(tmp_path: Path) -> None:
     """It waits for more of what stands above it, but not beyond the end."""
     text = "epochs 3 | batch 4/8 | lr 1e-6\n" + "".join(f"rollout {n}: reward 0.{n} kl 0.01\n" for n in range(1, 8))
     assert list(rows(tmp_path, text)) == list(range(1, 8))
+
+
+@pytest.mark.parametrize(
+    "inner", ["  micro {e}/4 loss 0.{e}", "    accum {e}/4: loss=0.{e}", "  pass {e}/4 | loss 0.{e}"]
+)
+def test_what_counts_up_above_each_step_is_no_step(inner: str, tmp_path: Path) -> None:
+    text = "".join(
+        "".join(inner.format(e=e) + "\n" for e in range(1, 5)) + f"step {n} | reward {n / 1000:.3f} | loss 1.25\n"
+        for n in range(1, 61)
+    )
+    found = rows(tmp_path, text)
+    assert list(found) == list(range(1, 61))
+    assert {row["total_loss"] for row in found.values()} == {1.25}
