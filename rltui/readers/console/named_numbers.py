@@ -136,17 +136,20 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if _is_word(message, match.start()):
             continue
         gap = message[end : match.start()]
-        unit = _UNIT.match(message, match.end())
-        end = unit.end() if unit else match.end()
+        written, stop = match[0], match.end()
+        if written.endswith("."):  # the end of a sentence: `Step: 10. Reward: 0.5.`
+            written, stop = written[:-1], stop - 1
+        unit = _UNIT.match(message, stop)
+        end = unit.end() if unit else stop
         factor = _TIMES.get(unit[0], 1.0) if unit else 1.0
         if (
             (gap.strip() == "/" or gap.strip().lower() in words().out_of)
             and out
             and is_whole(out[-1])
-            and match[0].replace(",", "").isdecimal()
+            and written.replace(",", "").isdecimal()
             and _both(out[-1].name) is None
         ):
-            out[-1] = replace(out[-1], of=int(value(match[0])), end=match.end(), lost=False)
+            out[-1] = replace(out[-1], of=int(value(written)), end=stop, lost=False)
             continue
         if gap == ":" and out and has_word(out[-1].name, _PASSED):
             seconds = 60 * out[-1].value + value(match[0])
@@ -191,7 +194,7 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             name = f"{subject} {parts[-1]}" if subject else name
         elif name:
             subject = name
-        number, text = value(match[0]), match[0]
+        number, text = value(written), written
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`

@@ -169,6 +169,10 @@ NAMED = {
     ),
     "keys of a tracker": ("train/step {n}\ntrain/reward {x}\ntrain/kl {kl}\n", {"kl_ref": 0.125}),
     "a rate by the update": ("update {n}, {gen} s/update, reward {x}, kl {kl}", {"time_per_step_s": 20.5}),
+    "sentences": (
+        "[INFO] Policy. Step: {n}. Mean Reward: {x}. Loss: {loss}. Length: {length}. Training.",
+        {"total_loss": 1.25, "response_length_mean": 311},
+    ),
     "objects by name": (
         "StepStats(step={n}, reward=Stat(mean={x}, std=0.5), loss={loss}, kl={kl})",
         {"reward_std": 0.5, "total_loss": 1.25, "kl_ref": 0.125},
