@@ -31,11 +31,15 @@ _CONFIG_FILE = lazy(
 MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.(?:json|ya?ml|toml)", re.I)
+_BY_DATE = r"[.\-]20\d\d-?[01]\d-?[0-3]\d(?:[_\-T.][0-2]\d[-:.]?[0-5]\d(?:[-:.]?[0-5]\d)?)?"
+"""What is put behind the name of a log that is full, day by day."""
 _METRIC_FILE = lazy(
     r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?"
+    rf"|.*\.(?:log|out|err|txt|jsonl|csv){_BY_DATE}(?:\.(?:gz|xz|zst|bz2))?"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
     re.I,
 )
+_ROTATED = lazy(rf"(\.(?:log|out|err|txt|jsonl|csv)){_BY_DATE}(?=$|\.(?:gz|xz|zst|bz2)$)", re.I)
 _TRACKER_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
 
 _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
@@ -140,6 +144,7 @@ def launch(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
+    name = _ROTATED.sub(r"\1", name)
     stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|bz2|\d{1,4}))+$", "", name)
     return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _file_words().role_words]
 

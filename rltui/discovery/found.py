@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
+from rltui.discovery.rank_files import of_other_ranks
 from rltui.discovery.units import (
     FORMATS,
     RUN_MARK,
@@ -127,6 +128,9 @@ def group(
     messages = [path for path, found in sniffed.items() if found == MESSAGES]
     formats = {path: found for path, found in sniffed.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
     formats |= dict.fromkeys(of_steps, STEP_FILES)
+    others_ranks = of_other_ranks(formats)
+    for path in [path for others in others_ranks.values() for path in others]:
+        del formats[path]
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
     contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
@@ -140,9 +144,19 @@ def group(
     candidates = [
         _candidate(root, home, run, is_alone=len(found) == 1) for home, found in runs.items() for run in found
     ]
+    candidates = [_with_ranks(candidate, others_ranks) for candidate in candidates]
     candidates = _with_messages(candidates, messages, root)
     others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
+
+
+def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:
+    """A run of which one rank's files are read, with what is said of the others'."""
+    count = sum(len(others.get(path, ())) for path, _ in candidate.files)
+    if not count:
+        return candidate
+    told = f"files of other ranks that are not read, as the first rank's count: {count}"
+    return replace(candidate, note="; ".join(filter(None, (candidate.note, told))))
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:

@@ -22,6 +22,9 @@ PERCENT = 0.01
 """The scale of what its name calls a percentage."""
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
+VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
+_OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
+_MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
@@ -72,7 +75,8 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     scale, shift = names.convert.get(key, (1.0 if key in names.exact else _scale(key, canonical), 0.0))
     if canonical.startswith(PHASE):
         phase = phases()[canonical[len(PHASE) :]]
-        return Meaning(raw, canonical, f"{phase.label} time", "s", SPEED, meaning=phase.meaning, direction="down")
+        label, scale = f"{phase.label} time", 0.001 if _MILLI.search(key) else 1.0
+        return Meaning(raw, canonical, label, "s", SPEED, meaning=phase.meaning, direction="down", scale=scale)
     metric = metrics()[canonical]
     if metric.many and not groups:
         groups = (key,)
@@ -100,6 +104,8 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     """Canonical name and what the regex captured. The framework's own names first, then those of home-made loops, as
     people log numbers of their own beside it."""
     found = _known(key, names)
+    if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
+        return VAL_SCORE, ()
     if found[0] is not None:
         return found
     if names.name != GENERIC:
@@ -108,14 +114,28 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         return found
     if (found := _with_blanks(key, names))[0] is not None:
         return found
-    return _everybodys().get(key) or _as_people_write(key, _by_words()), ()
+    return _everybodys().get(key) or _as_people_write(key, _by_words()) or _timed(key, names), ()
+
+
+def _is_score(key: str) -> bool:
+    """Whether a number of an evaluation is called by all of its name what a score of training is: `test set accuracy`,
+    `eval/准确率`."""
+    found = _OF_SET.match(key)
+    return found is not None and _lookup(found[1], dialect(GENERIC))[0] in _SCORES
+
+
+def _timed(key: str, names: Dialect) -> str | None:
+    """What a name that only its unit makes a time is in any spelling: `time/Schrittdauer`, `gen_ms`."""
+    name = _MILLI.sub(r"\1s", key.removeprefix(TIME))
+    told = None if name == key else _lookup(name, names)[0]
+    return told if told is not None and (told == STEP_TIME or told.startswith(PHASE)) else None
 
 
 def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     """What a name of several words is with the signs that code puts between them, as `accuracy reward`, a part of the
     reward, and `Train success rate`. `Reward accuracy` is of pairs of answers, and no part."""
     joined = "_".join(key.lower().split())
-    if joined == key or joined.startswith("reward"):
+    if joined == key or len(key) == 1 or joined.startswith("reward"):
         return None, ()
     found = _known(joined, names)
     bare = joined.removeprefix("train_")

@@ -17,6 +17,9 @@ from rltui.data_files import Record, read
 Words = tuple[str, ...]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
+_MEAN = re.compile("([A-Za-z])[\u0304\u0305]")
+_GREEK_WORDS = ("std", "mean", "pi", "delta", "beta", "lambda", "grad")
+_GREEK = {ord(sign): f" {word} " for sign, word in zip("σμπΔβλ∇", _GREEK_WORDS, strict=True)}
 _IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
 
 
@@ -86,20 +89,22 @@ def _spelt(key: str) -> Spelt:
 
 @lru_cache(maxsize=4096)
 def _without_marks(key: str) -> str:
-    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`."""
+    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`; words for Greek ones
+    and for the bar of a mean."""
     if key.isascii():
         return key
+    key = _MEAN.sub(r"\1_mean", key.translate(_GREEK))
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", key).translate(_UMLAUTS))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def by_words(aliases: Iterable[tuple[str, str]]) -> Mapping[Words, str]:
-    """Words -> what the aliases of these words stand for, if that is one thing."""
+    """Words -> what the aliases of these words stand for, if that is one thing. A single letter is one but as it is."""
     out: dict[Words, str] = {}
     disputed = set()
     for key, canonical in aliases:
         spelt = _spelt(key)
-        if spelt.words and spelt.scale == 1 and out.setdefault(spelt.words, canonical) != canonical:
+        if len("".join(spelt.words)) > 1 and spelt.scale == 1 and out.setdefault(spelt.words, canonical) != canonical:
             disputed.add(spelt.words)
     return {words: canonical for words, canonical in out.items() if words not in disputed}
 

@@ -306,7 +306,8 @@ class CsvReader:
                 metrics |= {row[table.long[0]].strip(): row[table.long[1]]}
             kind = kind_of({flag.lower(): row[flag] for flag in table.flags}, [flag.lower() for flag in table.flags])
             if kind in ("eval", "test"):
-                metrics = as_evaluation(metrics, kind)
+                said = {flag.lower(): row[flag] for flag in table.flags}
+                metrics = {key: x for key, x in as_evaluation(metrics | said, kind).items() if key not in said}
         before, self._before = self._before, (step, metrics, time)
         if self._total is not None:
             self._planned(row[self._total])

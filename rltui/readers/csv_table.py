@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
-from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of
+from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of, time_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
 from rltui.readers.rows import number
 
@@ -118,10 +119,10 @@ def header(line: bytes, name: str = "") -> CsvTable:
     there = {column.lower(): column for column in reversed(columns)}
     if step is None:
         step = next((there[name] for name in _INDEX if name in there), None)
-    long = long_columns(there) if not steps else None
+    long = long_columns(columns) if not steps else None
     flags = tuple(there[key] for key in flag_of(there))
     run = run_column(columns)
-    aside = {step, time, run, *flags, *(there[key] for key in long or ())}
+    aside = {step, time, run, *flags, *(long or ())}
     items = row_words().items if step is not None else frozenset()
     plain = [
         column
@@ -140,7 +141,7 @@ def header(line: bytes, name: str = "") -> CsvTable:
         time,
         {} if long or steps else _keys(plain, match[2] if match else ""),
         steps,
-        (there[long[0]], there[long[1]]) if long else None,
+        long,
         flags,
         run,
         stated,
@@ -158,12 +159,17 @@ def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
 
 
 def headerless(line: bytes, name: str) -> CsvTable | None:
-    """The table of points (step and value) whose first row this is; its metric has the name of the file."""
-    separator = next((mark for mark in (*SEPARATORS, SPACES) if _point(line, mark) is not None), None)
-    if separator is None:
+    """The table of points (step and value, and perhaps a time) whose first row this is; its metric has the name of the
+    file."""
+    found = next(((mark, point) for mark in (*SEPARATORS, SPACES) if (point := _point(line, mark)) is not None), None)
+    if found is None:
         return None
+    separator, point = found
     key = name.partition(".")[0] or "value"
-    return CsvTable(separator, ("step", key), "step", None, {key: key})
+    columns = ["step", key]
+    if point.time_at is not None:
+        columns.insert(point.time_at, "time")
+    return CsvTable(separator, tuple(columns), "step", None if point.time_at is None else "time", {key: key})
 
 
 def is_points(lines: Sequence[bytes], name: str) -> bool:
@@ -172,20 +178,34 @@ def is_points(lines: Sequence[bytes], name: str) -> bool:
     if table is None:
         return False
     points = [point for line in lines if (point := _point(line, table.separator)) is not None]
-    rises = all(a < b for (a, _), (b, _) in pairwise(points))
-    return rises and len(points) == len(lines) and any("." in value for _, value in points)
+    rises = all(a.step < b.step for a, b in pairwise(points))
+    return rises and len(points) == len(lines) and any("." in point.value for point in points)
 
 
-def _point(line: bytes, separator: str) -> tuple[int, str] | None:
-    """Step and value of a line of two numbers."""
+class _Point(NamedTuple):
+    """Step and value of a line, and where its time stands."""
+
+    step: int
+    value: str
+    time_at: int | None = None
+
+
+def _point(line: bytes, separator: str) -> _Point | None:
+    """The point of a line of two numbers, or three of which one of the first two is a time."""
     try:
-        cells = cut(line.decode("utf-8-sig", "replace").strip(), separator)
+        cells = [cell.strip() for cell in cut(line.decode("utf-8-sig", "replace").strip(), separator)]
     except csv.Error:
         return None
+    time_at = None
+    if len(cells) == 3:
+        time_at = next((i for i, cell in enumerate(cells[:2]) if time_of(cell) == time_of(cell)), None)
+        if time_at is None:
+            return None
+        del cells[time_at]
     if len(cells) != 2 or number(cells[1]) is None:
         return None
-    step = cells[0].strip()
-    return (int(step), cells[1]) if step.isdecimal() and len(step) < 16 else None
+    step = cells[0] if time_at is None else cells[0].removesuffix(".0")
+    return _Point(int(step), cells[1], time_at) if step.isdecimal() and len(step) < 16 else None
 
 
 def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:

@@ -166,12 +166,24 @@ def _pairs(document: Row) -> Held | None:
     for key, values in document.items():
         if isinstance(values, dict) and values and all(str(step).isdecimal() for step in values):
             values = [[step, value] for step, value in values.items()]
+        values = _drawn(values)
         points = _points(values) if isinstance(values, list) else None
         if points and is_measure(str(key)):
             used[key] = values
             for step, value in points:
                 by_step.setdefault(step, {"step": step})[str(key)] = value
     return Held([by_step[step] for step in sorted(by_step)], _rest(document, used)) if by_step else None
+
+
+_ACROSS, _UP = ("x", "step", "steps", "iteration", "iterations"), ("y", "value", "values")
+
+
+def _drawn(values: Any) -> Any:
+    """Points of a curve that is saved as it is drawn, `{"x": [1, 2], "y": [0.5, 0.6]}`; other values as they are."""
+    if not isinstance(values, dict):
+        return values
+    x, y = (next((values[key] for key in keys if isinstance(values.get(key), list)), None) for keys in (_ACROSS, _UP))
+    return [list(point) for point in zip(x, y, strict=True)] if x and y and len(x) == len(y) else values
 
 
 def _split(document: Row) -> Held | None:

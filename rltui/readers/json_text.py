@@ -172,6 +172,19 @@ def _plain(value: Any) -> Any:
 
 
 Object = dict[str, object]
+_SIDE_BY_SIDE = re.compile(rb"\}\s*,?\s*\{")
+
+
+def _side_by_side(line: bytes) -> list[Object] | None:
+    """The objects of a line that holds several one behind the other, as writers leave it whose line ends were lost or
+    came late; None for any other line."""
+    if not line.lstrip().startswith(b"{") or _SIDE_BY_SIDE.search(line) is None:
+        return None
+    try:
+        found = _several(line.decode("utf-8", "replace").replace("\0", ""))
+    except (ValueError, RecursionError):
+        return None
+    return found if len(found) > 1 and all(isinstance(row, dict) for row in found) else None
 
 
 class ObjectLines:
@@ -196,6 +209,12 @@ class ObjectLines:
         rows, strict = [], True
         for text in lines:
             self.number += 1
+            if (several := _side_by_side(text)) is not None:
+                if rows:
+                    yield first, rows, strict
+                    rows = []
+                yield from ((self.number, [row], False) for row in several)
+                continue
             row, is_strict = self._parse_line(text)
             if rows and (row is None or strict != is_strict):
                 yield first, rows, strict

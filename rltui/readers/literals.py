@@ -11,9 +11,6 @@ from typing import Any
 
 import orjson
 
-from rltui.lazy_regex import lazy
-from rltui.readers.number_text import NUMBER, unwrapped, value
-
 # A completion with `\d` in it is no mistake in rltui's code, and the terminal belongs to the screen.
 warnings.filterwarnings("ignore", module="<unknown>")
 
@@ -29,44 +26,6 @@ def literal(text: str) -> Any:
 def expression(text: str) -> ast.expr:
     """The syntax tree of one expression."""
     return ast.parse(text, mode="eval").body
-
-
-_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:\[({NUMBER})\]|({NUMBER}))['\"]?(?=[,}}\s]|$)")
-
-
-_NAN = lazy(r"(?<![\w'\"])(?:nan|-?inf)(?![\w'\"])")
-
-
-def dict_cells(text: str) -> dict[str, float]:
-    """Key to number; what is no number is left out. Where keys of objects
-    within come twice, those around them stand before them: `rewards/mean`, `lengths/mean`."""
-    if text.count("{") > 1 and (nested := _parsed(text[text.find("{") :])) is not None:
-        return nested
-    return {key: value(listed or text) for key, listed, text in _CELL.findall(unwrapped(text))}
-
-
-def _parsed(text: str) -> dict[str, float] | None:
-    """The numbers of a dict that holds others; None if it cannot be parsed."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            found = literal(_NAN.sub("None", unwrapped(text)))
-        except NO_VALUE:
-            return None
-    if not isinstance(found, dict):
-        return None
-    cells: dict[str, float] = {}
-    stack: list[tuple[str, object]] = [(str(key), member) for key, member in reversed(found.items())]
-    while stack:
-        key, member = stack.pop()
-        if isinstance(member, dict):
-            stack += [(f"{key}\0{name}", inner) for name, inner in reversed(member.items())]
-        elif isinstance(member, int | float) and not isinstance(member, bool):
-            cells[key] = float(member)
-    own = [key.rpartition("\0")[2] for key in cells]
-    unique = len(set(own)) == len(own)
-    return dict(zip(own if unique else (key.replace("\0", "/") for key in cells), cells.values(), strict=True))
 
 
 _NOT_FINITE = frozenset(

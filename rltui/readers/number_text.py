@@ -31,6 +31,18 @@ _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{
 _WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?![\d,.])")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "msec": 1e-3, "msecs": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_GAP = lazy(r"[=:]\s?(?:-|[–—]|[nN]/?[aA]\b|[nN]one\b|NONE|[nN]ull\b|NULL)")
+_NO_VALUE = lazy(
+    r"(?:(?<=[\s,;|(\[{])|^)[^\W\d][\w/.@\-]*(?:=|:\s?|\s=\s)(?:-{1,3}|[–—]|[nN]/[aA]|NA|[nN]one|NONE|[nN]ull|NULL)"
+    r"(?=[\s,;|)\]}]|$)[,;]?"
+)
+"""A name, and what stands there for a value that was not measured."""
+_POWER = lazy(
+    r"(?<![\w.])(?:(?P<number>\d+(?:\.\d+)?)\s?[×x·⋅*]\s?)?10"
+    r"(?:\^\{?(?P<caret>[-+]?\d{1,3})\}?|\*\*\(?(?P<stars>[-+]?\d{1,3})\)?|(?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))(?!\w)"
+)
+"""A number as it is set in print: `1.5×10⁻⁶`."""
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:=])")
 """What `print(f"{loss.item()=}")` shows of a call."""
 _STATISTIC = r"(?:mean|avg|average|std|stddev|min|max|median|sum|last|best)"
@@ -97,14 +109,28 @@ def shown_plainly(text: str) -> str:
     return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
 
 
+def _without_gaps(text: str) -> str:
+    """A line without the names that have no value: `eval_acc=- loss=0.5` tells the loss alone."""
+    return _NO_VALUE.sub("", text) if _GAP.search(text) is not None else text
+
+
+def _power(found: re.Match[str]) -> str:
+    exponent = found["caret"] or found["stars"] or found["raised"].translate(_RAISED)
+    return f"{found['number'] or '1'}e{int(exponent)}"
+
+
 def unwrapped(text: str, commas: bool = False) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
-    with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
+    with seconds for durations of several parts or smaller units: `1h2m`, `45ms`; with `1.5e-6` for `1.5×10⁻⁶`;
     with `'loss': 0.5` for the pair `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`;
-    each statistic with its number for `reward mean/std: 0.5/0.2`; names before numbers for `0.5 reward, 0.2 loss`.
+    without names that have no value, `eval_acc=-`; each statistic with its number for `reward mean/std: 0.5/0.2`;
+    names before numbers for `0.5 reward, 0.2 loss`.
     `commas`: all commas are decimal ones, as another line showed."""
+    text = _without_gaps(text)
     if commas or has_decimal_comma(text):
         text = _WITH_COMMA.sub(r"\1.\2", text)
+    if "10" in text and ("^" in text or "**" in text or not text.isascii()):
+        text = _POWER.sub(_power, text)
     if _SEVERAL.search(text):
         text = _PARTS.sub(_seconds, text)
     if _SMALL_UNIT.search(text):

@@ -19,18 +19,22 @@ from rltui.readers.rows import number
 
 TRAINED = ("loss", "grad_norm", "learning_rate", "reward")
 """Names that no row of an evaluation alone has."""
+LONGEST_NAME = 60
+"""Characters of what says of which data a row is."""
 V = TypeVar("V")
 RowKind = Literal["train", "eval", "test", "config", "end"]
 
 
 class RowWords(Record):
-    """`flags`: keys whose text says what a row is, by the `words` of each kind; `switches`: keys that are true for an
-    evaluation. `measures`: words in the names of what is measured, unless one of `coefficients` ends the name;
-    `settings`: keys of a config. `items`: keys that count samples of one step. `names` and `values`: the two columns of
-    a table that holds one value a row; `runs`: columns that tell the runs of one file apart; `messages`: keys of a
-    logger's text. `histories`: words that name the rows of a whole run, `parts` of a table of rows."""
+    """`flags`: keys whose text says what a row is, by the `words` of each kind; `switches`: keys that are true for
+    an evaluation; `sets`: keys of the data that one is of. `measures`: words in the names of what is measured,
+    unless one of `coefficients` ends the name; `settings`: keys of a config. `items`: keys that count samples of
+    one step. `names` and `values`: the two columns of a table that holds one value a row; `runs`: columns that tell
+    the runs of one file apart; `messages`: keys of a logger's text. `histories`: words that name the rows of a
+    whole run, `parts` of a table of rows."""
 
     flags: tuple[str, ...]
+    sets: tuple[str, ...]
     switches: tuple[str, ...]
     words: dict[RowKind, tuple[str, ...]]
     measures: frozenset[str]
@@ -100,13 +104,22 @@ _YES = frozenset(("true", "1", "yes"))
 def flag_of(keys: Collection[str]) -> tuple[str, ...]:
     """The keys that may say what a row is."""
     known = row_words()
-    return tuple(key for key in (*known.flags, *known.switches) if key in keys)
+    return tuple(key for key in (*known.flags, *known.switches, *_of_evaluation()) if key in keys)
+
+
+@cache
+def _of_evaluation() -> tuple[str, ...]:
+    """The keys of data that say by themselves that a row is of an evaluation."""
+    words = {word for kind in ("eval", "test") for word in row_words().words[kind]} | {"benchmark", "bench"}
+    return tuple(key for key in row_words().sets if not words.isdisjoint(words_of(key)))
 
 
 def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
     """What the flags of a row say; None if they say nothing known."""
     for key in flags:
         value = row[key]
+        if key in _of_evaluation() and isinstance(value, str) and value:
+            return "eval"
         if (value is True or str(value).lower() in _YES) and key in row_words().switches:
             return "test" if "test" in key else "eval"
         if isinstance(value, str) and key in row_words().flags and len(value) < 60:
@@ -133,17 +146,39 @@ _EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/
 
 
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
-    """The row with `eval/` (or `test/`) before each metric that does not say so itself."""
-    aside = beside(row)
-    return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
+    """The row with `eval/` (or `test/`) before each metric that does not say so itself, and the data that it is of,
+    which several rows of a step may tell apart."""
+    aside, of = beside(row), _set_of(row)
+    if not of:
+        return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
+    return {
+        key if key in aside else f"{kind}/{of}/{_EVALUATION.sub('', key)}": value
+        for key, value in row.items()
+        if key not in row_words().sets
+    }
+
+
+def _set_of(row: Mapping[str, object]) -> str:
+    """The name of the data that a row is of, "" if it tells none."""
+    named = (row[key] for key in row_words().sets if key in row)
+    return next((name for name in named if isinstance(name, str) and name and len(name) <= LONGEST_NAME), "")
 
 
 def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
-    """The columns of a metric's name and its value, if a row holds one value; None otherwise."""
-    known = row_words()
-    name = next((key for key in known.names if key in keys), None)
-    value = next((key for key in known.values if key in keys), None)
+    """The columns of a metric's name and its value, if a row holds one value: `tag` and `value`, `metricName` and
+    `metricValue`, `metric.name` and `value`. None otherwise."""
+    known, there = row_words(), _spelt_alike(keys)
+    name = next((there[key] for key in known.names if key in there), None)
+    value = next((there[key] for key in known.values if key in there), None)
     return None if name is None or value is None else (name, value)
+
+
+def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
+    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. Of several the first counts."""
+    out: dict[str, str] = {}
+    for key in keys:
+        out.setdefault("_".join(words_of(key)) or key.lower(), key)
+    return out
 
 
 def hoisted(row: dict[str, object]) -> dict[str, object]:
@@ -190,7 +225,7 @@ def one_value(row: dict[str, object]) -> dict[str, object]:
 
 def run_column(columns: Iterable[str]) -> str | None:
     """The column that tells the runs of a file apart."""
-    there = {str(column).lower(): column for column in columns}
+    there = _spelt_alike(map(str, columns))
     held = set(row_words().values) & there.keys()  # of a metric's name, then
     return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
 

@@ -10,7 +10,7 @@ import orjson
 
 from rltui.readers.base import ContainedRun
 from rltui.readers.compressed import NotSupported, unpacked_head
-from rltui.readers.csv_table import CsvTable, cut, table_of
+from rltui.readers.csv_table import CsvTable, cut, headerless, is_points, table_of
 from rltui.readers.document_rows import held
 from rltui.readers.json_text import documents
 from rltui.readers.keys import first_of, step_of
@@ -34,7 +34,11 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
         if found:
             return [ContainedRun("json", key, key, "") for key in found]
         return [ContainedRun("jsonl", key, key, "") for key in _apart(_rows_of_lines(plain))]
-    table = table_of(plain[:HEAD].split(b"\n"), name)
+    lines = plain[:HEAD].split(b"\n")
+    if is_points(points := [line for line in lines if line.strip()][:60][:-1], name):
+        point = headerless(points[0], name)
+        return [ContainedRun("csv", "", "", "", point.metric("") if point is not None else "")]
+    table = table_of(lines, name)
     if table is None:
         return []
     prefixes = table.run_prefixes()

@@ -25,6 +25,7 @@ from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
 from rltui.readers.rows import number
+from rltui.readers.western import as_utf8
 
 _LOOKED_AT = 400  # lines
 _TFRECORD_VERSION = b"brain.Event:"
@@ -91,7 +92,7 @@ def sniff(head: bytes, name: str) -> str | None:
         return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
-    text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
+    text = as_utf8((head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b""))
     start, head_is_all = text.lstrip(), len(head) < 1 << 14
     if is_wrapped(start):
         return "console"  # lines of JSON around a console's text
@@ -144,7 +145,7 @@ def is_messages(head: bytes, name: str) -> bool:
 
 def sniff_end(tail: bytes, name: str) -> str | None:
     """The format of such a file, from its last bytes."""
-    text = tail.partition(b"\n")[2].replace(b"\0", b"")
+    text = as_utf8(tail.partition(b"\n")[2].replace(b"\0", b""))
     return _console(text, name) or _learnt(text)
 
 
@@ -327,7 +328,7 @@ def _csv(text: bytes, name: str) -> str | None:
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
     if is_points(lines[:-1], name):
-        return "csv"
+        return SEVERAL  # one metric of a run
     table = table_of(lines, name)
     if table is None or any(len(column) > _TEXT for column in table.columns):
         return None

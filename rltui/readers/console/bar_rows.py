@@ -4,21 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_records import LogNews, LogRows
 from rltui.readers.console.name_words import has_word, measures, words
 from rltui.readers.console.named_numbers import NUMBER, slots_of
+from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
@@ -181,6 +182,7 @@ class BarRows:
         self._stepper = Stepper()
         self._numbers = BarNumbers()
         self._dicts = _DictsByBar()
+        self._said: dict[str, object] = {}  # settings of the plan
 
     @property
     def guessed(self) -> bool:
@@ -211,6 +213,8 @@ class BarRows:
         stated = stated_step(cells)
         if stated is None:
             self._add(self._stepper.place(cells, after_blank, time))
+            if self._stepper.asks_plan:
+                self._add_counted([])
             return
         self._rows.add(stated[0], cells, time)
         if stated[1] is not None:
@@ -230,13 +234,23 @@ class BarRows:
         self._stepper.know(steps)
         self._add([])
 
+    def plan(self, plan: Plan | None) -> None:
+        """The trainer says how many steps there are in all."""
+        if plan is not None:
+            self._add_counted(self._stepper.plan(plan))
+
+    def hear(self, config: Mapping[str, object]) -> None:
+        """Settings, which may say how many steps there are in all."""
+        self._said |= {key: config[key] for key in SAID if key in config}
+        self.plan(plan_of(self._said))
+
     @property
     def waits(self) -> bool:
         return self._stepper.waits
 
     def settle(self, over: bool = True) -> None:
         """Nothing more tells the steps of the rows that are held back, be the log `over` or quiet."""
-        self._add(self._stepper.settle(over))
+        self._add_counted(self._stepper.settle(over))
 
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """The numbers behind a bar."""
@@ -265,6 +279,12 @@ class BarRows:
             self._rows.place(placed, self._stepper.counts)
         for row in rows:
             self._rows.add(*row)
+
+    def _add_counted(self, rows: list[Row]) -> None:
+        """Rows of which the plan may tell the steps, if they were counted."""
+        self._add(rows)
+        self._stepper.by_plan()
+        self._add([])
 
     def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float], float]]], line: int) -> None:
         """What bars show, if nothing else states steps."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
@@ -17,11 +18,11 @@ from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, p
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
-from rltui.readers.literals import dict_cells
+from rltui.readers.number_text import value
 
 _TAG = lazy(
-    r"\W{0,4}?(?:[\[(<{]\s*([A-Za-z]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
-    r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
+    r"\W{0,4}?(?:[\[(<{]\s*([^\W\d_]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
+    r"|([^\W\d_]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
 _COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
 """An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
@@ -30,11 +31,13 @@ _AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?\d{1,9})?\
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _BEHIND_STEP = lazy(
     r"(?P<step>\W{0,4}[^\W\d][^\d:=|]{0,30}[\s:=#]{1,3}\d[\d,]{0,15}(?:\s?/\s?\d{1,15})?)[\])]?\W{1,4}[\[(]?"
-    r"(?P<word>[A-Za-z]+)(?:[ _-](?:set|split|results?|metrics?|scores?))?(?P<end>[\])])?"
-    r"(?: (?:on|for|of) (?P<set>[\w.\-/]{1,40}))?\s*(?(end)[:|>–—-]?\s*"
-    r"|(?:(?:[:|>]|[–—-]\s)\s*|(?<=[A-Z]{3})\s+))(?=\S)"
+    r"(?:(?P<of>[A-Za-z][\w.\-/]{1,30}) )??(?P<word>[^\W\d_]+)(?:[ _-](?:set|split|results?|metrics?|scores?))?"
+    r"(?P<end>[\])])?"
+    r"(?: (?:on|for|of) (?P<set>[\w.\-/]{1,40})(?: (?:test|val|dev|eval)(?:[ _-](?:set|split))?)?)?\s*"
+    r"(?(end)[:|>–—-]?\s*|(?:(?:[:|>]|[–—-]\s)\s*|(?<=[A-Z]{3})\s+))(?=\S)"
 )
-"""A step, and behind it what says that the rest is of an evaluation: `step 40 eval: reward=0.3`."""
+"""A step, and behind it what says that the rest is of an evaluation, and of which data: `step 40 eval: reward=0.3`,
+`[step 40] MATH500 eval | acc 0.3`, `step 40: eval on gsm8k test: acc 0.3`."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """What a structured logger calls the event, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
@@ -43,9 +46,8 @@ _WORD = lazy(r"[^\W\d_]+")
 _LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
 """Words between those that tell an evaluation and its step."""
 _FRACTION = lazy(r"\d\.\d|\d\s?%")
+_ONLY_SHARE = lazy(r"(?:[:=>|]|->)\s*(\d{1,3}(?:\.\d+)?)\s?%(?:\s*[(\[]\d+\s?/\s?\d+[)\]])?\W*$")
 _OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
-EVALUATION_ONLY = ("eval", "val")
-"""How the words begin that nobody calls a training; a program may be called `test`."""
 MOST_WORDS = 5
 """Words before a step, at most: more are a sentence."""
 MOST_IN_NAME = 3
@@ -84,7 +86,7 @@ class EvaluationLines:
             if _is_stated(lead.message) or _is_event(lead.message):
                 return lead.message
             return _behind_step(lead.message) or _of_round(lead.message, newest) or _in_words(lead.message, newest)
-        if not word.startswith(EVALUATION_ONLY):
+        if not _is_surely(word):
             self._called_test |= newest < 0
             if self._called_test:
                 return None
@@ -128,10 +130,17 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
             return None
     elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
         step = int(slots[weak[0]].value)  # episodes or epochs are what the training counts, too
-    cells = cells_of(slots, (*strong, *weak), "")
-    if step is None or step < 0 or not (measures(cells) or (cells and _is_list(said))):
+    cells = cells_of(slots, (*strong, *weak), "") or _share_alone(said)
+    told = measures(cells) or any(has_word(name, known.benchmarks) for name in cells)
+    if step is None or step < 0 or not (told or (cells and _is_list(said))):
         return None
     return StepRow(step, {_name(name): x for name, x in cells.items()}, aside=True)
+
+
+def _share_alone(said: str) -> dict[str, float]:
+    """The accuracy that an evaluation tells as nothing but a share: `Eval step 10: 30.0% (50/256)`."""
+    found = _ONLY_SHARE.search(said)
+    return {} if found is None else {"accuracy": value(found[1]) / 100}
 
 
 def _name(name: str) -> str:
@@ -172,19 +181,27 @@ def _is_list(said: str) -> bool:
 
 def _is_stated(message: str) -> bool:
     """Whether a line that states its step is of an evaluation by its words: before the step, or in each name of
-    training behind it. So is one of nothing but shares of answers that are right in several tries."""
-    if len(message) > MOST or not ("@" in message or has_word(message, words().evaluation)):
+    training behind it. So is one of nothing but shares of answers that are right in several tries, or of sets of
+    problems that nobody trains on."""
+    known, of_dict = words(), message.startswith("{")
+    if len(message) > MOST or not ("@" in message or has_word(message, known.evaluation | known.benchmarks)):
         return False
-    slots, known, of_dict = _slots(message), words(), message.startswith("{")
+    slots = _slots(message)
     at = next((i for i, slot in enumerate(slots) if is_whole(slot) and is_named(slot.name, known.counters)), None)
     if at is None or not all(of_dict or may_count(slot) for slot in slots[:at]):
         return False
     names = [slot.name for i, slot in enumerate(slots) if i != at and slot.name]
     measured = [name for name in names if has_word(name, known.training)]
     head = [] if of_dict else _words_of(message[: slots[at].end])
-    if not measured or len(head) > MOST_WORDS or any(has_word(name, known.prose) for name in names):
+    if not measured and any(has_word(name, known.benchmarks) for name in names):
+        return True
+    if (
+        not (measured or (not names and _ONLY_SHARE.search(message)))
+        or len(head) > MOST_WORDS
+        or any(has_word(name, known.prose) for name in names)
+    ):
         return False
-    if any(word in known.evaluation and word.startswith(EVALUATION_ONLY) for word in head):
+    if any(_is_surely(word) for word in head):
         return not any(word.startswith("train") for word in head)
     of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
     return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
@@ -206,10 +223,15 @@ def _behind_step(message: str) -> str | None:
         return None
     if not any(is_named(slot.name, words().counters) for slot in slots_of(found["step"])):
         return None
-    if found["set"] is None:
+    of = found["set"] or found["of"]
+    if of is not None and ((found["set"] and found["of"]) or of.lower() in words().of_training):
+        return None
+    if of is None:
         return f"{found['step']}, {message[found.end() :]}"
+    count = next(slot for slot in slots_of(found["step"]) if is_named(slot.name, words().counters))
     told = [slot for slot in slots_of(with_units(message[found.end() :])) if slot.name]
-    return ", ".join([found["step"], *(f"eval/{found['set']}/{slot.name}: {slot.text}" for slot in told)])
+    cells = (f"'eval/{of}/{slot.name}': {slot.value!r}" for slot in told)
+    return "{" + ", ".join([f"'step': {int(count.value)}", *cells]) + "}"
 
 
 def _in_words(message: str, newest: int) -> str | None:
@@ -219,7 +241,7 @@ def _in_words(message: str, newest: int) -> str | None:
     if newest < 0 or len(message) > MOST or not said or said[0] not in known.evaluation:
         return None
     counted = known.items | known.counters | known.weak_counters
-    if not said[0].startswith(EVALUATION_ONLY) or "{" in message or not counted.isdisjoint(said[:2]):
+    if not _is_surely(said[0]) or "{" in message or not counted.isdisjoint(said[:2]):
         return None
     slots = [slot for slot in slots_of(with_units(message)) if "." in slot.text and measures([slot.name])]
     return ", ".join(f"{s.name}: {s.text}" for s in slots if len(_words_of(s.name)) <= MOST_IN_NAME) or None
@@ -231,7 +253,7 @@ def _is_event(message: str) -> bool:
     said = [] if found is None else _words_of(found[1])
     known = words()
     of_event = known.evaluation | known.findings | known.counters | _LINKS
-    return bool(said) and said[0].startswith(EVALUATION_ONLY) and said[0] in known.evaluation and set(said) <= of_event
+    return bool(said) and _is_surely(said[0]) and set(said) <= of_event
 
 
 def _of_round(message: str, newest: int) -> str | None:
@@ -247,6 +269,11 @@ def _of_round(message: str, newest: int) -> str | None:
         return None  # it may be a step
     told = [f"{slot.name}: {slot.text}" for slot in slots[1:] if has_word(slot.name, known.evaluation)]
     return ", ".join(told) or None
+
+
+def _is_surely(word: str) -> bool:
+    """Whether a word is one for an evaluation that nobody calls a training; a program may be called `test`."""
+    return word in words().evaluation and word not in words().tests
 
 
 def _words_of(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import nan
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
@@ -25,7 +26,6 @@ from rltui.readers.console.named_numbers import NUMBER_IN, done_within, of_evalu
 from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
 from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400

@@ -13,14 +13,16 @@ from dataclasses import replace
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
-from rltui.readers.console.name_words import is_named, words
+from rltui.readers.console.name_words import is_named, last_word, words
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import (
+    WITHIN,
     StepRow,
     Template,
     TemplateLine,
     counter_name,
     counter_of,
+    counts,
     is_about,
     is_evaluation,
     patience,
@@ -33,6 +35,8 @@ SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
 FIRST_RANK = "0"
 """Of a training's processes the one that may tell the steps though another one told them first."""
+OUTER = 24
+"""Lines of a count that may be within another one's, at most, before that is not waited for."""
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -54,6 +58,7 @@ class KnownTemplates:
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
         self._learns = True  # no copy does
+        self._waiting: set[str] = set()  # keys of lines that wait for those above them
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     def __contains__(self, key: str) -> bool:
@@ -151,13 +156,14 @@ class KnownTemplates:
         out: list[StepRow] = []
         told: set[str] = set()
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
-        for template in self._by_key.values() if self._learns else ():
+        for name, template in self._by_key.items() if self._learns else ():
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
             lines = [*template.lines, *newest]
             first, seen = lines[0].slots, [line.slots for line in lines]
-            surely = over and self.main is None and len(seen) >= SEEN and patience(seen) > 0
+            waits = patience(seen) > 0 or name in self._waiting
+            surely = over and self.main is None and len(seen) >= SEEN and waits
             counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
             if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                 continue
@@ -186,6 +192,8 @@ class KnownTemplates:
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         counter = self._counter(template, lines, kind)
+        if self._may_be_within(key, template, counter):
+            return []
         if counter is None:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
@@ -219,6 +227,23 @@ class KnownTemplates:
         rank, _, said = key.partition(":")
         other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
         return other and f"{FIRST_RANK}:{said}" in self._by_key
+
+    def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
+        """Whether these lines may count within the steps that lines above them tell: `rollout 5 | reward 0.3`, and
+        below it `inner 1/4: pg_loss 0.1` up to 4. So it is for so long as those above came too seldom to be known."""
+        slot = None if counter is None else template.lines[0].slots[counter]
+        if self.main is not None or (slot is not None and last_word(slot.name) in words().steps):
+            return False
+        planned = 0 if slot is None or slot.of is None else slot.of
+        begun, waited = template.lines[0].place, len(template.lines)
+        above = any(
+            other.counter is None and other.lines and other.lines[0].place < begun and counts(other.lines[0].slots)
+            for other in self._by_key.values()
+        )
+        if not above or waited >= max(OUTER, min(planned + 2, WITHIN)):
+            return False
+        self._waiting.add(key)
+        return True
 
     def _counter(self, template: Template, lines: Sequence[list[Slot]], kind: str) -> int | None:
         """Which number of these lines tells the step. Those of an evaluation do if they are near it."""

@@ -10,11 +10,11 @@ from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 

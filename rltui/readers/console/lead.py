@@ -61,6 +61,10 @@ _SIGNS = str.maketrans(
         "％": "%",
     }
 )
+_SET_IN_PRINT = str.maketrans({"−": "-", "‖": "||", "∥": "||", "∇": "grad"})
+"""The minus of a number, the bars of a norm and a gradient, as print has them."""
+_MEAN = lazy("([A-Za-z])[\u0304\u0305]")
+"""A letter with a bar above it."""
 _ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
@@ -207,7 +211,7 @@ def without_colours(message: str) -> str:
 
 def plain(message: str) -> str:
     """A message without colours, angles around names and what was written over; with signs of ASCII for those that fill
-    a whole place and for the minus of print."""
+    a whole place and for those of print: `||g||` for `‖g‖`, `r_mean` for r with a bar."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
         message = erased  # written over, as `script` records it
@@ -215,7 +219,7 @@ def plain(message: str) -> str:
         message = _ANGLED.sub(r"\1=", message)
     if message.isascii():
         return message
-    message = message.replace("−", "-")  # the sign of a number as it is set in print
+    message = _MEAN.sub(r"\1_mean", message.translate(_SET_IN_PRINT))
     if _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

@@ -15,28 +15,30 @@ _WORD = lazy(r"[^\W\d_]+")
 
 
 class TemplateWords(Record):
-    """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
-    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster.
-    `of_training`: in a title, that the evaluation above it is over;
-    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step,
-    over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before
-    what is counted, not what counts (`n_steps`);
-    `by_group`: what an optimizer has for each group of parameters, the first of which counts;
-    `shares`: what is told out of so many, `correct 12/64`;
-    `timings`: over what took so long; `remaining`: of other times, of a forecast above all;
-    `no_part`: of what may stand in brackets behind a reward and is no part of it;
-    `phases`: what is done within a step, as the title of its line says;
-    `contrasts`: kinds of answers for which a number is told apart, `length 311 (correct 290, wrong 340)`;
-    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
-    evaluation tells when it is over."""
+    """Words of names: what counts (surely, perhaps; `steps`: and nothing within one), what training, clocks and
+    statistics are called, and what tells that a line counts something else: `evaluation`, `items` of data, `places`
+    in the cluster. `tests`: of the words for an evaluation those that a program may be called, too; `benchmarks`:
+    sets of problems that nobody trains on. `of_training`: in a title, that the evaluation above it is over;
+    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a
+    step, over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`:
+    words before what is counted, not what counts (`n_steps`); `by_group`: what an optimizer has for each group of
+    parameters, the first of which counts; `shares`: what is told out of so many, `correct 12/64`; `timings`: over
+    what took so long; `remaining`: of other times, of a forecast above all; `no_part`: of what may stand in
+    brackets behind a reward and is no part of it; `phases`: what is done within a step, as the title of its line
+    says; `contrasts`: kinds of answers for which a number is told apart, `length 311 (correct 290, wrong 340)`;
+    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `memory`: of how much
+    of that is used; `findings`: of what an evaluation tells when it is over."""
 
     counters: frozenset[str]
+    steps: frozenset[str]
     weak_counters: frozenset[str]
     training: frozenset[str]
     durations: frozenset[str]
     timings: frozenset[str]
     statistics: frozenset[str]
     evaluation: frozenset[str]
+    tests: frozenset[str]
+    benchmarks: frozenset[str]
     of_training: frozenset[str]
     items: frozenset[str]
     places: frozenset[str]
@@ -53,6 +55,7 @@ class TemplateWords(Record):
     contrasts: frozenset[str]
     inner: frozenset[str]
     texts: frozenset[str]
+    memory: frozenset[str]
     findings: frozenset[str]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
@@ -21,13 +22,17 @@ RECENT = 8
 """So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
+_BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
     r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
-    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds)"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
+    rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
 _RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
+_LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
+"""A unit that says by itself what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
 """What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
 _CLAUSE = lazy(r"[|│,;·•]")
@@ -54,6 +59,8 @@ _IN_BRACKETS = lazy(
 """A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
 _NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1(?:\s*[:=]\s*|\s+)$")
 """The size of something: `|g|=0.5`."""
+_SIZE = lazy(r"(?:^|[\s,;(])(\|{1,2})([A-Za-z]|grad)\1(?:\s*[:=]\s*|\s+)$")
+"""That of one letter, where bars set names apart, too: `kl 0.1 | |y| 337`."""
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
@@ -129,17 +136,20 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if _is_word(message, match.start()):
             continue
         gap = message[end : match.start()]
-        unit = _UNIT.match(message, match.end())
-        end = unit.end() if unit else match.end()
+        written, stop = match[0], match.end()
+        if written.endswith("."):  # the end of a sentence: `Step: 10. Reward: 0.5.`
+            written, stop = written[:-1], stop - 1
+        unit = _UNIT.match(message, stop)
+        end = unit.end() if unit else stop
         factor = _TIMES.get(unit[0], 1.0) if unit else 1.0
         if (
             (gap.strip() == "/" or gap.strip().lower() in words().out_of)
             and out
             and is_whole(out[-1])
-            and match[0].replace(",", "").isdecimal()
+            and written.replace(",", "").isdecimal()
             and _both(out[-1].name) is None
         ):
-            out[-1] = replace(out[-1], of=int(value(match[0])), end=match.end(), lost=False)
+            out[-1] = replace(out[-1], of=int(value(written)), end=stop, lost=False)
             continue
         if gap == ":" and out and has_word(out[-1].name, _PASSED):
             seconds = 60 * out[-1].value + value(match[0])
@@ -184,7 +194,7 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             name = f"{subject} {parts[-1]}" if subject else name
         elif name:
             subject = name
-        number, text = value(match[0]), match[0]
+        number, text = value(written), written
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
@@ -241,7 +251,10 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
     """The name of a number that stands alone with a unit of time or rate, up to a place of the line: of what its
     section does, if it tells one, or the line by its count: `rollout: 512 samples, 20s`. One in brackets at the end of
     a line is the time of the step, unless the `newest` name before it is one of a time."""
-    seconds, before = unit.strip() in ("s", "sec"), _CLAUSE.split(gap)[-1]
+    before = _CLAUSE.split(gap)[-1]
+    if (length := _LENGTH.match(unit)) is not None and not any(map(str.isalnum, before)):
+        return str(length[1])
+    seconds = unit.strip() in ("s", "sec")
     if before.strip() in ("(", "[") and seconds:
         alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
         return TIME if alone else ""
@@ -299,9 +312,16 @@ def pairs(message: str) -> dict[str, float]:
     found = _PAIR.findall(message)
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
-    if any(map(NUMBER_IN.search, (name for name, *_ in found))):
+    if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
         return {}
     return {timed(name, unit): value(x) for name, x, of, unit in found if not of or "." in of}  # not `epoch:0/2`
+
+
+def _counts_in(name: str) -> bool:
+    """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
+    said = name.replace("#", " ").split()
+    known = words().counters | words().weak_counters
+    return any(word.lower() in known and following.isdecimal() for word, following in pairwise(said))
 
 
 def told_whole(message: str, least: int = 2) -> dict[str, float]:
@@ -341,6 +361,8 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
 def _name(gap: str) -> str:
     """The words right before a number, "" if there are none, or too many to be a name."""
     tied = _TIED.sub("", gap)
+    if size := _SIZE.search(gap):
+        return f"{size[1]}{size[2]}{size[1]}"
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
     if tied == gap:  # glued to what stands before, as in `v2`

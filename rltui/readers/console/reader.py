@@ -23,6 +23,7 @@ from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
 from rltui.readers.console.notes import NoteFinder, OpenTracebacks, split_prefix
 from rltui.readers.console.own_words import OwnWords
+from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
 from rltui.readers.console.progress_bar import Blanks, bar, behind_bar, may_be_bar
@@ -32,6 +33,7 @@ from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
+from rltui.readers.western import as_utf8
 
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
@@ -175,7 +177,7 @@ class ConsoleReader(LineReader):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
-        text = self._rows.cut(block)
+        text = self._rows.cut(as_utf8(block))
         self._scan(text)
         self._reach(len(text))
         return [*self._news.take(), *self._take_rows()]
@@ -342,6 +344,7 @@ class ConsoleReader(LineReader):
     def _logged(self, line: dict[str, str], begin: int, segment: bytes, text: bytes, at: int) -> None:
         """A dict line of TRL or the HF Trainer, which begins at a place of the segment."""
         if "train_runtime" in line:
+            self._bars.plan(plan_at_end(line))
             self._news.end(segment, self._line, self._rows.step)
             return
         self._found_dialect()
@@ -358,6 +361,8 @@ class ConsoleReader(LineReader):
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
+        for config in configs:
+            self._bars.hear(config.values)
         matters = bool(notes or configs)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)

@@ -108,7 +108,7 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if slot.of is not None and all(line[i].value == line[i].of for line in lines):
             continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
-        planned = slot.of is not None and not has_word(slot.name, words().items | words().shares)
+        planned = slot.of is not None and not has_word(slot.name, words().items | words().shares | words().inner)
         if not (plain or weak or planned):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]

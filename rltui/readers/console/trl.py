@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.planned_steps import Plan, steps_of
 from rltui.readers.console.progress_bar import ProgressBar
 from rltui.readers.number_text import shown_plainly
 from rltui.readers.row_kinds import of_training
@@ -94,6 +95,7 @@ class Stepper:
     _counting: bool = False
     _counted: list[int] = field(default_factory=list)  # what the counted training lines of this launch got for a step
     _epochs: list[float | None] = field(default_factory=list)  # of the training lines of this launch
+    _plan: Plan | None = None  # what the trainer said of all steps
     _lost: bool = False  # the steps of an earlier launch's lines were never told
 
     @property
@@ -170,6 +172,26 @@ class Stepper:
         if len(self._held) >= HOLD:
             self._counting = not self._marks and not self._interval
         return out + self._release()
+
+    def plan(self, plan: Plan) -> list[Row]:
+        """The trainer says how many steps there are in all: as it begins, or when it is done."""
+        self._plan = plan
+        if not plan.over or self._marks or self._interval or self.total:
+            return []
+        self._counting = True
+        return self._release()
+
+    @property
+    def asks_plan(self) -> bool:
+        """Whether so many lines were counted that what the trainer planned may tell their steps."""
+        return self._plan is not None and bool(self._counted) and len(self._counted) % HOLD == 0
+
+    def by_plan(self) -> None:
+        """Lines that were counted, and given, get the steps that the plan allows, if those are the only ones."""
+        if self._plan is None or self._marks or self._interval or self.total or not self._counted:
+            return
+        if len(self._counted) == len(self._epochs) and (steps := steps_of(self._epochs, self._plan)) is not None:
+            self.know(steps)
 
     def _go_back(self, epoch: float | None) -> list[Row]:
         """Where no bar tells the steps, an epoch below the one before tells that a launch began anew: it goes on behind

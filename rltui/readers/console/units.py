@@ -1,4 +1,5 @@
-"""Units behind the numbers of a line: `3.5%` is 0.035, `12.3k` 12300, `31,200 ms` and `0.52 min` are seconds."""
+"""Units behind the numbers of a line: `3.5%` is 0.035, `12.3k` 12300, `31,200 ms`, `0.52 min` and `0:00:31` are
+seconds, `40,960 MB` of memory 40 GB."""
 
 from __future__ import annotations
 
@@ -31,6 +32,19 @@ _SHAPE = lazy(
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
 """A name that says the unit of its number: that is told by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
+_CLOCK = lazy(
+    r"(?P<name>[^\W\d][\w/.\-]*(?: [^\W\d][\w/.\-]*){0,3})(?P<tied>\s*[:=]\s*|\s+)"
+    r"(?:(?P<days>\d{1,4}) days?, )?(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d(?:\.\d{1,9})?)"
+    r"(?![\w:/<]|\.\d| ?[AP]M\b)"
+)
+"""How long something took, as Python shows it: `step time: 0:00:31`."""
+_HAS_CLOCK = lazy(r"\d:[0-5]\d:[0-5]\d")
+_OF_DAY = frozenset(("time", "t", "clock", "at", "started", "begun", "date"))
+"""Words beside which two digits of hours are a time of day."""
+_MEMORY = lazy(
+    rf"(?<![\w.,@\-])(?P<number>{_DIGITS})(?:(?P<gap>\s?/\s?)(?P<all>{_DIGITS}))?\s?(?P<unit>[KMGT])i?B\b(?!/)"
+)
+_GIBIBYTES = {"K": 1 / (1 << 20), "M": 1 / (1 << 10), "G": 1.0, "T": float(1 << 10)}
 _BEFORE = 60
 """Characters before a number in which its name stands."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
@@ -41,6 +55,10 @@ _HOUR, _MINUTE = 3600.0, 60.0
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit."""
     text = unwrapped(text, commas)
+    if text.count(":") > 1 and _HAS_CLOCK.search(text) is not None:
+        text = _CLOCK.sub(_duration, text)
+    if "B" in text:
+        text = _MEMORY.sub(_gibibytes, text)
     if "hape" in text or "Size" in text:
         text = _SHAPE.sub(",", text)
     if "%" in text:
@@ -66,6 +84,33 @@ def _share(found: re.Match[str]) -> str:
     share = _plain(value(found["number"]) / 100)
     point = "" if "." in share or "e" in share else ".0"  # no share counts steps
     return f"{found['tied']}{found['gap']}{share}{point}"
+
+
+def _duration(found: re.Match[str]) -> str:
+    """Seconds for what is named like a duration. `Time: 12:00:31` may be that of the day."""
+    name, known = found["name"], words()
+    said = {word.lower() for word in name.replace("_", " ").split()}
+    of_day = said <= _OF_DAY and len(found["hours"]) == 2 and not found["days"]
+    if of_day or not has_word(name, known.durations) or has_word(name, known.remaining):
+        return found[0]
+    seconds = 86400 * int(found["days"] or 0) + 3600 * int(found["hours"]) + 60 * int(found["minutes"])
+    return f"{name}{found['tied']}{_plain(seconds + float(found['seconds']))}s"
+
+
+def _gibibytes(found: re.Match[str]) -> str:
+    """So much memory in the unit in which cards are sold; what is no memory keeps its own."""
+    before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
+    if not has_word(before, words().memory):
+        return found[0]
+    used, whole = (None if x is None else value(x) * _GIBIBYTES[found["unit"]] for x in found.group("number", "all"))
+    of = "" if whole is None else f"{found['gap']}{_measured(whole)}"
+    return f"{_measured(used)}{of}GB"
+
+
+def _measured(number: float | None) -> str:
+    """A number that counts no steps, nor does what stands behind its slash plan them."""
+    text = f"{number or 0.0:.6g}"
+    return text if "." in text or "e" in text else f"{text}.0"
 
 
 def _many(found: re.Match[str]) -> str:

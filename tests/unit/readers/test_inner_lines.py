@@ -3,9 +3,12 @@ hold the number of the step."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.readers.reading import read
+from tests.unit.readers.test_lines_of_home_made_loops import rows
 
 INNER = {
     "an index": ("returns of step {i}: {x}\n0: kl= {y}, norm= 0.5\n", "returns"),
@@ -58,3 +61,53 @@ def test_what_the_step_says_itself_stays(beside: str) -> None:
 def test_an_index_that_rises_is_the_step() -> None:
     rows = told("Loaded 3/8 shards of 2 files\n" + "".join(f"{i}: loss= {i / 32}, kl= 0.5\n" for i in range(21)))
     assert rows == {i: {"loss": i / 32, "kl": 0.5} for i in range(21)}
+
+
+ABOVE = (
+    "[rollout {n}] reward {x} len {length}",
+    "Rollout {n} | reward {x} | len {length}",
+    "step {n} reward {x} len {length}",
+    "=== Iteration {n}/60 ===\nreward {x} len {length}",
+    "Episode {n} reward={x} len={length}",
+)
+BELOW = (
+    "  inner {e}/3 pg_loss {y} vf_loss 0.5",
+    "  update {e}/3: pg_loss={y} vf_loss=0.5",
+    "  epoch {e}/3 | pg_loss {y} | vf_loss 0.5",
+    "  [ppo epoch {e}] pg_loss {y} vf_loss 0.5 kl 0.01",
+    "    minibatch {e}: pg_loss={y} vf_loss=0.5",
+)
+
+
+@pytest.mark.parametrize("inner", BELOW)
+@pytest.mark.parametrize("outer", ABOVE)
+def test_what_counts_up_below_each_step_is_no_step(outer: str, inner: str, tmp_path: Path) -> None:
+    text = "".join(
+        outer.format(n=n, x=f"{n / 1000:.3f}", length=300 + n)
+        + "\n"
+        + "".join(inner.format(e=e, y=f"0.{e}") + "\n" for e in range(1, 4))
+        for n in range(1, 61)
+    )
+    found = rows(tmp_path, text)
+    assert list(found) == list(range(1, 61))
+    told = [(row["reward_mean"], row["response_length_mean"]) for row in found.values()]
+    assert told == [(pytest.approx(n / 1000), 300 + n) for n in range(1, 61)]
+
+
+def test_a_short_run_below_a_line_that_counts_something(tmp_path: Path) -> None:
+    """It waits for more of what stands above it, but not beyond the end."""
+    text = "epochs 3 | batch 4/8 | lr 1e-6\n" + "".join(f"rollout {n}: reward 0.{n} kl 0.01\n" for n in range(1, 8))
+    assert list(rows(tmp_path, text)) == list(range(1, 8))
+
+
+@pytest.mark.parametrize(
+    "inner", ["  micro {e}/4 loss 0.{e}", "    accum {e}/4: loss=0.{e}", "  pass {e}/4 | loss 0.{e}"]
+)
+def test_what_counts_up_above_each_step_is_no_step(inner: str, tmp_path: Path) -> None:
+    text = "".join(
+        "".join(inner.format(e=e) + "\n" for e in range(1, 5)) + f"step {n} | reward {n / 1000:.3f} | loss 1.25\n"
+        for n in range(1, 61)
+    )
+    found = rows(tmp_path, text)
+    assert list(found) == list(range(1, 61))
+    assert {row["total_loss"] for row in found.values()} == {1.25}

@@ -13,10 +13,11 @@ STEPS = 60
 ROW = {"loss": 1.25, "reward": 0.25, "kl": 0.125, "gen": 20.5, "length": 311}
 
 
-def rows(tmp_path: Path, text: str) -> dict[int, dict[str, float]]:
-    """Step -> the numbers of a log under the names of a report."""
+def rows(tmp_path: Path, text: str | None) -> dict[int, dict[str, float]]:
+    """Step -> the numbers of a log under the names of a report. None: it is written already."""
     log, out = tmp_path / "train.log", tmp_path / "rows.jsonl"
-    log.write_text(text, encoding="utf-8")
+    if text is not None:
+        log.write_text(text, encoding="utf-8")
     assert main(["export", str(log), "--output", str(out)]) == 0
     read = [json.loads(row) for row in out.read_text(encoding="utf-8").splitlines()]
     return {row.pop("step"): row for row in read}
@@ -168,6 +169,22 @@ NAMED = {
     ),
     "keys of a tracker": ("train/step {n}\ntrain/reward {x}\ntrain/kl {kl}\n", {"kl_ref": 0.125}),
     "a rate by the update": ("update {n}, {gen} s/update, reward {x}, kl {kl}", {"time_per_step_s": 20.5}),
+    "sentences": (
+        "[INFO] Policy. Step: {n}. Mean Reward: {x}. Loss: {loss}. Length: {length}. Training.",
+        {"total_loss": 1.25, "response_length_mean": 311},
+    ),
+    "objects by name": (
+        "StepStats(step={n}, reward=Stat(mean={x}, std=0.5), loss={loss}, kl={kl})",
+        {"reward_std": 0.5, "total_loss": 1.25, "kl_ref": 0.125},
+    ),
+    "a value that was not measured": (
+        "step={n} reward={x} eval_acc=- best=None loss={loss} entropy: n/a kl={kl}",
+        {"total_loss": 1.25, "kl_ref": 0.125, "val_score": None, "entropy": None},
+    ),
+    "times in a dict within one": (
+        'step {n}: {{"reward": {x}, "loss": {loss}, "timing": {{"gen": {gen}, "train": 3.5}}}}',
+        {"total_loss": 1.25, "phase:rollout": 20.5, "phase:update_actor": 3.5},
+    ),
     "arguments": ("step {n} | reward {x} | KL(pi||ref) {kl} | loss {loss}", {"kl_ref": 0.125}),
 }
 

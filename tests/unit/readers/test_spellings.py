@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
+from rltui.frameworks.resolve import resolve
 from tests.unit.readers.reported import ends, reported
 
 SPELLINGS = {
@@ -92,3 +94,55 @@ def test_percentages_and_scores_at_k_of_an_evaluation(tmp_path: Path) -> None:
     assert ends(report, "val_score") == (6, 0.5, 0.5)
     assert ends(report, "score_mean") == (6, 0.5, 0.5)
     assert ends(report, "val_aux") == (6, 0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [
+        ("t", "time_per_step_s"),
+        ("wall_time_s", "time_per_step_s"),
+        ("time/vLLM", "phase:rollout"),
+        ("|y|", "response_length_mean"),
+        ("avg generated tokens", "response_length_mean"),
+        ("R̄", "reward_mean"),
+        ("σ_r", "reward_std"),
+        ("H(π)", "entropy"),
+        ("peak_mem_mb", "gpu_mem_allocated_peak"),
+        ("reward/overall", "reward_mean"),
+        ("r_format", "reward_component_mean"),
+        ("strict_format_reward_func_mean", "reward_component_mean"),
+        ("fmt_rate", "reward_component_mean"),
+        ("kl_old_new", "ppo_kl"),
+        ("grad norm (pre-clip)", "grad_norm"),
+        ("frac_hit_max_len", "response_clip_ratio"),
+        ("gen_ms", "phase:rollout"),
+        ("time/train_ms", "phase:update_actor"),
+        ("step_ms", "time_per_step_s"),
+        ("logs/train/reward", "reward_mean"),
+        ("T", None),
+        ("y", None),
+        ("mb_loss", None),
+    ],
+)
+def test_names_of_home_made_loops(key: str, canonical: str | None) -> None:
+    assert resolve(key, None).canonical == canonical
+
+
+def test_a_name_tells_the_unit_of_memory() -> None:
+    assert resolve("peak_mem_mb", None).scale == pytest.approx(1 / 1024)
+    assert resolve("peak_mem_gb", None).scale == 1
+
+
+@pytest.mark.parametrize("key", ["gen_ms", "step_ms", "time/train_ms"])
+def test_a_name_tells_milliseconds(key: str) -> None:
+    assert resolve(key, None).scale == 0.001
+
+
+@pytest.mark.parametrize("key", ["globalStep", "trainStep", "STEP", "step_num", "grpo_step", "round"])
+def test_keys_of_steps(key: str, tmp_path: Path) -> None:
+    """Else their rows would be counted, whatever steps they state."""
+    log, out = tmp_path / "m.jsonl", tmp_path / "rows.jsonl"
+    log.write_text("".join(json.dumps({key: 10 * n, "reward": n / 10, "loss": 0.5}) + "\n" for n in range(1, 9)))
+    assert main(["export", str(log), "--output", str(out)]) == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["step"], row["reward_mean"]) for row in rows] == [(10 * n, n / 10) for n in range(1, 9)]

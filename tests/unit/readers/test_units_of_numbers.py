@@ -77,3 +77,38 @@ def test_a_plan_with_a_comma_in_it() -> None:
     found = read("console", "".join(f"step 1,{i}00/12,000 loss: 0.5 reward: 0.25\n" for i in range(1, 7)))
     assert found.steps[:2] == [1100, 1200]
     assert next(note for note in reversed(found.notes) if note.kind == "progress").total == 12000
+
+
+@pytest.mark.parametrize("lead", LEADS)
+@pytest.mark.parametrize(
+    ("said", "name", "value"),
+    [
+        ("Time: 0:00:31", "Time", 31),
+        ("step time 00:01:20.5", "step time", 80.5),
+        ("took=1:02:03", "took", 3723),
+        ("wall time: 1 day, 0:00:31", "wall time", 86431),
+        ("mem 40960MB", "mem", 40),
+        ("peak memory: 10,240 MiB", "peak memory", 10),
+        ("vram 20480/81920MB", "vram", 20),
+        ("lr 1.5×10⁻⁶", "lr", 1.5e-6),
+        ("lr: 2 x 10^-5", "lr", 2e-5),
+        ("lr=10⁻⁶", "lr", 1e-6),
+        ("kl 0.5, 335 tok/resp", "tok/resp", 335),
+        ("kl 0.5 (335 tokens/response, 20s)", "tokens/response", 335),
+        ("r̄ 0.5", "r_mean", 0.5),
+        ("‖g‖ 0.5", "||g||", 0.5),
+        ("∇=0.5", "grad", 0.5),
+        ("|y| 335", "|y|", 335),
+    ],
+)
+def test_durations_sizes_and_signs_of_print(lead: str, said: str, name: str, value: float) -> None:
+    told = cells(lambda i: lead.format(i=i) + said)
+    assert told[name] == pytest.approx(value)
+    assert told["loss"] == 0.25
+
+
+@pytest.mark.parametrize("said", ["time 12:30:15", "at 09:00:00", "eta: 1:00:00", "file size 512MB"])
+def test_a_time_of_day_a_forecast_and_other_sizes_stay(said: str) -> None:
+    told = cells(lambda i: f"step {i} | loss 0.25 | reward 0.5 | {said}")
+    assert set(told) - {"file size"} == {"loss", "reward"}
+    assert told.get("file size", 512) == 512

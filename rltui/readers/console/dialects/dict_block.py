@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
-from rltui.readers.literals import dict_cells
 
 _HEAD = re.compile(r"^Step (\d{1,15}):$")
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rltui.readers.console.dialects.base import Step
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
-from rltui.readers.literals import dict_cells
 
 _LINE = re.compile(r"(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
 
