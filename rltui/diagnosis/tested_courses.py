@@ -20,7 +20,7 @@ from rltui.diagnosis.tested_numbers import (
     missing,
     value_of,
 )
-from rltui.evidence.effects import between, greatest, highest, lowest, noise_around, weights
+from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.signal import WARNING, num
@@ -58,23 +58,35 @@ AWAY = 2.0
 """Times its level that a metric has left it by, or the other way round."""
 STILL = 0.1
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+BEGINS = 10
+"""Points that tell a level as something begins."""
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """What says that a mere note tells of nothing new: it stood long before the finding, and its metric is where it
-    was. Empty if it may be what the finding began with."""
-    if own.level >= WARNING or spell.onset is None or own.onset is None or own.onset >= spell.onset - JUST_BEFORE:
-        return ""
+    """What says that a mere note tells of nothing new: its metric is where it was long before the finding. Of a note
+    of the first steps: its metric is where it began as the finding begins. Empty if it may be what that began with."""
     facts = fact_of(look, own.moved) if own.moved else None
-    before = None if facts is None else facts.before(spell.onset - JUST_BEFORE)
-    after = None if facts is None else facts.within(spell.onset, spell.end, NOW_POINTS)
-    effect = None if before is None or after is None else between(before, after)
-    if facts is None or before is None or after is None or effect is None:
+    if facts is None or own.level >= WARNING or spell.onset is None or own.onset is None:
         return ""
-    if effect.direction and abs(effect.value) >= STILL * abs(before.value):
+    if own.onset < spell.onset - JUST_BEFORE:
+        before, after = facts.before(spell.onset - JUST_BEFORE), facts.within(spell.onset, spell.end, NOW_POINTS)
+        return _where_it_was(facts, before, after, "was {} " + f"{JUST_BEFORE} steps before and is {{}}")
+    if own.onset > facts.start.last_step:
         return ""
-    was, now = (value_of(facts.name, level.value) for level in (before, after))
-    return f"{label_of(facts.name)} was {was} {JUST_BEFORE} steps before and is {now}"
+    before = facts.within(None, (facts.start.first_step + spell.onset) // 2, NOW_POINTS)
+    after = facts.within(None, spell.onset + dating_tolerance(spell.end), BEGINS)
+    return _where_it_was(facts, before, after, "was {} at the start and {} as it began")
+
+
+def _where_it_was(facts: MetricFacts, before: Level | None, after: Level | None, words: str) -> str:
+    """Both levels in words, if they are one. Empty if they are not, or if too few points tell."""
+    if before is None or after is None or after.first_step <= before.last_step:
+        return ""
+    effect = between(before, after)
+    if effect is None or (effect.direction and abs(effect.value) >= STILL * abs(before.value)):
+        return ""
+    said = words.format(*(value_of(facts.name, level.value) for level in (before, after)))
+    return f"{label_of(facts.name)} {said}"
 
 
 def set_out_before(look: Look, own: Spell, first: int, last: int) -> str:
