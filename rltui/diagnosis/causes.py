@@ -63,12 +63,13 @@ BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contra
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, as far as a test found one."""
+    it is about, as far as a test found one. `outside`: it is none of the policy."""
 
     cause: Cause
     name: str
     weight: int = 0
     part: str = ""
+    outside: bool = False
 
 
 def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
@@ -102,6 +103,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.name,
         _weight(said) if status == "supported" else 0,
         part,
+        text.outside and status == "supported",
     )
 
 

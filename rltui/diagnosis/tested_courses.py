@@ -9,6 +9,7 @@ import numpy as np
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import (
+    AROUND,
     EXACT,
     JUST_BEFORE,
     Outcome,
@@ -18,6 +19,7 @@ from rltui.diagnosis.tested_numbers import (
     label_of,
     members,
     missing,
+    shifts_about,
     value_of,
 )
 from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
@@ -44,8 +46,6 @@ SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
 NOTHING = 0.05
 """Share of the largest weight that is none: a part of so little weight is not worth earning."""
-AROUND = 10
-"""Steps by which the onset of a fall may be dated too early or too late."""
 AT_ONCE = 3
 """Rows on each side of a step that a policy which went back shows it in."""
 ROOM = 0.5
@@ -209,7 +209,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     last = onset + dating_tolerance(spell.end) + spell.early
-    near = [shift for shift in facts.shifts if onset - JUST_BEFORE <= shift.step <= last]
+    near = [shift for shift in shifts_about(facts, onset, last) if onset - JUST_BEFORE <= shift.step <= last]
     if not near:
         return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
     step, told = near[-1].step, []

@@ -38,13 +38,15 @@ class RunPart(Record, frozen=True):
 class CauseText(Record, frozen=True):
     """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
     where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
-    fixes refer to it. `part`: what the run must have for it to be a cause at all."""
+    fixes refer to it. `part`: what the run must have for it to be a cause at all. `outside`: it says that the policy is
+    as before, so that no earlier checkpoint is better."""
 
     text: Words
     config: str | None = None
     tests: tuple[Test, ...] = ()
     look: str = ""
     name: str = ""
+    outside: bool = False
     part: RunPart | None = None
 
     def __post_init__(self) -> None:
