@@ -26,6 +26,7 @@ from rltui.rules import (  # each registers its detectors
     mismatch,  # noqa: F401
     preference,  # noqa: F401
     reward,  # noqa: F401
+    reward_parts,  # noqa: F401
     reward_source,  # noqa: F401
     samples,  # noqa: F401
     still,  # noqa: F401

@@ -9,20 +9,16 @@ import numpy as np
 from rltui.evidence.clock import enough
 from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, noise
 from rltui.evidence.look import Look
-from rltui.evidence.metric import MetricFacts, alone
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
-from rltui.evidence.shifts import Shift, louder
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
-from rltui.frameworks.parts import is_task
+from rltui.evidence.shifts import louder
+from rltui.evidence.signal import CRITICAL, WARNING, Signal, num
+from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
-    PARTS,
     Memory,
     Params,
-    little_gained,
     loud,
-    never_right,
     reward_name,
     rule,
     tail,
@@ -31,159 +27,6 @@ from rltui.rules.base import (
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
-
-
-@rule("reward-component-decoupling", Look)
-def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The part that is the task falls below its start, or for good below its best, while the total goes on
-    rising."""
-    total = look.facts.metric(look.reward)
-    if total is None or len(total.series) < p["min_rows"]:
-        return []
-    risen = look.facts.errors(look.reward) >= p["gain_se"]
-    parts = [
-        (total, alone(member, series))
-        for member, series in look.family(PARTS).items()
-        if is_task(member) and len(series) >= p["min_rows"]
-    ]
-    found = [_below_start(look, part, p) if risen else None for _, part in parts]
-    signals = [known or _past_best(*pair, p) for known, pair in zip(found, parts, strict=True)]
-    told = [signal for signal in signals if signal is not None]
-    return told or _without_task(look, total, [part for _, part in parts], p)
-
-
-def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: Params) -> list[Signal]:
-    """The total rose while each part that is the task gained next to nothing; or it rose at once, and they did not."""
-    if not parts:
-        return []
-    first = parts[0]
-    jump = next((s for s in total.shifts if s.after - s.before >= p["jump_share"] * look.profile.spread), None)
-    if jump is not None:
-        rows = int(p["jump_rows"])
-        gain, own = (_across(one, jump.step, rows) for one in (total, first))
-        if gain > 0 and all(_across(part, jump.step, rows) < p["jump_of"] * gain for part in parts):
-            began = _left(total, jump)
-            summary = f"The reward rose by {num(gain)} from step {began} on, and the task itself ({first.name}) by "
-            summary += f"{num(own)} (medians of {rows} rows before and after): another part or weight pays for it."
-            return [Signal(WARNING, summary, ((look.reward, ""), (first.series.key, "")), onset_step=began)]
-    rose = total.since_start is not None and total.since_start.errors >= p["gain_se"]
-    bounded = [part for part in parts if float(part.values.min()) >= 0.0 and float(part.values.max()) <= 1.0]
-    if not rose or len(bounded) < len(parts):
-        return []
-    if (
-        never_right(look)
-        or little_gained(look, total, look.profile.ceiling)
-        or not all(little_gained(look, part, 1.0) for part in parts)
-    ):
-        return []
-    summary = f"The task itself ({first.name}) gained next to nothing in {len(first.values)} rows: "
-    summary += f"{num(first.start.value)} → {num(first.end.value)}, while the total reward rose "
-    summary += f"{num(total.start.value)} → {num(total.end.value)} (means of both ends)."
-    onset = int(first.series.steps[0])
-    return [Signal(WARNING, summary, ((first.series.key, ""), (look.reward, "")), onset_step=onset)]
-
-
-def _left(total: MetricFacts, jump: Shift) -> int:
-    """Step at which the total left its level before: the jump is dated by where most of it is done."""
-    level = jump.before + (jump.after - jump.before) / 4.0
-    at = int(total.series.steps.searchsorted(jump.step))
-    while at > 0 and total.values[at - 1] > level:
-        at -= 1
-    return int(total.series.steps[at])
-
-
-def _across(metric: MetricFacts, step: int, rows: int) -> float:
-    """By how much a metric differs after a step from before it, by medians of so many points; 0 if nobody knows."""
-    before, after = metric.before(step, rows), metric.since_step(step)
-    if before is None or after is None or not len(after.series):
-        return 0.0
-    return median(after.values[rows : 2 * rows] if len(after.values) >= 2 * rows else after.values) - before.value
-
-
-def _below_start(look: Look, part: MetricFacts, p: Params) -> Signal | None:
-    total = look.facts.metric(look.reward)
-    if total is None or part.since_start is None or part.since_start.errors > -p["loss_se"]:
-        return None
-    first, last = part.start.value, part.end.value
-    lost = (first - last) / abs(first) if first else 1.0
-    rise = total.end.value - total.start.value
-    summary = (
-        f"{part.name} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
-    )
-    summary += f"{num(rise)} (means of {part.end.points} rows at both ends)."
-    level = CRITICAL if lost > p["critical_share"] else WARNING
-    proofs = ((part.series.key, ""), (look.reward, ""))
-    return Signal(level, summary, proofs, subject=part.name, onset_step=_onset(part.series))
-
-
-def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | None:
-    """The part has come down from its best beyond doubt, or has not risen since, while the total, which holds it, went
-    on rising: if the part only stands level, by more than it had ever gained itself."""
-    best, since = part.peak, None if part.peak is None else total.since_step(part.peak.step)
-    gain = None if since is None else since.since_start
-    if best is None or best.value <= 0 or since is None or gain is None or gain.errors < p["gain_se"]:
-        return None
-    lost = (best.value - part.now.value) / best.value
-    fell = part.below_best and lost >= p["least_share"]
-    if not fell and not _stands(part, gain.value, len(since.series), p):
-        return None
-    if fell:
-        how = f"was at its best around step {best.step}, {num(best.value)}, and is at {num(part.now.value)} "
-        how += f"(median of the last {part.now.points} rows), {percent(lost)} lower"
-    else:
-        how = f"has not risen since its best of {num(best.value)} around step {best.step}"
-    summary = f"{part.name} {how}, while the total reward rose {num(since.start.value)} → {num(since.end.value)} since "
-    summary += "that step." if fell else "that step: other parts made all of that gain."
-    proofs = ((part.series.key, ""), (total.name, ""))
-    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=best.step)
-
-
-def _stands(part: MetricFacts, gain: float, rows: int, p: Params) -> bool:
-    """The task was learnt for a while and no longer is. A part that never gained is learnt late, as format comes
-    first."""
-    own = part.since_start
-    learnt = own is not None and own.errors >= p["loss_se"]
-    return learnt and rows >= p["level_rows"] and part.peak is not None and gain > part.peak.value - part.start.value
-
-
-def _onset(series: Series) -> int:
-    values = series.values[-200:]
-    return int(series.steps[len(series) - len(values) + onset(values)])
-
-
-@rule("reward-component-dead", Look)
-def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A part that has been constant from the start while others vary."""
-    members = look.family(PARTS)
-    rows = int(p["rows"])
-    if len(members) < 2:
-        return []
-    constant = {m: s for m, s in members.items() if enough(rows, s.steps) and np.ptp(s.values[-2000:]) == 0.0}
-    if len(constant) == len(members):
-        return []
-    out = []
-    for member, series in constant.items():
-        value = float(series.values[-1])
-        learnt = value > 0.0
-        summary = f"Reward part {member} has stood at {num(value)} for all {len(series)} rows."
-        level = NOTICE if learnt or not _varies(members, member) else WARNING
-        if level == WARNING and is_task(member) and enough(p["critical_rows"], series.steps):
-            level = CRITICAL
-            summary += " It is the task: what is learnt is only what the other parts pay for."
-        out.append(
-            Signal(
-                level,
-                summary,
-                ((series.key, f"constant {num(value)}"),),
-                subject=member,
-                onset_step=int(series.steps[0]),
-            )
-        )
-    return out
-
-
-def _varies(members: dict[str, Series], but: str) -> bool:
-    return any(m != but and np.ptp(s.values[-200:]) > 0.0 for m, s in members.items())
 
 
 @rule("reward-collapse", Look)
