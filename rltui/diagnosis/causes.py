@@ -103,7 +103,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.name,
         _weight(said) if status == "supported" else 0,
         part,
-        text.outside and status == "supported",
+        text.outside and status == "supported" and not said["unknown"],
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
+from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     SET,
@@ -81,7 +82,7 @@ class Ground:
         return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples
 
     def test(self, test: Test, spell: Spell) -> Outcome:
-        of_numbers = OF_NUMBERS.get(type(test)) or OF_COURSES.get(type(test))
+        of_numbers = _OF_NUMBERS.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = max(DECISIVE, outcome.weight) if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
@@ -281,6 +282,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

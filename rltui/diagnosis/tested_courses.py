@@ -227,10 +227,13 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, band.value)} before)")
         if now > band.value + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
-    if told:
-        return Outcome("met", f"at step {step} at once, after updates as before: {', '.join(told)}", at=step)
-    held = [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
-    return next((one for one in held if one.answer != "met"), held[-1])
+    placed = fact_of(look, test.place) is not None
+    held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
+    moved = next((one for one in held if one.answer != "met"), None)
+    if not told:
+        return moved or (held[-1] if held else missing(look, test.updates[0]))
+    said = f"at step {step} at once, after updates as before: {', '.join(told)}"
+    return Outcome("met" if moved is None else "unknown", said if moved is None else moved.text, at=step)
 
 
 def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
