@@ -134,19 +134,15 @@ def _plain(value: object) -> str | float | int | bool | None:
 
 def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
     """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
-    run supports (of one without a remedy what to look at), then those that help whatever the cause. Those of causes
-    that nobody could test only if there are none, and no cause is supported. Left out: what only mends a contradicted
-    cause, and what the config has already."""
+    run supports (of one without a remedy that this run can take, what to look at), then those that help whatever the
+    cause. Those of causes that nobody could test only if there are none, and no cause is supported. Left out: what only
+    mends a contradicted cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     parts = {one.name: one.part for one in causes}
     status = {one.name: one.cause.status for one in causes if one.name}
-    mended = {name for fix in rule.fixes for name in fix.causes}
-    found = [
-        ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
-        for text in rule.causes
-        if text.look and text.name not in mended and status.get(text.name) == "supported"
-    ]
+    found: list[tuple[tuple[int, int], int, int, Fix]] = []
+    mended: set[str] = set()
     for fix in rule.fixes:
         of = [name for name in fix.causes if status[name] != "contradicted"]
         told = _fix(fix, names, ground, next((part for name in of if (part := parts[name])), ""))
@@ -154,7 +150,13 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
             continue
         supported = [place[name] for name in of if status[name] == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
+        mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
+    found += [
+        ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
+        for text in rule.causes
+        if text.look and text.name not in mended and status.get(text.name) == "supported"
+    ]
     if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
     found = sorted(found, key=lambda one: one[:3])

@@ -149,7 +149,7 @@ def _explained(
     root: Finding, findings: Sequence[Finding], weights: Mapping[Key, int], catalogue: Mapping[str, Rule]
 ) -> Finding:
     """A root takes the causes of a symptom that may as well have led to it, if more speaks for them than for its own:
-    what drives one of the two drives both. Not what the run speaks against for the root itself."""
+    what drives one of the two drives both. Not what the run speaks against for the root itself, nor the root."""
     if root.status != "active" or root.root is not None or SEVERITY_RANK[root.severity] == 0:
         return root
     against = {cause.text for cause in root.causes if cause.status == "contradicted"}
@@ -161,7 +161,9 @@ def _explained(
         back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
         if not back or weight(other) <= weight(root) or SEVERITY_RANK[other.severity] == 0:
             continue
-        taken = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
+        circular = {text.text for text in catalogue[other.id].causes if text.names(root.id)}
+        supported = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
+        taken = [cause for cause in supported if cause.text not in circular]
         if taken and taken[0] is other.causes[0]:
             own = [cause for cause in root.causes if cause.text not in {one.text for one in taken}]
             remedies = {fix.act or fix.text: fix for fix in (*other.fixes, *root.fixes)}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.evidence.model import Basis, Kind, Severity
-from rltui.rules.expectation import Configured, Test
+from rltui.rules.expectation import AnyOf, Configured, OtherFinding, Test
 from rltui.rules.traits import Trait
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -52,6 +52,15 @@ class CauseText(Record, frozen=True):
     def __post_init__(self) -> None:
         if not self.tests and not self.look:
             raise ValueError("a cause without a test says what to look at")
+
+    def names(self, rule: str) -> bool:
+        """The cause is what another rule finds."""
+        return any(rule in test.rules for test in _flat(self.tests) if isinstance(test, OtherFinding))
+
+
+def _flat(tests: Iterable[Test]) -> Iterator[Test]:
+    for test in tests:
+        yield from _flat(test.tests) if isinstance(test, AnyOf) else (test,)
 
 
 class NewValue(Record, frozen=True):
