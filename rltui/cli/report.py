@@ -91,6 +91,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         if len(found) == 1:
             _check_readable(opened.run)
             _check_since(opened.run, getattr(args, "since", None))
+            if opened.short_of is not None:
+                raise Stop(f"--at {args.at}: the newest row is of step {opened.short_of}")
         for text in opened.run.unlogged():
             print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
         if not opened.run.history.table.n:

@@ -108,13 +108,15 @@ class Case(StopCase):
 def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     """The verdict with its reasons, what it rests on and what would change it."""
     decision, because = _decide(case)
+    gained = bool(_gains(_seen(case)))
+    if decision == "stop-use-best" and not gained and _never_worked(case, because, best):
+        decision = "pause-and-fix"
     because = _roots_first(case, because)
     if decision == "stop-use-best":
         because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
     named = _and_criticals(case, because)
     broken = any(f.severity == "critical" and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT) for f in named)
-    gained = bool(_gains(_seen(case)))
     words, tone = badge(decision, case.ended, broken, best, gained, _interrupted(case))
     return Verdict(
         decision=decision,
@@ -127,6 +129,20 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
         badge=words,
         tone=tone,
     )
+
+
+AT_THE_START = 0.05
+"""Of a run: what was broken by then was so from the start."""
+
+
+def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
+    """What is critical was so from the start, and no step beats the start: there is no best to use, but a fault to mend
+    before the run is started again."""
+    if best is not None and best.beats_start:
+        return False
+    steps = case.look.steps
+    first = int(steps[min(len(steps) - 1, max(ENOUGH_ROWS, int(AT_THE_START * len(steps))))])
+    return any(f.severity == "critical" and f.onset_step is not None and f.onset_step <= first for f in because)
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
@@ -219,10 +235,16 @@ def _stop(case: Case) -> list[Finding] | None:
     found = case.of_policy(past + harm + others)
     if found:
         return found
-    independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)]
+    independent = [f for f in case.loud if f.root is None and not _only_to_mend(case, f)]
     independent = [f for f in case.of_policy(independent) if not may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
+
+
+def _only_to_mend(case: Case, f: Finding) -> bool:
+    """It says what to mend, and not that the policy is harmed."""
+    broken = case.has(f, Trait.MECHANICAL) and not case.has(f, Trait.AT_FLOOR)
+    return broken or case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)
 
 
 def _watch(case: Case) -> list[Finding] | None:
@@ -287,7 +309,7 @@ def _clear(case: Case) -> str:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
-        head = "No fault found, and no gain on validation" if unseen else CLEAR
+        head = "No fault found, and no gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
@@ -296,7 +318,7 @@ def _clear(case: Case) -> str:
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head in (CLEAR, NO_GAIN) else f"{head}, and {named}"
+        head = f"No fault found, but {named}" if head in (CLEAR, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
@@ -318,11 +340,18 @@ def _clear(case: Case) -> str:
 
 
 CLEAR = "All clear"
+UP_TO_THERE = "No fault found up to there"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
 """Notes that cost something of which the numbers are told too."""
 MOST_SETS = 3
 """Validation sets whose courses are told; those that fell before those that rose."""
+
+
+def _all_clear(case: Case) -> str:
+    """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
+    broke_off = case.stopped_short or (case.state is not None and case.state.error_after)
+    return UP_TO_THERE if broke_off else CLEAR
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import erfc, sqrt
+from math import erfc, inf, sqrt
 
 import numpy as np
 
@@ -23,6 +23,8 @@ TREND_EFFECT = 1.5  # of the noise's sd
 EXACT = 12  # points up to which the null distribution is counted out
 SHORT = 30  # below this many rows blocks hold too little: monotone thirds are asked for instead
 SHORT_EFFECT = 3.0
+PAST = 20  # values that a spike has to stand out of
+WARMUP = 5  # first values that are no spikes: a new critic, a first batch
 
 
 def sd_m(x: Floats) -> float:
@@ -303,14 +305,19 @@ def _ramps(n: int, margin: int) -> tuple[Floats, Floats]:
     return ramps, (ramps * ramps).sum(axis=1)
 
 
-def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:
+def log_spikes(
+    x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50, loud: float = inf
+) -> list[int]:
     """Indices from `start` on whose log stands `z` robust sd and `factor` times above the `window` values before.
 
     `x` must be positive. `floor` is the least sd of the logs that is believed. A size that a tenth of the values before
-    came near is a mode of theirs: of batches that teach now and then the others are the spikes of nothing.
+    came near is a mode of theirs: of batches that teach now and then the others are the spikes of nothing. Values above
+    `loud` that are `factor` apart among themselves are no mode, however many there are. The first values have too
+    little before them: as soon as there are `PAST`, they are judged beside each other, but for the `WARMUP` with which
+    a run or a critic starts.
     """
-    first = max(start, 20)
-    if first >= len(x):
+    first = max(start, WARMUP)
+    if len(x) < PAST or first >= len(x):
         return []
     high = (x[first:] >= 3.0 * median(x[:50])).nonzero()[0]
     if not len(high):
@@ -318,10 +325,14 @@ def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, win
     logs = np.log(x)
     out = []
     for i in high + first:
-        past = np.sort(logs[max(0, i - window) : i])
+        past = np.sort(logs[max(0, i - window) : i] if i >= PAST else np.delete(logs[:PAST], i))
         mid = median(past)
         sd = max(floor, MAD_TO_SD * median(np.abs(past - mid)))
+        if logs[i] - mid < max(z * sd, np.log(factor)):
+            continue
         mode = past[-(len(past) // 10 + 1)]
-        if logs[i] - mid >= max(z * sd, np.log(factor)) and logs[i] - mode >= np.log(factor):
+        others = past[past - mid >= np.log(factor)]
+        wild = x[i] > loud and len(others) > 1 and others[-1] - others[0] >= np.log(factor)
+        if wild or logs[i] - mode >= np.log(factor):
             out.append(int(i))
     return out

@@ -18,6 +18,8 @@ VALIDATION = "validation"
 DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
 STEP_TIME = "time_per_step_s"
+PERCENT = 0.01
+"""The scale of what its name calls a percentage."""
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)

@@ -7,7 +7,7 @@ import numpy as np
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import block_medians, log_spikes, sd_d, turn
+from rltui.evidence.trends import PAST, block_medians, log_spikes, sd_d, turn
 from rltui.rules.base import (
     Memory,
     Params,
@@ -59,7 +59,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
-    window = worth(p["window"], len(series))
+    window = max(int(p["window"]), worth(p["window"], len(series)))  # spikes are rare: fewer rows hold one or none
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]
@@ -67,10 +67,12 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(positive):
         live = recent > p["live"] * median(positive)
         at = live.nonzero()[0]
+        if len(at) < PAST:
+            return []
         fresh = int((at < done - start).sum())
-        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"]):
+        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"]):
             row = start + int(at[i])
-            before = median(recent[live][max(0, i - 50) : i])
+            before = median(recent[live][max(0, i - 50) : max(i, PAST)])
             for k in range(int(p["critical_count"]) - 1, 0, -1):
                 if f"at {k - 1}" in memory:
                     memory[f"at {k}"] = memory[f"at {k - 1}"]

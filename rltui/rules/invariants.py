@@ -197,14 +197,30 @@ def _advantage_bound(look: Look, p: Params) -> Measure | None:
 
 
 def _kl_not_negative(look: Look, p: Params) -> Measure | None:
+    """An estimate of single tokens (k1) falls below 0 by chance. The mean of many answers does not stay there, but if
+    they were not drawn from this policy. The loss over that estimate then pays for walking away."""
     estimator = look.settings.word("kl_estimator") or look.dialect.conventions.kl_estimator
     x = look.values("kl_ref")[-NEWEST:]
-    if not len(x) or estimator not in K3:
+    if not len(x):
         return None
+    if estimator not in K3:
+        return _kl_mean_not_negative(x, p)
     low = float(np.minimum.reduce(x))
     if low >= p["kl"] or not lasting(x < p["kl"], p):
         return Measure(lambda: num(low))
     return Measure(num(low), "kl_ref", _by_size(-low, p), f"KL is {num(low)}, but the k3 estimate cannot be negative")
+
+
+def _kl_mean_not_negative(x: Floats, p: Params) -> Measure | None:
+    """None while a chance explains it: that an estimate which can be negative holds is not shown by a positive mean."""
+    mean = float(x.mean())
+    error = float(x.std()) / sqrt(len(x))
+    if not lasting(x < 0, p) or mean + p["errors"] * error >= -p["small"]:
+        return None
+    text = (
+        f"The KL averages {num(mean)} over {len(x)} rows, but the mean over answers of this policy cannot be negative"
+    )
+    return Measure(num(mean), "kl_ref", WARNING if -mean > p["gross"] else NOTICE, text)
 
 
 def _entropy_not_negative(look: Look, p: Params) -> Measure | None:
@@ -343,11 +359,12 @@ CHECKS = (
     InvariantCheck("log-probs equal the library's log-softmax", "log-probs", RUN_IT, _nothing),
     InvariantCheck("softmax sums to 1", "log-probs", RUN_IT, _nothing),
     InvariantCheck(
-        "KL to the reference ≥ 0 (k3 estimator)",
+        "KL to the reference ≥ 0",
         "log-probs",
-        "lowest value of the newest rows (other estimators may be negative)",
+        "lowest of the newest rows with the k3 estimator, else their mean, as one answer may be below 0",
         _kl_not_negative,
-        cause="Another estimator than k3 is logged, or the two log-probs are not of the same tokens",
+        cause="The answers were not drawn from the policy that is scored (cut sampling, old weights), the two "
+        "log-probs are of different tokens, or another estimator is logged",
         look="the log-probs of policy and reference for one response, token by token",
     ),
     InvariantCheck(

@@ -18,6 +18,7 @@ from rltui.rules.base import (
     farmed,
     gained,
     gaining,
+    head,
     held,
     logged_for,
     losing,
@@ -164,7 +165,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
 
     out = NOTICE
-    if level > p["extreme"] or (unpaid and (level > p["high"] or doubling() is not None)) or collapsed:
+    far = level > p["high"] and _from_elsewhere(look, kl, level, p)
+    if level > p["extreme"] or (unpaid and (far or doubling() is not None)) or collapsed:
         out = CRITICAL
     elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
         lately = ever and gaining(look, window, p["gain_se"])
@@ -183,6 +185,13 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series(look.reward) is not None:
         proofs.append(told(look))
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+
+
+def _from_elsewhere(look: Look, kl: Floats, level: float, p: Params) -> bool:
+    """The KL is above its own start; of a log that begins in the middle of a run nobody knows. What stands where it was
+    at the first step ran nowhere: the reference is another model than the one that training started from."""
+    began = int(look.steps[0]) <= p["first_step"]
+    return not began or level >= p["grown"] * head(kl, 10)
 
 
 def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,15 +16,7 @@ from rltui.evidence.shifts import louder
 from rltui.evidence.signal import CRITICAL, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
-from rltui.rules.base import (
-    Memory,
-    Params,
-    loud,
-    reward_name,
-    rule,
-    tail,
-    validation,
-)
+from rltui.rules.base import Memory, Params, loud, reward_name, rule, validation
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -50,18 +43,17 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if found is None:
             return []
         peak, noise, wander, rise, start = found
-    depth = max(p["sd_noise"] * noise, p["sd_level"] * wander, p["rise"] * rise)
-    fallen = median(x[-5:])
-    if depth <= 0 or fallen >= peak - depth:
-        return []
-    below = _since(x, start, peak - depth)
-    if n - below < max(5, p["hold_share"] * n):
-        return []
-    if "peak" not in memory:
-        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
     profile = look.profile
     floor = profile.floor if profile.floor is not None else float(x.min())
-    at_floor = tail(x, 5) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    deep = [limit for limit in _limits(peak, noise, wander, p["rise"] * rise, floor, p) if limit.level < peak]
+    falls = [(limit.rows, below) for limit in deep if (below := _fallen(x, start, limit, p)) is not None]
+    if not falls:
+        return []
+    rows, below = falls[0]
+    fallen = median(x[-rows:])
+    if "peak" not in memory:
+        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
+    at_floor = median(x[-rows:]) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
     held_out = validation(look)
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
@@ -71,7 +63,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         onset = min(onset, turn(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
-        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last 5 rows), "
+        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows), "
     )
     summary += f"{percent(share)} lost"
     summary += ", down to its floor." if at_floor else "."
@@ -120,14 +112,40 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     return peak, sd_d(before), sd_m(before), max(0.0, peak - median(x[:5])), end
 
 
-def _since(x: Floats, start: int, level: float) -> int:
-    """Index from which the median of 5 stays below the level, not before `start`."""
+class _Limit(NamedTuple):
+    """A level below which the median of so many rows has fallen."""
+
+    level: float
+    rows: int
+
+
+def _limits(peak: float, noise: float, wander: float, lost: float, floor: float, p: Params) -> tuple[_Limit, _Limit]:
+    """For a few rows, and for more where single rows are so noisy that no few of them could show it. What more rows
+    show has to be half of what there was, too, as they show a small decline as well."""
+    few, many = int(p["few"]), int(p["block"])
+    at_once = max(p["sd_noise"] * noise, p["sd_level"] * wander, lost)
+    steadier = sqrt(few / many)
+    drifts = max(0.0, wander**2 - noise**2)
+    deep = max(p["sd_noise"] * noise * steadier, p["sd_level"] * sqrt(drifts + (noise * steadier) ** 2), lost)
+    return _Limit(peak - at_once, few), _Limit(peak - max(deep, p["half"] * (peak - floor)), many)
+
+
+def _fallen(x: Floats, start: int, limit: _Limit, p: Params) -> int | None:
+    """Index from which the reward has been below the limit; None if it is not, or not for long enough."""
+    if median(x[-limit.rows :]) >= limit.level:
+        return None
+    below = _since(x, start, *limit)
+    return below if len(x) - below >= max(limit.rows, p["hold_share"] * len(x)) else None
+
+
+def _since(x: Floats, start: int, level: float, rows: int) -> int:
+    """Index from which the median of so many rows stays below the level, not before `start`."""
     part = x[max(start, len(x) - 2000) :]
-    if len(part) < 5:
+    if len(part) < rows:
         return len(x)
-    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
+    smooth = np.sort(windows(part, rows), axis=1)[:, rows // 2]
     above = np.flatnonzero(smooth >= level)
-    return len(x) - len(part) + (int(above[-1]) + 3 if len(above) else 0)
+    return len(x) - len(part) + (int(above[-1]) + rows // 2 + 1 if len(above) else 0)
 
 
 def _fall(x: Floats, start: int, below: int) -> int:

@@ -50,19 +50,22 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
 
 
 def _no_number(look: Look, p: Params) -> list[Signal]:
-    """Rewards logged as NaN: the reward function returned nothing for whole batches."""
-    logged = look.logged(look.reward) or look.logged("reward_mean")
+    """Rewards logged as NaN, those that are judged or those that are trained on: the reward function returned nothing
+    for whole batches."""
     window = int(p["window"])
-    if logged is None or len(logged) < p["warmup"]:
-        return []
-    bad = np.isnan(logged.values[-window:])
-    share = np.count_nonzero(bad) / len(bad)
-    if share <= p["share"]:
-        return []
-    step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
-    level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
-    text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
-    return [Signal(level, text, ((look.reward, f"{int(bad.sum())} rows without a number"),), onset_step=step)]
+    for name in dict.fromkeys((look.reward, "reward_mean")):
+        logged = look.logged(name)
+        if logged is None or len(logged) < p["warmup"]:
+            continue
+        bad = np.isnan(logged.values[-window:])
+        share = np.count_nonzero(bad) / len(bad)
+        if share <= p["share"]:
+            continue
+        step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
+        level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
+        text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
+        return [Signal(level, text, ((name, f"{int(bad.sum())} rows without a number"),), onset_step=step)]
+    return []
 
 
 def _comes_and_goes(look: Look, p: Params) -> list[Signal]:

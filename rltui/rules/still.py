@@ -257,7 +257,7 @@ def _no_movement(look: Look, p: Params) -> str:
     window = int(p["window"])
     if kl is not None and enough(window, kl.steps) and look.settings.kl_coef != 0:
         now = tail(kl.finite().values, window)
-        if now < p["still_kl"]:
+        if abs(now) < p["still_kl"]:
             return f"the KL to the reference is {num(now)}: the policy does not move"
     rate = look.blocks("lr")
     if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:

@@ -1,5 +1,5 @@
-"""What the values of a key tell that its name leaves open: the sign of an entropy that is logged as a loss, and whether
-seconds are of a step or of all that has passed."""
+"""What the values of a key tell that its name leaves open: the sign of an entropy that is logged as a loss, whether
+seconds are of a step or of all that has passed, and whether a success "in percent" is a share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.frameworks.resolve import Meaning, meant_as
+from rltui.frameworks.resolve import PERCENT, Meaning, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -19,6 +19,9 @@ ABOUT = 2.0
 ANEW = 4
 """What begins anew falls to such a part of what it was, and does so in fewer rows than one in so many."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
+SHARE = "called a percentage, but never above 1: it is taken for a share"
+SUCCESS = 0.02
+"""Of a success rate that is a share: a policy that gets it right less often has little to learn from."""
 
 
 def by_values(meaning: Meaning, points: Series) -> Meaning | None:
@@ -26,7 +29,18 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
     if meaning.canonical == "entropy":
         told = points.values[points.values != 0]
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
+    if meaning.scale == PERCENT:
+        return replace(meaning, scale=1.0, told=SHARE) if is_share(points) else None
     return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
+
+
+def is_share(points: Series) -> bool:
+    """Whether what counts as a percentage by its name lies between 0 and 1 from the start on, and not only at 0. Once a
+    value is above 1 it is a percentage."""
+    x = points.values
+    if len(x) < LEAST or x.min() < 0 or x.max() > 1 or not x.any():
+        return False
+    return median(x[x > 0]) >= SUCCESS
 
 
 def is_elapsed(points: Series) -> bool:

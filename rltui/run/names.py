@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from rltui.frameworks.load import GENERIC, metrics, phases
 from rltui.frameworks.load import dialect as dialect_of
 from rltui.frameworks.parts import SCORE, task_first
-from rltui.frameworks.resolve import DETAIL, VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
+from rltui.frameworks.resolve import (
+    DETAIL,
+    PERCENT,
+    VALIDATION,
+    Meaning,
+    bare_key,
+    keys_for,
+    meant_as,
+    own_trap,
+    resolve,
+    trap,
+)
 from rltui.frameworks.schema import PHASE
 from rltui.frameworks.spelling import Words, readings
 from rltui.settings import Settings, load, near
@@ -74,6 +85,8 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return False
     if meaning.canonical == "entropy":
         return any("loss" in spelt.words for spelt in readings(meaning.key))
+    if meaning.scale == PERCENT and meaning.canonical is not None:
+        return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
     return meaning.canonical in _STEP_TIMES
 
 

@@ -79,6 +79,8 @@ class RunReader:
         self._stands: object = None
         self._done = False
         self._until_step = until_step
+        self.short_of: int | None = None
+        """The newest step of a run that never came to `until_step`; else None."""
         self._read_bytes = 0
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._extent = extent
@@ -165,6 +167,9 @@ class RunReader:
         if self._until_step is None:
             return
         self._identify()  # names tell which rows of two files are the same
+        steps = self.run.history.table.steps
+        newest = int(steps.max()) if len(steps) else None
+        self.short_of = newest if newest is not None and newest < self._until_step else None
         self.run.history.cut(self._until_step)
         self.run.forget_after(self._until_step)
 

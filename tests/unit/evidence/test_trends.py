@@ -129,3 +129,22 @@ def test_spikes_on_a_log_scale() -> None:
     x[700] = 60.0
     assert log_spikes(x, 0, z=6, factor=10, floor=0.1) == [700]
     assert log_spikes(x, 701, z=6, factor=10, floor=0.1) == []
+
+
+def test_spikes_before_there_are_twenty_values_are_found_as_soon_as_there_are() -> None:
+    rng = np.random.default_rng(11)
+    x = np.exp(0.2 * rng.standard_normal(30))
+    x[[2, 12]] = 500.0  # the first is of the warm-up
+    assert log_spikes(x[:19], 0, z=6, factor=10, floor=0.1) == []
+    assert log_spikes(x[:20], 0, z=6, factor=10, floor=0.1) == [12]
+    assert log_spikes(x, 20, z=6, factor=10, floor=0.1) == []
+
+
+def test_many_spikes_of_many_sizes_are_no_mode_and_many_of_one_size_are() -> None:
+    rng = np.random.default_rng(12)
+    alike, wild = (0.3 * np.exp(0.1 * rng.standard_normal(100)) for _ in range(2))
+    alike[4::5] = 90.0 * np.exp(0.2 * rng.standard_normal(20))
+    wild[4::5] = 10 ** rng.uniform(1.5, 3.5, 20)
+    given = {"z": 6.0, "factor": 10.0, "floor": 0.1, "loud": 10.0}
+    assert log_spikes(alike, 50, **given) == []  # type: ignore[arg-type]
+    assert len(log_spikes(wild, 50, **given)) == 10  # type: ignore[arg-type]

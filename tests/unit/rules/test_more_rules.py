@@ -200,3 +200,13 @@ def test_answers_that_are_cut_from_the_first_row_on_are_cut_since_that_row(
     found = finding(report(write(tmp_path, columns), capsys), "truncation-high")
     assert found is not None
     assert abs(found["onset_step"] - begins) <= (0 if begins == 1 else 3)
+
+
+def test_a_short_run_whose_gradient_breaks_early_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = learning(28)
+    columns["grad"] = wave(0.3, 0.03, 28)
+    assert finding(report(write(tmp_path / "calm", columns), capsys), "grad-norm-explosion") is None
+    columns["grad"][[9, 12, 16, 23]] = [210.0, 35.0, 1900.0, 480.0]
+    told = finding(report(write(tmp_path / "breaks", columns), capsys), "grad-norm-explosion")
+    assert told is not None
+    assert (told["status"], told["severity"], told["onset_step"]) == ("active", "warning", 10)

@@ -141,3 +141,26 @@ def test_an_epoch_that_begins_anew_in_lines_of_words(tmp_path: Path) -> None:
     ]
     (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
     assert _metrics(tmp_path) == {"elapsed_s"}
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("Percentage correct", "score_mean"), ("accuracy (%)", "score_mean"), ("eval/accuracy_percent", "val_score")],
+)
+@pytest.mark.parametrize(
+    ("times", "least", "scale"), [(1.0, 0.0, 1.0), (100.0, 0.0, 0.01), (1.0, 1.5, 0.01), (0.005, 0.0, 0.01)]
+)
+def test_a_percentage_that_never_leaves_0_to_1_is_a_share(
+    key: str, name: str, times: float, least: float, scale: float, tmp_path: Path
+) -> None:
+    """`times` 0.005: too seldom right for a share. `least`: one value above 1 tells that it is a percentage."""
+    values = [round(times * (12 + row // 8) / 32, 6) for row in range(ROWS)]
+    values[40] = max(values[40], least)
+    report = reported(_table(tmp_path, key, values))
+    assert ends(report, name)[1:] == (pytest.approx(scale * values[0]), pytest.approx(scale * values[-1]))
+    assert ("taken for a share" in report["metrics"][name]["trap"]) == (scale == 1.0)
+
+
+def test_a_percentage_of_what_should_be_low_stays_one(tmp_path: Path) -> None:
+    report = reported(_table(tmp_path, "truncated_pct", [0.4 + row / 200 for row in range(ROWS)]))
+    assert ends(report, "response_clip_ratio")[1] == pytest.approx(0.004)

@@ -31,3 +31,13 @@ def test_a_key_that_comes_later_changes_no_past(tmp_path: Path, capsys: pytest.C
     assert past.verdict.text == cut["verdict"]["text"]
     assert past.checks == cut["checks"]
     assert [f.id for f in past.findings] == [f["id"] for f in cut["findings"]]
+
+
+@pytest.mark.parametrize(("at", "code"), [(40, 0), (60, 0), (61, 2), (99999, 2)])
+def test_a_step_that_the_run_never_came_to_has_no_report(
+    at: int, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(json.dumps({"step": n, "reward": n / 100, "loss": 0.1}) + "\n" for n in range(1, 61)))
+    assert main(["report", str(log), "--at", str(at)]) == code
+    assert ("the newest row is of step 60" in capsys.readouterr().err) == (code == 2)

@@ -1,0 +1,51 @@
+"""A reward of which single rows say little, and one that is no number: the fall that only many rows show, the small one
+that they show as well, the dip that is over, and NaN in what is trained on beside a score that is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.diagnosis.written import finding, learning, report, wave, write
+
+ROWS = 400
+BATCH = 8
+
+
+def shares(right: np.ndarray, seed: int = 3) -> np.ndarray:
+    """How many of a batch of 8 are right, as a share: from row to row it swings by 0.15."""
+    return np.random.default_rng(seed).binomial(BATCH, right) / BATCH
+
+
+def fallen(to: float, back_at: int = ROWS) -> np.ndarray:
+    right = np.full(ROWS, 0.75)
+    right[330:back_at] = to
+    return right
+
+
+@pytest.mark.parametrize(
+    ("right", "collapsed"),
+    [(fallen(0.75), False), (fallen(0.6), False), (fallen(0.1), True), (fallen(0.02), True), (fallen(0.1, 342), False)],
+    ids=["level", "a little lower", "lost", "lost to nothing", "a dip that is over"],
+)
+def test_a_reward_of_small_batches_that_is_lost_has_collapsed(
+    right: np.ndarray, collapsed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = learning(ROWS) | {"score": shares(right)}
+    told = finding(report(write(tmp_path / "run", columns), capsys), "reward-collapse")
+    assert (told is not None) == collapsed
+    if told is not None:
+        assert abs(told["onset_step"] - 331) <= 8
+
+
+@pytest.mark.parametrize(("every", "told"), [(3, True), (100, False)])
+def test_rewards_that_are_no_number_are_told_beside_a_score_that_is(
+    every: int, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reward = wave(0.5, 0.05, ROWS, 8)
+    reward[ROWS - 100 + every - 1 :: every] = np.nan
+    columns = learning(ROWS) | {"critic/rewards/mean": reward}
+    found = finding(report(write(tmp_path / "run", columns), capsys), "reward-function-fault")
+    assert (found is not None and "no number" in found["summary"] and found["severity"] == "warning") == told
