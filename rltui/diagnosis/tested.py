@@ -84,9 +84,9 @@ class Ground:
     def test(self, test: Test, spell: Spell) -> Outcome:
         of_numbers = _OF_NUMBERS.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
-        weight = max(DECISIVE, outcome.weight) if test.decisive else outcome.weight
+        weight = max(DECISIVE, outcome.weight) if test.decisive and not outcome.late else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part)
+        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late)
 
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""
@@ -170,7 +170,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 stood = f"“{_title(rule)}” is no more than a note, and {still}"
                 continue
             since = f" (since step {own.onset})" if own.onset is not None else ""
-            return Outcome("met", f"{_title(rule)}{since}")
+            is_late = not test.during and own.onset is not None and own.onset > began + spell.early
+            return Outcome("met", f"{_title(rule)}{since}", late=is_late)
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]

@@ -29,13 +29,15 @@ setting speaks for it."""
 
 class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
-    it was found of. `at`: the very step at which something happened at once."""
+    it was found of. `at`: the very step at which something happened at once. `late`: it is dated after what it is
+    to explain, though not by more than dates may err."""
 
     answer: Answer
     text: str
     weight: int = SEEN
     part: str = ""
     at: int | None = None
+    late: bool = False
 
 
 class Spell(Struct, frozen=True):

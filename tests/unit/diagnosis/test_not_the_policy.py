@@ -69,3 +69,10 @@ def test_validation_does_not_call_the_policy_damaged(tmp_path: Path) -> None:
     found = finding(run(tmp_path / "run"), "val-regression")
     assert found is not None
     assert not any("damaged" in cause["text"] for cause in found["causes"])
+
+
+def test_a_judge_that_the_log_says_timed_out_leads_and_stops_nothing(tmp_path: Path) -> None:
+    line = "WARNING: judge request timed out after 60 s, score set to 0 (21 of 64)"
+    report = run(tmp_path / "run", line, validated=False, left=0.6)
+    assert first(report) == "The reward service fails"
+    assert report["verdict"]["decision"] == "continue-watch"

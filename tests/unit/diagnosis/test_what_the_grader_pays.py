@@ -93,3 +93,10 @@ def test_a_reward_that_is_farmed_from_the_start_is_no_wrong_sign(tmp_path: Path)
     score, val = 0.29 + 0.32 * at, 0.41 - 0.31 * at
     report = validated(tmp_path / "run", score + wave(0, 0.01, ROWS), val + wave(0, 0.01, ROWS, 2))
     assert status(report, "train-val-divergence", SIGN) == "contradicted"
+
+
+def test_a_reward_that_rose_and_fell_was_not_graded_at_random(tmp_path: Path) -> None:
+    at = np.arange(ROWS)
+    score = 0.3 + 0.25 * np.minimum(1, at / 100) - 0.2 * np.clip((at - 140) / 90, 0, 1) + wave(0, 0.02, ROWS)
+    report = drifts(tmp_path / "run", score)
+    assert status(report, "kl-up-reward-flat", RANDOM) == "contradicted"
