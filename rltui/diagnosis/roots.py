@@ -50,8 +50,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
     the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
     has feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
-    symptoms, then, as a loop explains the same from everywhere, the one that explains most of them at first hand, then
-    the earliest, then the surest.
+    symptoms, then the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that
+    explains most of it at first hand.
     """
     worst: dict[str, Fired] = {}
     for f in fired:
@@ -73,7 +73,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     direct = {i: len(effects(f)) for i, f in worst.items()}
 
     def first(f: Fired) -> tuple[object, ...]:
-        return f.id in suppressed, -len(reach[f.id]), -direct[f.id], f.onset, -f.confidence, f.id
+        loop = [worst[i].onset for i in reach[f.id] if f.id in reach[i]]
+        return f.id in suppressed, -len(reach[f.id]), min([f.onset, *loop]), -direct[f.id], f.onset, -f.confidence, f.id
 
     order = sorted(worst.values(), key=first)
     root_of: dict[str, str] = {}

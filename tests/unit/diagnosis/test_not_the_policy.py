@@ -63,6 +63,7 @@ def test_a_policy_that_broke_ends_it(tmp_path: Path) -> None:
 def test_a_parser_that_the_log_blames_leads(tmp_path: Path) -> None:
     report = run(tmp_path / "run", "ERROR: reward.py:88 could not parse the answer of completion 12; reward set to 0")
     assert first(report).startswith(PARSER)
+    assert report["verdict"]["decision"] == "pause-and-fix"
 
 
 def test_validation_does_not_call_the_policy_damaged(tmp_path: Path) -> None:
