@@ -63,12 +63,13 @@ BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contra
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, as far as a test found one."""
+    it is about, as far as a test found one. `outside`: it is none of the policy."""
 
     cause: Cause
     name: str
     weight: int = 0
     part: str = ""
+    outside: bool = False
 
 
 def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
@@ -102,6 +103,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.name,
         _weight(said) if status == "supported" else 0,
         part,
+        text.outside and status == "supported" and not said["unknown"],
     )
 
 
@@ -132,19 +134,15 @@ def _plain(value: object) -> str | float | int | bool | None:
 
 def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
     """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
-    run supports (of one without a remedy what to look at), then those that help whatever the cause. Those of causes
-    that nobody could test only if there are none, and no cause is supported. Left out: what only mends a contradicted
-    cause, and what the config has already."""
+    run supports (of one without a remedy that this run can take, what to look at), then those that help whatever the
+    cause. Those of causes that nobody could test only if there are none, and no cause is supported. Left out: what only
+    mends a contradicted cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     parts = {one.name: one.part for one in causes}
     status = {one.name: one.cause.status for one in causes if one.name}
-    mended = {name for fix in rule.fixes for name in fix.causes}
-    found = [
-        ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
-        for text in rule.causes
-        if text.look and text.name not in mended and status.get(text.name) == "supported"
-    ]
+    found: list[tuple[tuple[int, int], int, int, Fix]] = []
+    mended: set[str] = set()
     for fix in rule.fixes:
         of = [name for name in fix.causes if status[name] != "contradicted"]
         told = _fix(fix, names, ground, next((part for name in of if (part := parts[name])), ""))
@@ -152,7 +150,13 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
             continue
         supported = [place[name] for name in of if status[name] == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
+        mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
+    found += [
+        ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
+        for text in rule.causes
+        if text.look and text.name not in mended and status.get(text.name) == "supported"
+    ]
     if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
     found = sorted(found, key=lambda one: one[:3])

@@ -34,7 +34,7 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 ANEW = 25
 """Every so manieth part of the run causes are tested anew: at every row they cost a fifth of a look."""
 
-Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], int]
+Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], int, tuple[Mark, ...]]
 """Causes, fixes, and how much speaks for the first cause."""
 
 
@@ -67,7 +67,12 @@ class Kept:
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
             kept = self._advice[key] = (
                 asked,
-                (tuple(one.cause for one in found), told, found[0].weight if found else 0),
+                (
+                    tuple(one.cause for one in found),
+                    told,
+                    found[0].weight if found else 0,
+                    (Mark.NOT_THE_POLICY,) if found and found[0].outside else (),
+                ),
                 own.failed,
             )
         guard.take(kept[2])
@@ -144,7 +149,7 @@ def _explained(
     root: Finding, findings: Sequence[Finding], weights: Mapping[Key, int], catalogue: Mapping[str, Rule]
 ) -> Finding:
     """A root takes the causes of a symptom that may as well have led to it, if more speaks for them than for its own:
-    what drives one of the two drives both. Not what the run speaks against for the root itself."""
+    what drives one of the two drives both. Not what the run speaks against for the root itself, nor the root."""
     if root.status != "active" or root.root is not None or SEVERITY_RANK[root.severity] == 0:
         return root
     against = {cause.text for cause in root.causes if cause.status == "contradicted"}
@@ -156,7 +161,9 @@ def _explained(
         back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
         if not back or weight(other) <= weight(root) or SEVERITY_RANK[other.severity] == 0:
             continue
-        taken = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
+        circular = {text.text for text in catalogue[other.id].causes if text.names(root.id)}
+        supported = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
+        taken = [cause for cause in supported if cause.text not in circular]
         if taken and taken[0] is other.causes[0]:
             own = [cause for cause in root.causes if cause.text not in {one.text for one in taken}]
             remedies = {fix.act or fix.text: fix for fix in (*other.fixes, *root.fixes)}
@@ -256,7 +263,7 @@ class _Teller:
         ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
         if not active and ground.look.settings.earlier:
             ground = replace(ground, config=ground.look.settings.at(spell.end).config)
-        causes, remedies, self.weights[key] = self.kept.advice(key, rule, severity, ground, spell, guard)
+        causes, remedies, self.weights[key], marks = self.kept.advice(key, rule, severity, ground, spell, guard)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
         return Finding(
@@ -280,7 +287,7 @@ class _Teller:
             life=life.word if active else "resolved",
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
             where=self.kept.where(rule, look, guard),
-            marks=signal.marks,
+            marks=(*signal.marks, *marks),
             band=told_band(life.band, look) if life.level >= WARNING and life.band is not None else None,
         )
 

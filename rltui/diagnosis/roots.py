@@ -50,7 +50,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
     the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
     has feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
-    symptoms, then the earliest, then the surest.
+    symptoms, then the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that
+    explains most of it at first hand.
     """
     worst: dict[str, Fired] = {}
     for f in fired:
@@ -69,7 +70,13 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
 
     reach = {i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x])} for i, f in worst.items()}
     suppressed = {i for i in worst if any(i in reach[s] for s in speakers[i])}
-    order = sorted(worst.values(), key=lambda f: (f.id in suppressed, -len(reach[f.id]), f.onset, -f.confidence, f.id))
+    direct = {i: len(effects(f)) for i, f in worst.items()}
+
+    def first(f: Fired) -> tuple[object, ...]:
+        loop = [worst[i].onset for i in reach[f.id] if f.id in reach[i]]
+        return f.id in suppressed, -len(reach[f.id]), min([f.onset, *loop]), -direct[f.id], f.onset, -f.confidence, f.id
+
+    order = sorted(worst.values(), key=first)
     root_of: dict[str, str] = {}
     taken: set[str] = set()
     for f in order:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
+from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     SET,
@@ -81,11 +82,11 @@ class Ground:
         return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples
 
     def test(self, test: Test, spell: Spell) -> Outcome:
-        of_numbers = OF_NUMBERS.get(type(test)) or OF_COURSES.get(type(test))
+        of_numbers = _OF_NUMBERS.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
-        weight = max(DECISIVE, outcome.weight) if test.decisive else outcome.weight
+        weight = max(DECISIVE, outcome.weight) if test.decisive and not outcome.late else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part)
+        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late)
 
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""
@@ -169,7 +170,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 stood = f"“{_title(rule)}” is no more than a note, and {still}"
                 continue
             since = f" (since step {own.onset})" if own.onset is not None else ""
-            return Outcome("met", f"{_title(rule)}{since}")
+            is_late = not test.during and own.onset is not None and own.onset > began + spell.early
+            return Outcome("met", f"{_title(rule)}{since}", late=is_late)
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
@@ -281,6 +283,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

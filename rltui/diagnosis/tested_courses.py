@@ -9,6 +9,7 @@ import numpy as np
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import (
+    AROUND,
     EXACT,
     JUST_BEFORE,
     Outcome,
@@ -18,9 +19,10 @@ from rltui.diagnosis.tested_numbers import (
     label_of,
     members,
     missing,
+    shifts_about,
     value_of,
 )
-from rltui.evidence.effects import between, greatest, highest, lowest, noise_around, weights
+from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.signal import WARNING, num
@@ -44,8 +46,6 @@ SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
 NOTHING = 0.05
 """Share of the largest weight that is none: a part of so little weight is not worth earning."""
-AROUND = 10
-"""Steps by which the onset of a fall may be dated too early or too late."""
 AT_ONCE = 3
 """Rows on each side of a step that a policy which went back shows it in."""
 ROOM = 0.5
@@ -58,23 +58,35 @@ AWAY = 2.0
 """Times its level that a metric has left it by, or the other way round."""
 STILL = 0.1
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+BEGINS = 10
+"""Points that tell a level as something begins."""
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """What says that a mere note tells of nothing new: it stood long before the finding, and its metric is where it
-    was. Empty if it may be what the finding began with."""
-    if own.level >= WARNING or spell.onset is None or own.onset is None or own.onset >= spell.onset - JUST_BEFORE:
-        return ""
+    """What says that a mere note tells of nothing new: its metric is where it was long before the finding. Of a note
+    of the first steps: its metric is where it began as the finding begins. Empty if it may be what that began with."""
     facts = fact_of(look, own.moved) if own.moved else None
-    before = None if facts is None else facts.before(spell.onset - JUST_BEFORE)
-    after = None if facts is None else facts.within(spell.onset, spell.end, NOW_POINTS)
-    effect = None if before is None or after is None else between(before, after)
-    if facts is None or before is None or after is None or effect is None:
+    if facts is None or own.level >= WARNING or spell.onset is None or own.onset is None:
         return ""
-    if effect.direction and abs(effect.value) >= STILL * abs(before.value):
+    if own.onset < spell.onset - JUST_BEFORE:
+        before, after = facts.before(spell.onset - JUST_BEFORE), facts.within(spell.onset, spell.end, NOW_POINTS)
+        return _where_it_was(facts, before, after, "was {} " + f"{JUST_BEFORE} steps before and is {{}}")
+    if own.onset > facts.start.last_step:
         return ""
-    was, now = (value_of(facts.name, level.value) for level in (before, after))
-    return f"{label_of(facts.name)} was {was} {JUST_BEFORE} steps before and is {now}"
+    before = facts.within(None, (facts.start.first_step + spell.onset) // 2, NOW_POINTS)
+    after = facts.within(None, spell.onset + dating_tolerance(spell.end), BEGINS)
+    return _where_it_was(facts, before, after, "was {} at the start and {} as it began")
+
+
+def _where_it_was(facts: MetricFacts, before: Level | None, after: Level | None, words: str) -> str:
+    """Both levels in words, if they are one. Empty if they are not, or if too few points tell."""
+    if before is None or after is None or after.first_step <= before.last_step:
+        return ""
+    effect = between(before, after)
+    if effect is None or (effect.direction and abs(effect.value) >= STILL * abs(before.value)):
+        return ""
+    said = words.format(*(value_of(facts.name, level.value) for level in (before, after)))
+    return f"{label_of(facts.name)} {said}"
 
 
 def set_out_before(look: Look, own: Spell, first: int, last: int) -> str:
@@ -197,7 +209,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     last = onset + dating_tolerance(spell.end) + spell.early
-    near = [shift for shift in facts.shifts if onset - JUST_BEFORE <= shift.step <= last]
+    near = [shift for shift in shifts_about(facts, onset, last) if onset - JUST_BEFORE <= shift.step <= last]
     if not near:
         return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
     step, told = near[-1].step, []
@@ -215,10 +227,13 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, band.value)} before)")
         if now > band.value + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
-    if told:
-        return Outcome("met", f"at step {step} at once, after updates as before: {', '.join(told)}", at=step)
-    held = [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
-    return next((one for one in held if one.answer != "met"), held[-1])
+    placed = fact_of(look, test.place) is not None
+    held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
+    moved = next((one for one in held if one.answer != "met"), None)
+    if not told:
+        return moved or (held[-1] if held else missing(look, test.updates[0]))
+    said = f"at step {step} at once, after updates as before: {', '.join(told)}"
+    return Outcome("met" if moved is None else "unknown", said if moved is None else moved.text, at=step)
 
 
 def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:

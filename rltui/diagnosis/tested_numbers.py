@@ -13,7 +13,7 @@ from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
-from rltui.evidence.shifts import at_once
+from rltui.evidence.shifts import Shift, at_once, step_between
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.frameworks.parts import is_task
@@ -29,13 +29,15 @@ setting speaks for it."""
 
 class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
-    it was found of. `at`: the very step at which something happened at once."""
+    it was found of. `at`: the very step at which something happened at once. `late`: it is dated after what it is
+    to explain, though not by more than dates may err."""
 
     answer: Answer
     text: str
     weight: int = SEEN
     part: str = ""
     at: int | None = None
+    late: bool = False
 
 
 class Spell(Struct, frozen=True):
@@ -64,6 +66,8 @@ SET_OUT = 0.1
 """Share of the way from its start to a level that a metric must have gone to have set out for it."""
 COUNTERS = "progress"
 """The group of what only counts up."""
+AROUND = 10
+"""Steps by which the onset of a fall may be dated too early or too late."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
@@ -179,7 +183,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     label = label_of(test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     late = dating_tolerance(spell.end) + spell.early
-    for shift in reversed(facts.shifts):
+    for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
         near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
@@ -187,6 +191,14 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
+
+
+def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]:
+    """The level shifts of a metric; if none of them lies about an onset, the jump that does."""
+    if any(onset - AROUND <= shift.step <= last for shift in facts.shifts):
+        return facts.shifts
+    found = step_between(facts.series, onset - AROUND, last)
+    return facts.shifts if found is None else (*facts.shifts, found)
 
 
 def _gap(facts: MetricFacts, step: int) -> int:

@@ -99,6 +99,11 @@ class Case(StopCase):
     def loud(self) -> list[Finding]:
         return [f for f in self.active if f.severity != "info"]
 
+    def of_policy(self, found: Sequence[Finding]) -> list[Finding]:
+        """Those that an earlier checkpoint would mend: neither they nor their roots lie outside the policy."""
+        outside = {f.id for f in self.active if Mark.NOT_THE_POLICY in f.marks}
+        return [f for f in found if f.id not in outside and f.root not in outside]
+
 
 def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     """The verdict with its reasons, what it rests on and what would change it."""
@@ -178,7 +183,7 @@ def _abort(case: Case) -> list[Finding] | None:
     nan = case.at("critical", Trait.NONFINITE)
     if nan:
         return nan
-    collapse = [f for f in case.at("critical", Trait.COLLAPSE) if Mark.TO_ITS_FLOOR in f.marks]
+    collapse = [f for f in case.of_policy(case.at("critical", Trait.COLLAPSE)) if Mark.TO_ITS_FLOOR in f.marks]
     second = case.at("warning", Trait.SECOND_SIGN)
     if collapse and second:
         return [*collapse, *second]
@@ -190,7 +195,7 @@ def _abort(case: Case) -> list[Finding] | None:
     falls = held_out is not None and held_out <= -2.0  # and already below where it began
     gamed = case.at("warning", Trait.FARMS_REWARD)  # over-optimised: an earlier checkpoint is good
     below = case.at("critical", Trait.VALIDATION_FALLS) if falls and not gamed else []
-    return case.at("critical", Trait.BROKEN_HARDWARE) + full + below or None
+    return case.at("critical", Trait.BROKEN_HARDWARE) + full + case.of_policy(below) or None
 
 
 def _pause(case: Case) -> list[Finding] | None:
@@ -200,7 +205,8 @@ def _pause(case: Case) -> list[Finding] | None:
     crashed = case.state is not None and case.state.state == "crashed"
     hardware = case.at("critical", Trait.BROKEN_HARDWARE) if crashed else []
     room = [] if case.over else case.at("critical", Trait.NO_ROOM)
-    return (broken + stopped + hardware + room) or None
+    given = [f for f in case.at("critical", Trait.REWARD_FALLS) if Mark.NOT_THE_POLICY in f.marks]
+    return (broken + stopped + hardware + room + given) or None
 
 
 def _not_enough(case: Case) -> list[Finding] | None:
@@ -226,11 +232,11 @@ def _stop(case: Case) -> list[Finding] | None:
     past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f)]
     harm = case.at("critical", Trait.HARMFUL)
     others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED) if speaks(case, f)]
-    found = past + harm + others
+    found = case.of_policy(past + harm + others)
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and not _only_to_mend(case, f)]
-    independent = [f for f in independent if not may_heal(case, f)]
+    independent = [f for f in case.of_policy(independent) if not may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
 

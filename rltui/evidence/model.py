@@ -36,6 +36,9 @@ class Mark(StrEnum):
     INTERRUPTED = "interrupted"
     """The run was ended from outside and nothing in it failed: it is to be resumed as it is."""
 
+    NOT_THE_POLICY = "not-the-policy"
+    """What leads its causes lies outside the policy: an earlier checkpoint would fare no better."""
+
     COSTS = "costs"
     """A note only, as something excuses it, but it costs time or signal: beside it a run is not called clear."""
 

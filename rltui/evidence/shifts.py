@@ -138,3 +138,20 @@ def at_once(series: Series, shift: Shift) -> bool:
         return False
     moved, whole = median(after) - median(before), shift.after - shift.before
     return moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole)
+
+
+def step_between(series: Series, first: int, last: int) -> Shift | None:
+    """The clearest jump between two steps, by the ten points on each side; None if there is none. What rises before and
+    after a fall may be as high on the whole on both sides of it, so that no level shift is seen."""
+    x, n = series.values, len(series.values)
+    low = max(MARGIN, int(series.steps.searchsorted(first)))
+    high = min(n - MARGIN, int(series.steps.searchsorted(last, "right")) - 1)
+    if high < low:
+        return None
+    begin, end = max(0, low - NOISE_POINTS), min(n, high + NOISE_POINTS)
+    sd = noise(x[begin:end])
+    sides = [(median(x[max(0, at - NEAR) : at]), median(x[at : at + NEAR])) for at in range(low, high + 1)]
+    best = max(range(len(sides)), key=lambda i: abs(sides[i][1] - sides[i][0]))
+    shift = Shift(int(series.steps[low + best]), *sides[best])
+    clear = abs(shift.after - shift.before) > CLEAR * sd
+    return shift if clear and at_once(series, shift) else None

@@ -129,9 +129,11 @@ class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
 
 class Calm(Record, frozen=True, tag="calm", tag_field="test"):
     """The metric changed its level at once, and the update of that row was as those before: none of `updates` lay above
-    its band. If none of them is logged, those of `policy` must have held their level by `by`."""
+    its band. If `place`, which says where the policy is, is not logged, those of `policy` must have held their level by
+    `by`: else nobody knows."""
 
     metric: Words
+    place: Words
     updates: tuple[Words, ...]
     policy: tuple[Words, ...]
     by: Annotated[float, Meta(gt=0)]
@@ -162,6 +164,23 @@ class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
 
 class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
     """The member of the metric that is the task does not change the other metric from row to row, and others do."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
+    """Answers to a prompt are right or wrong as often as those to any other, as if by the toss of a coin: groups differ
+    within as much as right and wrong ones can, and as few agree as by chance."""
+
+    unmet: Unmet = "open"
+    decisive: bool = True
+
+
+class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
+    """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
 
     metric: Words
     of: Words
@@ -344,6 +363,8 @@ Test = (
     | WentBack
     | Mirrored
     | Unpaid
+    | ByChance
+    | Opposed
     | TaskScore
     | Updates
     | Stands

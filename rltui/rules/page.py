@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.evidence.model import Basis, Kind, Severity
-from rltui.rules.expectation import Configured, Test
+from rltui.rules.expectation import AnyOf, Configured, OtherFinding, Test
 from rltui.rules.traits import Trait
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -38,18 +38,29 @@ class RunPart(Record, frozen=True):
 class CauseText(Record, frozen=True):
     """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
     where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
-    fixes refer to it. `part`: what the run must have for it to be a cause at all."""
+    fixes refer to it. `part`: what the run must have for it to be a cause at all. `outside`: it says that the policy is
+    as before, so that no earlier checkpoint is better."""
 
     text: Words
     config: str | None = None
     tests: tuple[Test, ...] = ()
     look: str = ""
     name: str = ""
+    outside: bool = False
     part: RunPart | None = None
 
     def __post_init__(self) -> None:
         if not self.tests and not self.look:
             raise ValueError("a cause without a test says what to look at")
+
+    def names(self, rule: str) -> bool:
+        """The cause is what another rule finds."""
+        return any(rule in test.rules for test in _flat(self.tests) if isinstance(test, OtherFinding))
+
+
+def _flat(tests: Iterable[Test]) -> Iterator[Test]:
+    for test in tests:
+        yield from _flat(test.tests) if isinstance(test, AnyOf) else (test,)
 
 
 class NewValue(Record, frozen=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule, tail, validation
+from rltui.rules.reward import turn
 
 
 @rule("dpo-likelihood-displacement", Look)
@@ -52,3 +54,23 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
         level = WARNING if held_out is not None and held_out < 1.0 else NOTICE
         return [Signal(level, text, (("dpo_accuracy", ""), ("dpo_reward_margin", "")), moved="dpo_reward_margin")]
     return []
+
+
+@rule("dpo-accuracy-falls", Look)
+def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Fewer pairs are told apart than at the best, as a share of what was learnt beyond chance."""
+    right = look.facts.metric("dpo_accuracy")
+    if right is None or not look.settings.preference or not enough(p["rows"], right.series.steps):
+        return []
+    best = right.peak
+    if best is None or not right.below_best or best.value - p["chance"] < p["least_learnt"]:
+        return []
+    lost = (best.value - right.now.value) / (best.value - p["chance"])
+    if lost < p["least"]:
+        return []
+    level = CRITICAL if lost >= p["most"] else WARNING if lost >= p["half"] else NOTICE
+    text = f"{percent(right.now.value)} of the pairs are told apart, where it was {percent(best.value)} at the best, "
+    text += f"around step {best.step}."
+    proofs, steps = ((right.name, ""), ("dpo_reward_margin", "")), right.series.steps
+    step = int(steps[turn(right.values, int(steps.searchsorted(best.step)), best.value, right.now.value)])
+    return [Signal(level, text, proofs, onset_step=step)]

@@ -1,4 +1,4 @@
-"""Parts of a reward: one that is the task and no longer follows the total, one that never moves."""
+"""Parts of a reward: the task that no longer rises while the total does, a part that never moved."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS, Memory, Params, little_gained, never_right, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
+
+NEARLY = 0.1
+"""Of its gain that a part may lack and have made nearly all of it."""
 
 
 @rule("reward-component-decoupling", Look)
@@ -50,7 +53,8 @@ def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: P
             summary = f"The reward rose by {num(gain)} from step {began} on, and the task itself ({first.name}) by "
             summary += f"{num(own)} (medians of {rows} rows before and after): another part or weight pays for it."
             return [Signal(WARNING, summary, ((look.reward, ""), (first.series.key, "")), onset_step=began)]
-    rose = total.since_start is not None and total.since_start.errors >= p["gain_se"]
+    rise = total.since_start
+    rose = rise is not None and rise.errors >= p["gain_se"] and not _all_of_it(rise.value, parts, p)
     bounded = [part for part in parts if float(part.values.min()) >= 0.0 and float(part.values.max()) <= 1.0]
     if not rose or len(bounded) < len(parts):
         return []
@@ -65,6 +69,12 @@ def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: P
     summary += f"{num(total.start.value)} → {num(total.end.value)} (means of both ends)."
     onset = int(first.series.steps[0])
     return [Signal(WARNING, summary, ((first.series.key, ""), (look.reward, "")), onset_step=onset)]
+
+
+def _all_of_it(rise: float, parts: list[MetricFacts], p: Params) -> bool:
+    """The task has a share in the rise of the total, be both small: no other part made it."""
+    own = [part.since_start.value if part.since_start is not None else 0.0 for part in parts]
+    return any(gain >= p["jump_of"] * rise for gain in own)
 
 
 def _left(total: MetricFacts, jump: Shift) -> int:
@@ -103,23 +113,36 @@ def _below_start(look: Look, part: MetricFacts, p: Params) -> Signal | None:
 def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | None:
     """The part has come down from its best beyond doubt, or has not risen since, while the total, which holds it, went
     on rising: if the part only stands level, by more than it had ever gained itself."""
-    best, since = part.peak, None if part.peak is None else total.since_step(part.peak.step)
-    gain = None if since is None else since.since_start
-    if best is None or best.value <= 0 or since is None or gain is None or gain.errors < p["gain_se"]:
+    best = part.peak
+    if best is None or best.value <= 0:
         return None
     lost = (best.value - part.now.value) / best.value
     fell = part.below_best and lost >= p["least_share"]
+    at = best.step if fell else _reached(part)
+    since = total.since_step(at)
+    gain = None if since is None else since.since_start
+    if since is None or gain is None or gain.errors < p["gain_se"]:
+        return None
     if not fell and not _stands(part, gain.value, len(since.series), p):
         return None
     if fell:
         how = f"was at its best around step {best.step}, {num(best.value)}, and is at {num(part.now.value)} "
         how += f"(median of the last {part.now.points} rows), {percent(lost)} lower"
     else:
-        how = f"has not risen since its best of {num(best.value)} around step {best.step}"
-    summary = f"{part.name} {how}, while the total reward rose {num(since.start.value)} → {num(since.end.value)} since "
-    summary += "that step." if fell else "that step: other parts made all of that gain."
+        how = f"has hardly risen since step {at} (its best is {num(best.value)})"
+    summary = f"{part.name} {how}, and the total reward rose {num(since.start.value)} → {num(since.end.value)} since "
+    summary += "that step." if fell else "that step: other parts made nearly all of that gain."
     proofs = ((part.series.key, ""), (total.name, ""))
-    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=best.step)
+    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=at)
+
+
+def _reached(part: MetricFacts) -> int:
+    """First step at which the part had gained nearly all that it has gained by now: of what stands level since then
+    the highest point may lie anywhere."""
+    curve, first, last = part.curve, part.start.value, part.end.value
+    if curve is None:
+        return int(part.series.steps[0])
+    return int(curve.steps[int((curve.values >= last - NEARLY * (last - first)).argmax())])
 
 
 def _stands(part: MetricFacts, gain: float, rows: int, p: Params) -> bool:

@@ -152,7 +152,9 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     began = since(saves.values[-1000:][at] > p["notice"] * every * tail(seconds, 20))
     text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
     text += ". Half as often would do." if share > p["warn"] else "."
-    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][began]))]
+    step = int(saves.steps[-1000:][at][began])
+    marks = (Mark.COSTS,) if share > p["warn"] else ()
+    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=step, marks=marks)]
 
 
 @rule("rollout-straggler", Look)

@@ -111,3 +111,10 @@ def test_steps_that_wait_for_data_name_the_loader(tmp_path: Path, key: str, wait
     assert found["severity"] == level
     assert said["answer"]["why"].startswith("Steps wait for the data loader (")
     assert "Load data from a local disk" in said["answer"]["do"]
+
+
+def test_saves_that_take_most_of_the_time_are_not_called_clear(tmp_path: Path) -> None:
+    at = np.arange(1, ROWS + 1)
+    saves = {"timing_s/save_checkpoint": np.where(at % 10 == 0, 400.0, 0.0)}
+    _page, _, said = told(write(tmp_path / "run", learning(ROWS) | {"score": rising()} | saves))
+    assert said["verdict"]["text"].startswith("No fault found, but checkpoints take a visible share of the time: ")

@@ -105,3 +105,21 @@ def test_the_sum_counts_if_no_part_is_the_task(tmp_path: Path, capsys: pytest.Ca
     told = report(evaluated(tmp_path, FALLS, BONUS * 2, "style_reward"), capsys)
     assert finding(told, "val-regression") is None
     assert told["verdict"]["best_checkpoint"]["step"] > 200
+
+
+def test_a_task_that_stands_level_is_told_wherever_its_highest_point_lies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanders = course(*RISES, (150, 0.52), (225, 0.545), (ROWS, 0.54), noise=0.03)
+    found = finding(report(home(tmp_path, wanders, BONUS), capsys), RULE)
+    assert found is not None
+    assert found["onset_step"] < 120
+
+
+@pytest.mark.parametrize("to", [0.003, 0.02])
+def test_a_task_that_is_the_whole_reward_gains_as_much(
+    to: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = np.abs(course((0, 0.011), (ROWS, 0.011 + to), noise=0.002))
+    write(tmp_path, {"reward": task, "reward_parts/correct": task, "grad_norm": wave(0.1, 0.01, ROWS)})
+    assert finding(report(tmp_path, capsys), RULE) is None

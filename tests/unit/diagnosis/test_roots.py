@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.roots import Fired, dating_tolerance, roots
+from rltui.evidence.signal import CRITICAL
+from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
 
 RANK = {"info": 0, "warning": 1, "critical": 2}
@@ -92,3 +94,18 @@ def test_a_solved_run_is_no_critical_finding(tmp_path: Path, capsys: pytest.Capt
     assert {f["severity"] for f in of["findings"]} <= {"info", "warning"}
     assert main(["report", str(run), "--fail-on", "critical"]) == 0
     assert main(["report", str(run), "--fail-on", "warning"]) == 1
+
+
+def test_the_earlier_of_two_that_explain_as_much_leads() -> None:
+    """A critic that fails long before the KL rises: neither leads to the other, and the KL explains more at first
+    hand."""
+    falls = ("reward-collapse", "reward-peak-decline", "val-regression", "kl-up-reward-flat")
+    onsets = {"critic-uninformative": 101, "kl-runaway": 139} | dict.fromkeys(falls, 155)
+    found = roots([Fired(i, CRITICAL, onset, 0.9) for i, onset in onsets.items()], rules(), 260)
+    assert {found[i, None] for i in falls} == {"critic-uninformative"}
+
+
+def test_of_a_loop_the_one_that_explains_most_at_first_hand_leads() -> None:
+    onsets = {"length-explosion": 37, "truncation-high": 39, "entropy-explosion": 39, "kl-runaway": 39}
+    found = roots([Fired(i, CRITICAL, onset, 0.9) for i, onset in onsets.items()], rules(), 70)
+    assert set(found.values()) == {"entropy-explosion"}

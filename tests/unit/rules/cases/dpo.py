@@ -23,6 +23,12 @@ CASES = (
         },
         algorithm="dpo",
     ),
+    rows(  # what was learnt is lost again, and what only wavers
+        "dpo-accuracy-falls",
+        {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.35 * ramp(0, 80) - 0.25 * ramp(150, 60)},
+        {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.35 * ramp(0, 80) - 0.05 * ramp(150, 60)},
+        algorithm="dpo",
+    ),
     rows(
         "dpo-no-signal-or-saturated",
         {**DPO_OFF, "total_loss": wave(0.693, 0.002), "dpo_accuracy": wave(0.5, 0.02)},

@@ -1,0 +1,80 @@
+"""Expectations of causes about what the reward pays for: nothing that the answers hold, or the opposite of the task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.evidence.look import Look
+from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.plots.numbers import percent
+from rltui.rules.expectation import ByChance, Opposed
+
+AGREE = 0.05
+"""Share of groups of coin tosses that agree, up to which groups of a real task, some hard and some easy, agree far more
+often: of pass rates spread evenly over 0..1 every fifth group of 8 does."""
+TWICE, ROOM = 2.0, 0.01
+"""Times that share, and what the noise of a batch adds to it."""
+SPREAD = 0.9
+"""Share of the spread of coin tosses that groups show at least. Pass rates spread evenly over 0..1 show three
+quarters."""
+TOGETHER = -0.9
+"""Correlation from which on two metrics are one told twice, once upside down."""
+WHOLE, NEAR = (0.0, 1.0), 0.15
+"""What both add up to if the reward is the score upside down (its negative, or what is missing to 1), and by how much
+the prompts of training may be harder or easier: a reward that is farmed adds up to anything."""
+LOST = 0.5
+"""Of the level at the start that the task loses, at least."""
+
+
+def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
+    reward, spread = fact_of(look, "score_mean"), look.facts.metric("reward_std")
+    share, size = look.facts.metric("frac_reward_zero_std"), look.settings.group_size
+    level, apart, agree = (_level(facts, spell) for facts in (reward, spread, share))
+    if size is None or level is None:
+        return Outcome("unknown", "the config does not say the group size") if size is None else missing(look, "score")
+    if agree is None or apart is None:
+        return missing(look, "frac_reward_zero_std" if agree is None else "reward_std")
+    if not 0.0 < level < 1.0:
+        return Outcome("unknown", f"{label_of('score_mean')} is no share")
+    toss = level**size + (1.0 - level) ** size
+    told = f"{percent(agree)} of the groups agree, {percent(toss)} do by the toss of a coin"
+    if toss > AGREE:
+        return Outcome("unknown", told)
+    alike = agree <= TWICE * toss + ROOM and apart >= SPREAD * sqrt(level * (1.0 - level))
+    return Outcome("met" if alike else "unmet", told)
+
+
+def _level(facts: MetricFacts | None, spell: Spell) -> float | None:
+    return None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+
+
+def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
+    loses, gains = fact_of(look, test.metric), fact_of(look, test.of)
+    if loses is None or gains is None:
+        return missing(look, test.metric if loses is None else test.of)
+    steps = [int(step) + 1 for step in loses.series.steps]
+    levels = [gains.before(step, FIRST) for step in steps]
+    both = np.array([(value, level.value) for value, level in zip(loses.values, levels, strict=True) if level])
+    if len(both) < FIRST:
+        return Outcome("unknown", f"there are too few points of {label_of(loses.name)}")
+    (low, high), ends = both.T, (both[0], both[-1])
+    told = ", ".join(
+        f"{label_of(facts.name)} {value_of(facts.name, ends[0][i])} → {value_of(facts.name, ends[1][i])}"
+        for i, facts in enumerate((loses, gains))
+    )
+    if np.ptp(low) == 0 or np.ptp(high) == 0:
+        return Outcome("unmet", told)
+    if ends[0][0] - ends[1][0] < LOST * abs(ends[0][0]) or ends[1][1] <= ends[0][1]:
+        return Outcome("unmet", told)
+    if not any(np.abs(low + high - whole).max() <= NEAR for whole in WHOLE):
+        return Outcome("unmet", told)
+    mirrored = float(np.corrcoef(low, high)[0, 1]) <= TOGETHER
+    return Outcome("met" if mirrored else "unmet", f"from the first evaluation on {told}")
+
+
+OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {ByChance: _by_chance, Opposed: _opposed}
