@@ -131,6 +131,8 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     )
 
 
+COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRIFT)
+"""Faults of a course: what was better once."""
 AT_THE_START = 0.05
 """Of a run: what was broken by then was so from the start."""
 
@@ -142,7 +144,8 @@ def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint |
         return False
     steps = case.look.steps
     first = int(steps[min(len(steps) - 1, max(ENOUGH_ROWS, int(AT_THE_START * len(steps))))])
-    return any(f.severity == "critical" and f.onset_step is not None and f.onset_step <= first for f in because)
+    stood = [f for f in because if f.severity == "critical" and not case.has(f, *COURSES)]
+    return any(f.onset_step is not None and f.onset_step <= first for f in stood)
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
