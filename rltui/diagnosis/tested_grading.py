@@ -11,6 +11,7 @@ import numpy as np
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.trends import mirrored
 from rltui.plots.numbers import percent
 from rltui.rules.expectation import ByChance, Opposed
 
@@ -22,8 +23,6 @@ TWICE, ROOM = 2.0, 0.01
 SPREAD = 0.9
 """Share of the spread of coin tosses that groups show at least. Pass rates spread evenly over 0..1 show three
 quarters."""
-TOGETHER = -0.9
-"""Correlation from which on two metrics are one told twice, once upside down."""
 WHOLE, NEAR = (0.0, 1.0), 0.15
 """What both add up to if the reward is the score upside down (its negative, or what is missing to 1), and by how much
 the prompts of training may be harder or easier: a reward that is farmed adds up to anything."""
@@ -73,8 +72,7 @@ def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
         return Outcome("unmet", told)
     if not any(np.abs(low + high - whole).max() <= NEAR for whole in WHOLE):
         return Outcome("unmet", told)
-    mirrored = float(np.corrcoef(low, high)[0, 1]) <= TOGETHER
-    return Outcome("met" if mirrored else "unmet", f"from the first evaluation on {told}")
+    return Outcome("met" if mirrored(low, high) else "unmet", f"from the first evaluation on {told}")
 
 
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {ByChance: _by_chance, Opposed: _opposed}

@@ -156,7 +156,7 @@ def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCan
     if not count:
         return candidate
     told = f"files of other ranks that are not read, as the first rank's count: {count}"
-    return replace(candidate, note="; ".join(filter(None, (candidate.note, told))))
+    return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))))
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:

@@ -336,3 +336,8 @@ def log_spikes(
         if wild or logs[i] - mode >= np.log(factor):
             out.append(int(i))
     return out
+
+
+def mirrored(x: Floats, y: Floats) -> bool:
+    """Whether two courses of one length are one told twice, once upside down. Neither may be constant."""
+    return float(np.corrcoef(x, y)[0, 1]) <= -0.9
