@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from rltui import cooperate
+from rltui.diagnosis.case import Case
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import UNBORN, Key, Life, band_of, dated, follow, in_words, upheld
@@ -20,7 +21,7 @@ from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_o
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.verdict import Case, judge, stages
+from rltui.diagnosis.verdict import judge, stages
 from rltui.diagnosis.worth import best_checkpoint
 from rltui.evidence.beside_rows import Measured, Sampled, Standing
 from rltui.evidence.blocks import BlockCache

@@ -1,0 +1,163 @@
+"""What a verdict says: why, how the run went, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, risen
+from rltui.diagnosis.finding_words import began, in_sentence, over
+from rltui.diagnosis.stopping import validation_rises
+from rltui.evidence import words as told
+from rltui.evidence.metric import MetricFacts
+from rltui.evidence.model import Decision, Finding, Mark
+from rltui.prose import counted, listed, sentences
+from rltui.rules.base import validation
+from rltui.rules.traits import Trait
+
+
+def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
+    """One or two sentences. The checkpoint to keep stands beside the verdict, not in it."""
+    look = case.look
+    if decision == "not-enough-evidence":
+        if few(look):
+            rows = counted(look.n, "metric row") if look.n else "No metric rows"
+            return f"{rows} so far: too few to judge.{_open(because)}"
+        blind = "Neither reward nor validation is logged, so whether this run learns cannot be judged."
+        return f"{blind}{_open(because)}"
+    if not because:
+        silent = case.state.because if case.state is not None and case.stopped_short else ""
+        return sentences(silent, _clear(case))
+    head, *others = because
+    when = began(head)
+    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
+    """Two of them by their titles, critical ones first, and more if those are critical."""
+    others = sorted((f for f in found if but is None or f.id != but.id), key=lambda f: f.severity != "critical")
+    titles = list(dict.fromkeys(in_sentence(f.title) for f in others))
+    most = max(2, sum(f.severity == "critical" for f in others))
+    return f" {said}: {listed(titles[:most])}." if titles else ""
+
+
+def _clear(case: Case) -> str:
+    """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
+    there, or with more checks that could not run than did, it is not called clear, nor beside a note that costs
+    something. Of a plateau it says why to go on without gain."""
+    facts, seen = case.look.facts, goals(case)
+    gains, sets = risen(seen), facts.validation_sets
+    fallen = [m for m in sets if len(sets) > 1 and m.since_start is not None and m.since_start.direction < 0]
+    if case.skipped >= case.checks:
+        head = "No fault in the little that is logged"
+    elif gains:
+        unseen = any(m.since_start is not None for m in sets) and not risen(sets) and not validation_rises(case.look)
+        head = "No fault found, and no sure gain on validation" if unseen else _all_clear(case)
+        head = "No fault found, but a validation set fell" if fallen else head
+        head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
+    else:
+        untold = seen and all(m.since_start is None for m in seen)
+        head = "No fault found, with too few rows to tell a gain" if untold else NO_GAIN
+    costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
+    if costs:
+        named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
+        head = f"No fault found, but {named}" if head in (CLEAR, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
+    words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
+    level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
+    rose = any(m.name == case.look.reward for m in gains)
+    if level is not None and rose and not case.has(level, Trait.PLATEAU):
+        level = None  # what rose from its start is not called level since then
+    courses = [
+        told.course(facts, m.name)
+        + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
+        for m in seen
+        if not m.held_out
+    ]
+    alone = len(sets) == 1 and level is None
+    held_out = [m for m in sets if m in gains or m in fallen or (alone and m.since_peak is not None)]  # of few: no ends
+    held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
+    courses += [_course(case, m) for m in held_out[:MOST_SETS]]
+    why = _why_go_on(case) if courses and level is not None else ""
+    numbers = [f.summary for f in costs[:MOST_COSTS]]
+    return f"{words} {sentences(*numbers, *courses, why, over(case.past), told.left_out(case.look))}".rstrip()
+
+
+CLEAR = "All clear"
+UP_TO_THERE = "No fault found up to there"
+NO_GAIN = "No fault found, and no gain shown"
+MOST_COSTS = 2
+"""Notes that cost something of which the numbers are told too."""
+MOST_SETS = 3
+"""Validation sets whose courses are told; those that fell before those that rose."""
+
+
+def _all_clear(case: Case) -> str:
+    """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
+    broke_off = case.stopped_short or (case.state is not None and case.state.error_after)
+    return UP_TO_THERE if broke_off else CLEAR
+
+
+def _course(case: Case, held_out: MetricFacts) -> str:
+    """How a validation set went; its own name only if there are several."""
+    name = "validation"
+    if len(case.look.facts.validation_sets) > 1:
+        name = told.of_set(held_out.series.key, case.look.dialect.name)
+    return told.whole_course(name, held_out.course)
+
+
+def _why_go_on(case: Case) -> str:
+    look, seen = case.look, case.look.facts.validation
+    if validation_rises(look):
+        highest = "validation still rose at the end" if case.ended else "validation still rises"
+        at_best = seen is not None and seen.values[-1] >= seen.values.max()
+        told_so = bool(risen(look.facts.validation_sets))
+        return highest if at_best else "validation holds" if told_so else "validation has risen and holds"
+    if (moved := validation(look)) is not None:
+        if moved <= -HOLDS or (seen is not None and seen.below_best):
+            return "validation is lower than it was, which no check calls a fall yet"
+        return "validation holds" if case.ended else "validation holds, and so short a plateau is no end"
+    if look.facts.clock.steps_left == 0:
+        return "the planned end is reached"
+    if case.ended:
+        return "the run is over"
+    return "no validation is logged that would show the end of the gain, and nothing is being lost"
+
+
+HOLDS = 2.0
+"""Standard errors by which validation may be lower than before and still be said to hold."""
+
+
+def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
+    look = case.look
+    if decision == "not-enough-evidence":
+        if few(look):
+            half = f"{ENOUGH_ROWS // 2} rows that span {ENOUGH_ROWS} steps"
+            return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
+        return "It takes a logged reward or validation score."
+    over = case.ended
+    again = "" if over else f"it is judged again at step {look.step + max(20, look.step // 20)}"
+    if not because and case.stopped_short:
+        return "It would change if a new row comes, or if the log of the scheduler says what ended it."
+    if not because:
+        return (
+            "Nothing more is to come from this run."
+            if over
+            else sentences("A warning that lasts would change it", again)
+        )
+    if decision == "continue-watch" and _held_back(case):
+        several = len(look.facts.validation_sets) > 1
+        falls = (
+            "all validation sets together fall or rise no more" if several else "validation falls or no longer rises"
+        )
+        return sentences(f"It would become a stop once {falls}", again)
+    refute = [f.refute[0] for f in because if f.refute][:2]
+    words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
+    return sentences(f"It would change if {words}", again)
+
+
+def _held_back(case: Case) -> bool:
+    """Only rising validation speaks for going on."""
+    held_out = validation(case.look)
+    if held_out is None or held_out < 1.0:
+        return False
+    ended = (Trait.PAST_ITS_BEST,) if validation_rises(case.look) else ()
+    return bool(case.at("warning", Trait.SOLVED, *ended))
