@@ -18,7 +18,8 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import mann_kendall_p, sd_d
 from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
-from rltui.rules.base import Memory, Params, held, loud, rule, tail
+from rltui.rules.base import Memory, Params, held, loud, rule
+from rltui.rules.left_behind import beside_training, ends_of
 from rltui.rules.traits import Trait
 from rltui.run.table import Floats, Series
 
@@ -242,7 +243,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     hold together is no sign that the reward is not the task."""
     told, both, reward = _regressed(look, p), look.facts.validation, look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
-        return _apart(look, p) or _left_behind(look, p)
+        return beside_training(look, p)
     found, (j, peak, now, z, width) = told.found, told.fall
     if both is not found and not both.below_best:
         return []
@@ -268,72 +269,6 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     ]
 
 
-def _apart(look: Look, p: Params) -> list[Signal]:
-    """Train reward near its top and validation, of several sets the highest, near the bottom of the same scale: another
-    task or a reward that is not the task; a warning where the rise in reward has moved no validation at all."""
-    reward, sets, profile = look.values(look.reward), look.facts.validation_sets, look.profile
-    known = [one for one in sets if len(one.values) >= 4]
-    if len(known) < max(1, len(sets)) or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
-        return []
-    now, levels = tail(reward, 20), [tail(one.values, 3) for one in known]
-    seen = max(levels)
-    if now <= p["high"] or min(levels) < 0.0 or seen >= p["low"]:
-        return []
-    useless = look.facts.errors(look.reward) >= 2.0 and not any(_moved(one.values) for one in known)
-    text = f"Train reward is at {num(now)}, validation at {num(seen)}"
-    text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
-    proof = "val_score" if len(sets) == 1 else known[levels.index(seen)].series.key
-    return [
-        Signal(WARNING if useless else NOTICE, text, ((proof, ""), (look.reward, "")), onset_step=int(look.steps[0]))
-    ]
-
-
-def _left_behind(look: Look, p: Params) -> list[Signal]:
-    """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
-    far to go: what is learnt holds for the train prompts alone."""
-    train, sets, profile = look.facts.metric(look.reward), look.facts.validation_sets, look.profile
-    gain = None if train is None else train.since_start
-    if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
-        return []
-    if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
-        return []
-    ends = [_from_first(one.values) for one in sets]
-    errors = [sd_d(one.values) * sqrt(0.5 + 1.0 / max(2, len(one.values) // 3)) for one in sets]
-    most = [end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)]
-    if any(end - start >= 2.0 * error for (start, end), error in zip(ends, errors, strict=True)):
-        return []  # it gained, if less
-    alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
-    if max(most) >= p["behind"] * gain.value or not all(alike) or max(start for start, _ in ends) > 1 - gain.value:
-        return []
-    name = words.called(look.facts, look.reward)
-    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
-    text += (
-        f"went {num(ends[0][0])} → {num(ends[0][1])} (its start, and the mean of the last third of its evaluations): "
-    )
-    text += f"a gain of {num(max(max(most), 0.0))} or more would show."
-    steps = sets[0].series.steps
-    proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
-    return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
-
-
-def _moved(held_out: Floats) -> bool:
-    """The last third of the evaluations is better than the first by two standard errors."""
-    start, end = _ends(held_out)
-    return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
-
-
-def _from_first(x: Floats) -> tuple[float, float]:
-    """As `_ends`, from the first two evaluations on if they are lower: what was gained at once is a gain."""
-    start, end = _ends(x)
-    return min(start, float(x[:2].mean())), end
-
-
-def _ends(x: Floats) -> tuple[float, float]:
-    """Means of the first and of the last third."""
-    third = max(2, len(x) // 3)
-    return float(x[:third].mean()), float(x[-third:].mean())
-
-
 @rule("passk-shrink", Look)
 def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """pass@k falls below its start while pass@1 rises: answers that were found once are no longer. Of several sets the
@@ -348,7 +283,7 @@ def _shrunk(one: Series, many: Series, p: Params, name: str) -> tuple[float, Sig
     """The signal of a set, and how far its pass@k lies below its start in standard errors."""
     if len(many) < p["evals"] or len(one) < p["evals"]:
         return None
-    (start, now), (first, last) = _ends(many.values), _ends(one.values)
+    (start, now), (first, last) = ends_of(many.values), ends_of(one.values)
     risen, gap, before = last > first, now - last, start - first
     error = sd_d(many.values) * sqrt(2.0 / max(2, len(many) // 3))
     if not risen or before <= 0 or gap > 0.5 * before:

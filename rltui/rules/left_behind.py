@@ -1,0 +1,121 @@
+"""Validation that has nothing of what training gained."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rltui.evidence import words
+from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import sd_d
+from rltui.plots.numbers import percent
+from rltui.rules.base import Params, tail
+from rltui.run.table import Floats
+
+
+def beside_training(look: Look, p: Params) -> list[Signal]:
+    """What a validation that does not fall tells beside the train reward."""
+    return _apart(look, p) or _left_behind(look, p) or _unmoved(look, p)
+
+
+def _apart(look: Look, p: Params) -> list[Signal]:
+    """Train reward near its top and validation, of several sets the highest, near the bottom of the same scale: another
+    task or a reward that is not the task; a warning where the rise in reward has moved no validation at all."""
+    reward, sets, profile = look.values(look.reward), look.facts.validation_sets, look.profile
+    known = [one for one in sets if len(one.values) >= 4]
+    if len(known) < max(1, len(sets)) or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
+        return []
+    now, levels = tail(reward, 20), [tail(one.values, 3) for one in known]
+    seen = max(levels)
+    if now <= p["high"] or min(levels) < 0.0 or seen >= p["low"]:
+        return []
+    useless = look.facts.errors(look.reward) >= 2.0 and not any(_moved(one.values) for one in known)
+    text = f"Train reward is at {num(now)}, validation at {num(seen)}"
+    text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
+    proof = "val_score" if len(sets) == 1 else known[levels.index(seen)].series.key
+    return [
+        Signal(WARNING if useless else NOTICE, text, ((proof, ""), (look.reward, "")), onset_step=int(look.steps[0]))
+    ]
+
+
+def _left_behind(look: Look, p: Params) -> list[Signal]:
+    """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
+    far to go: what is learnt holds for the train prompts alone."""
+    train, sets, profile = look.facts.metric(look.reward), look.facts.validation_sets, look.profile
+    gain = None if train is None else train.since_start
+    if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
+        return []
+    if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
+        return []
+    ends = [_from_first(one.values) for one in sets]
+    errors = [_end_error(one.values) for one in sets]
+    most = [end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)]
+    if any(end - start >= 2.0 * error for (start, end), error in zip(ends, errors, strict=True)):
+        return []  # it gained, if less
+    alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
+    if max(most) >= p["behind"] * gain.value or not all(alike) or max(start for start, _ in ends) > 1 - gain.value:
+        return []
+    name = words.called(look.facts, look.reward)
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
+    text += (
+        f"went {num(ends[0][0])} → {num(ends[0][1])} (its start, and the mean of the last third of its evaluations): "
+    )
+    text += f"a gain of {num(max(max(most), 0.0))} or more would show."
+    steps = sets[0].series.steps
+    proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
+    return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
+
+
+def _unmoved(look: Look, p: Params) -> list[Signal]:
+    """Train reward gained most of what there was to gain, of whatever scale, and no validation set, all of them shares,
+    a quarter of that part of its own way: another task, or nothing of it is learnt for other prompts."""
+    train, sets = look.facts.metric(look.reward), look.facts.validation_sets
+    gain = None if train is None else train.since_start
+    if train is None or gain is None or gain.errors < p["se"] or not sets:
+        return []
+    top = look.profile.ceiling if look.profile.ceiling is not None else float(train.values.max())
+    way = top - train.start.value
+    if way <= 0 or gain.value < p["most"] * way or any(len(one.values) <= p["evals"] for one in sets):
+        return []
+    if any(one.values.min() < 0.0 or one.values.max() > 1.0 for one in sets):
+        return []
+    ends = [_from_first(one.values) for one in sets]
+    errors = [_end_error(one.values) for one in sets]
+    for (start, end), error in zip(ends, errors, strict=True):
+        little = p["behind"] * gain.value / way * (1.0 - start)
+        if end - start >= 2.0 * error or end - start + 2.0 * error >= little:
+            return []
+    (start, end), seen = (
+        ends[0],
+        max(end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)),
+    )
+    name = words.called(look.facts, look.reward)
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, {percent(gain.value / way)} of what "
+    text += f"there was to gain, and validation went {num(start)} → {num(end)} (its start, and the mean of the last "
+    text += f"third of its evaluations): a gain of {num(max(seen, 0.0))} or more would show."
+    proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
+    return [Signal(NOTICE, text, proofs, onset_step=int(sets[0].series.steps[0]), marks=(Mark.COSTS,))]
+
+
+def _end_error(x: Floats) -> float:
+    """Standard error of the difference between a start and the mean of the last third."""
+    return sd_d(x) * sqrt(0.5 + 1.0 / max(2, len(x) // 3))
+
+
+def _moved(held_out: Floats) -> bool:
+    """The last third of the evaluations is better than the first by two standard errors."""
+    start, end = ends_of(held_out)
+    return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
+
+
+def _from_first(x: Floats) -> tuple[float, float]:
+    """As `ends_of`, from the first two evaluations on if they are lower: what was gained at once is a gain."""
+    start, end = ends_of(x)
+    return min(start, float(x[:2].mean())), end
+
+
+def ends_of(x: Floats) -> tuple[float, float]:
+    """Means of the first and of the last third."""
+    third = max(2, len(x) // 3)
+    return float(x[:third].mean()), float(x[-third:].mean())
