@@ -105,16 +105,23 @@ def build(
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
-    fired = [
-        Fired(i, life.level, life.onset_step or 0, of_finding(i, SEVERITY[life.level], look.n), subject)
-        for (i, subject), life in active.items()
-    ]
     ground = replace(
         ground, spells=_widest({key: _spell(catalogue[key[0]], life, look) for key, life in shown.items()})
     )
+    teller = _Teller(catalogue, ground, _at_last(ground), _Shapes(look, window, kept.trends), kept, guard)
+    fired = [
+        Fired(
+            i,
+            life.level,
+            life.onset_step or 0,
+            of_finding(i, SEVERITY[life.level], look.n),
+            subject,
+            Mark.NOT_THE_POLICY in teller.advice((i, subject), life)[3],
+        )
+        for (i, subject), life in active.items()
+    ]
     root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
-    teller = _Teller(catalogue, ground, _at_last(ground), _Shapes(look, window, kept.trends), kept, guard)
     findings = [
         teller.finding(
             key,
@@ -252,18 +259,22 @@ class _Teller:
     guard: Guard
     weights: dict[Key, int] = field(default_factory=dict)  # how much speaks for the first cause of each
 
+    def advice(self, key: Key, life: Life) -> Advice:
+        """Causes, fixes, how much speaks for the first cause, and marks."""
+        rule, severity = self.catalogue[key[0]], SEVERITY[life.level or life.peak]
+        spell, began = _spell(rule, life, self.ground.look), life.onset_step
+        known = began is None or began <= self.before.look.step
+        ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
+        if not life.level and ground.look.settings.earlier:
+            ground = replace(ground, config=ground.look.settings.at(spell.end).config)
+        return self.kept.advice(key, rule, severity, ground, spell, self.guard)
+
     def finding(self, key: Key, life: Life, root: str | None, beside: Sequence[Remark]) -> Finding:
         """`beside`: remarks of other metrics, which are evidence, too."""
         assert life.signal is not None
         rule, subject = self.catalogue[key[0]], key[1]
         look, guard, active = self.ground.look, self.guard, life.level > 0
-        severity = SEVERITY[life.level or life.peak]
-        spell, began = _spell(rule, life, look), life.onset_step
-        known = began is None or began <= self.before.look.step
-        ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
-        if not active and ground.look.settings.earlier:
-            ground = replace(ground, config=ground.look.settings.at(spell.end).config)
-        causes, remedies, self.weights[key], marks = self.kept.advice(key, rule, severity, ground, spell, guard)
+        causes, remedies, self.weights[key], marks = self.advice(key, life)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
         return Finding(

@@ -17,15 +17,21 @@ def dating_tolerance(step: int) -> int:
     return max(10, step // 20)
 
 
+_OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
+"""Rules that speak of what is around the policy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """What grouping needs of an open finding. `onset` in steps; config findings count as 0."""
+    """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: what leads its
+    causes is none of the policy."""
 
     id: str
     level: int
     onset: int
     confidence: float
     subject: str | None = None
+    outside: bool = False
 
     @property
     def key(self) -> Key:
@@ -61,6 +67,8 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     speakers = {i: {s for s in worst if i in catalogue[s].relations.suppresses} for i in worst}
 
     def explains(cause: Fired, effect: Fired) -> bool:
+        if effect.outside and not _OUTSIDE & {*catalogue[cause.id].traits}:
+            return False  # what the policy did since came of it
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 
     def effects(cause: Fired) -> set[str]:

@@ -232,7 +232,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
     moved = next((one for one in held if one.answer != "met"), None)
     if not told:
         return moved or (held[-1] if held else missing(look, test.updates[0]))
-    said = f"at step {step} at once, after updates as before: {', '.join(told)}"
+    said = f"after updates as before: {', '.join(told)}"
     return Outcome("met" if moved is None else "unknown", said if moved is None else moved.text, at=step)
 
 

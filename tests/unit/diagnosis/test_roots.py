@@ -13,6 +13,7 @@ from rltui.cli import main
 from rltui.diagnosis.roots import Fired, dating_tolerance, roots
 from rltui.evidence.signal import CRITICAL
 from rltui.rules.catalogue import rules
+from tests.conftest import REPO
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
 
 RANK = {"info": 0, "warning": 1, "critical": 2}
@@ -109,3 +110,17 @@ def test_of_a_loop_the_one_that_explains_most_at_first_hand_leads() -> None:
     onsets = {"length-explosion": 37, "truncation-high": 39, "entropy-explosion": 39, "kl-runaway": 39}
     found = roots([Fired(i, CRITICAL, onset, 0.9) for i, onset in onsets.items()], rules(), 70)
     assert set(found.values()) == {"entropy-explosion"}
+
+
+def test_a_fall_from_outside_is_no_symptom_of_what_the_policy_did_since() -> None:
+    fired = [Fired("kl-runaway", CRITICAL, 202, 0.9), Fired("reward-collapse", CRITICAL, 196, 0.9, outside=True)]
+    assert not roots(fired, rules(), 300)
+    assert roots([fired[0], Fired("reward-collapse", CRITICAL, 196, 0.9)], rules(), 300)
+    grader = Fired("reward-function-fault", CRITICAL, 195, 0.9)
+    assert set(roots([grader, fired[1]], rules(), 300)) == {("reward-collapse", None)}
+
+
+def test_a_reward_that_changed_its_sign_leads_what_the_policy_did_since(capsys: pytest.CaptureFixture[str]) -> None:
+    of = report(REPO / "sample_runs" / "trl-reward-flip", capsys)
+    assert of["verdict"]["because"][0] == "reward-collapse"
+    assert "fell at once" in of["answer"]["why"]
