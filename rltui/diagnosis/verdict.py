@@ -187,13 +187,13 @@ def _not_enough(case: Case) -> list[Finding] | None:
 
 def _stop(case: Case) -> list[Finding] | None:
     past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f)]
-    harm = case.at("critical", Trait.HARMFUL)
+    harm = [f for f in case.at("critical", Trait.HARMFUL) if Mark.PAID not in f.marks]
     others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED) if speaks(case, f)]
     found = case.of_policy(past + harm + others)
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and not _only_to_mend(case, f)]
-    independent = [f for f in case.of_policy(independent) if not may_heal(case, f)]
+    independent = [f for f in case.of_policy(independent) if not may_heal(case, f) and Mark.PAID not in f.marks]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
 

@@ -36,6 +36,9 @@ class Mark(StrEnum):
     INTERRUPTED = "interrupted"
     """The run was ended from outside and nothing in it failed: it is to be resumed as it is."""
 
+    PAID = "paid"
+    """Reward or validation gains all the same: it is to be mended, and no reason to stop."""
+
     NOT_THE_POLICY = "not-the-policy"
     """What leads its causes lies outside the policy: an earlier checkpoint would fare no better."""
 

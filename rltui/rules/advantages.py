@@ -164,9 +164,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         return []
     level = EASED if eased else NOTICE
     if c > p["clip_critical"] or q > p["kl_critical"]:
-        held_out = validation(look)
-        verified = held_out is not None and held_out >= LIMIT
-        level = WARNING if verified or paying(look, "policy-step-too-large", int(p["rows"])) else CRITICAL
+        level = CRITICAL
     elif c > p["clip_warn"] or q > p["kl_warn"]:
         level = WARNING
     parts = [f"{percent(c)} of the tokens are clipped"] if c > p["clip_notice"] or (eased and len(clipped)) else []
@@ -177,7 +175,10 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         for n, v in (("clip_frac", c), ("ppo_kl", q))
         if look.series(n) is not None
     )
-    return [Signal(level, sentence(text), proofs, moved="clip_frac" if c > p["clip_notice"] else "ppo_kl")]
+    held_out = validation(look)
+    paid = (held_out is not None and held_out >= LIMIT) or paying(look, "policy-step-too-large", int(p["rows"]))
+    moved, marks = "clip_frac" if c > p["clip_notice"] else "ppo_kl", (Mark.PAID,) if paid else ()
+    return [Signal(level, sentence(text), proofs, moved=moved, marks=marks)]
 
 
 def _narrow(look: Look, p: Params) -> bool:

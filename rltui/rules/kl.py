@@ -18,7 +18,6 @@ from rltui.rules.base import (
     farmed,
     gained,
     gaining,
-    head,
     held,
     logged_for,
     losing,
@@ -191,7 +190,7 @@ def _from_elsewhere(look: Look, kl: Floats, level: float, p: Params) -> bool:
     """The KL is above its own start; of a log that begins in the middle of a run nobody knows. What stands where it was
     at the first step ran nowhere: the reference is another model than the one that training started from."""
     began = int(look.steps[0]) <= p["first_step"]
-    return not began or level >= p["grown"] * head(kl, 10)
+    return not began or level >= p["grown"] * float(kl[: int(p["first_rows"])].min())
 
 
 def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:

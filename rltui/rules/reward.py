@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -125,8 +125,8 @@ def _limits(peak: float, noise: float, wander: float, lost: float, floor: float,
     few, many = int(p["few"]), int(p["block"])
     at_once = max(p["sd_noise"] * noise, p["sd_level"] * wander, lost)
     steadier = sqrt(few / many)
-    drifts = max(0.0, wander**2 - noise**2)
-    deep = max(p["sd_noise"] * noise * steadier, p["sd_level"] * sqrt(drifts + (noise * steadier) ** 2), lost)
+    drifts = wander * sqrt(max(0.0, 1.0 - (noise / wander) ** 2)) if wander > noise else 0.0
+    deep = max(p["sd_noise"] * noise * steadier, p["sd_level"] * hypot(drifts, noise * steadier), lost)
     return _Limit(peak - at_once, few), _Limit(peak - max(deep, p["half"] * (peak - floor)), many)
 
 

@@ -96,6 +96,7 @@ class Stepper:
     _counted: list[int] = field(default_factory=list)  # what the counted training lines of this launch got for a step
     _epochs: list[float | None] = field(default_factory=list)  # of the training lines of this launch
     _plan: Plan | None = None  # what the trainer said of all steps
+    _planned: list[int] = field(default_factory=list)  # steps that this launch's lines got by that, without a bar
     _lost: bool = False  # the steps of an earlier launch's lines were never told
 
     @property
@@ -192,19 +193,24 @@ class Stepper:
             return
         if len(self._counted) == len(self._epochs) and (steps := steps_of(self._epochs, self._plan)) is not None:
             self.know(steps)
+            self._planned = steps
 
     def _go_back(self, epoch: float | None) -> list[Row]:
         """Where no bar tells the steps, an epoch below the one before tells that a launch began anew: it goes on behind
         the newest line of an earlier epoch."""
         before = next((known for known in reversed(self._epochs) if known is not None), None)
-        if self._marks or self._interval or self.total or epoch is None or before is None or epoch >= before:
+        told = self._interval and not self._planned
+        if self._marks or told or self.total or epoch is None or before is None or epoch >= before:
             return []
-        self._counting = True
+        self._counting = not self._planned
         out = self._release()
         kept = sum(1 for known in self._epochs if known is not None and known < epoch)
+        steps = self._planned[:kept] or self._counted[:kept]
         del self._epochs[kept:], self._counted[kept:]
-        self._count = kept
-        self._last = self._counted[-1] if self._counted else 0
+        if self._planned and not kept:  # it begins at the start, and may log at other steps
+            self._interval, self._counting, self._plan = 0, True, None
+        self._planned = self._planned[:kept]
+        self._count, self._last = kept, steps[-1] if steps else 0
         return out
 
     def know(self, steps: list[int]) -> None:

@@ -64,7 +64,7 @@ def test_the_labelled_runs_are_judged_as_promised(runs_dir: Path, later: bool) -
 def test_a_label_is_met_or_not_by_what_it_asks() -> None:
     columns: Any = planted("reward collapses", 0)
     d = Engine().advance(FakeRun(columns).grow())
-    right = {"any_of": [["reward-collapse", "kl-runaway"]], "none_of": ["kl-runaway"], "decision": ["stop-use-best"]}
+    right = {"any_of": [["reward-collapse", "kl-runaway"]], "none_of": ["kl-runaway"], "decision": ["pause-and-fix"]}
     right["onset"] = {"ids": ["reward-collapse"], "step": 301, "tol": 20}
     assert set(check({**right, "best_step": [200, 310]}, d).values()) == {True}
     wrong = {"any_of": [["kl-runaway"]], "none_of": ["reward-collapse"], "decision": ["continue"], "healthy": True}

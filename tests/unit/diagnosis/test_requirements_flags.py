@@ -38,7 +38,13 @@ def test_a_loss_beyond_a_million_has_diverged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held_out", "severity"), [(wave(0.1, 0.01), "warning"), (0.02 + 0.12 * T / N, "info"), (wave(0.5, 0.01), None)]
+    ("held_out", "severity"),
+    [
+        (wave(0.1, 0.01), "warning"),
+        (0.02 + 0.12 * T / N, "info"),
+        (wave(0.5, 0.01), "info"),
+        (wave(0.5, 0.01) + 0.3 * T / N, None),
+    ],
 )
 def test_a_high_reward_beside_a_low_validation(held_out: np.ndarray, severity: str | None) -> None:
     score = np.minimum(1.0, 0.3 + 0.6 * T / N)

@@ -54,6 +54,17 @@ def test_lines_without_a_bar(said: str, apart: int, quoted: bool, tmp_path: Path
     assert steps(tmp_path, text) == wanted
 
 
+@pytest.mark.parametrize("apart", [1, 5])
+@pytest.mark.parametrize("resumed", [0, 24])
+def test_a_launch_behind_one_that_ended_begins_anew(apart: int, resumed: int, tmp_path: Path) -> None:
+    total = 40 * apart
+    wanted = list(range(apart, total + 1, apart))
+    end = END.format(time=total * 3.7, rate=round(1 / 3.7, 3))
+    first = "".join(line(step, total, False) for step in wanted)
+    second = "".join(line(step, total, False).replace("'loss': ", "'loss': 1") for step in wanted[resumed:])
+    assert steps(tmp_path, first + end + second + end) == wanted
+
+
 def test_the_first_step_too(tmp_path: Path) -> None:
     wanted = [1, *range(10, 201, 10)]
     text = "".join(line(step, 200, False) for step in wanted) + END.format(time=400.0, rate=0.5)

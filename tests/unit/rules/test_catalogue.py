@@ -45,7 +45,9 @@ def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
     for one in registry.REGISTERED:
         module = inspect.getmodule(one.detect)
         assert module is not None
-        source = inspect.getsource(module) + inspect.getsource(on_machine)
+        asked = {inspect.getmodule(told) for told in vars(module).values() if inspect.isfunction(told)}
+        beside = [m for m in asked if m is not None and m.__name__.startswith("rltui.rules.")]
+        source = "".join(map(inspect.getsource, (module, on_machine, *beside)))
         for name in rules()[one.rule].params if one.sees is Look else ():
             assert f'p["{name}"]' in source, f"{one.rule}: threshold {name} is read nowhere"
         for name in re.findall(r'\bp\["(\w+)"\]', inspect.getsource(one.detect)):

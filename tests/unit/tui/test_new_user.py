@@ -49,7 +49,7 @@ async def test_finding_evidence_config_key_checkpoint_and_file(
         text = screen_text(app)
         selected = next(line for line in text.splitlines() if line.startswith((" ▌", "▌")))
         assert "✗ critical" in selected
-        assert "DONE · KEEP 100" in text
+        assert "FIX · RERUN" in text
         assert "checkpoint-100" in text
 
         # its evidence
