@@ -177,8 +177,8 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     )
     held_out = validation(look)
     paid = (held_out is not None and held_out >= LIMIT) or paying(look, "policy-step-too-large", int(p["rows"]))
-    moved, marks = "clip_frac" if c > p["clip_notice"] else "ppo_kl", (Mark.PAID,) if paid else ()
-    return [Signal(level, sentence(text), proofs, moved=moved, marks=marks)]
+    name, marks = "clip_frac" if c > p["clip_notice"] else "ppo_kl", (Mark.PAID,) if paid else ()
+    return [Signal(level, sentence(text), proofs, moved=name, marks=marks)]
 
 
 def _narrow(look: Look, p: Params) -> bool:
