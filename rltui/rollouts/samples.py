@@ -318,6 +318,10 @@ class SampleStats:
     invalid_whole: float | None = None
     tool_calls: float | None = None  # a sample
     tool_invalid: float | None = None  # share of the calls
+    right: int | None = None  # samples whose answer is the reference beside it
+    wrong: int | None = None  # those whose answer is another one
+    follows: float | None = None  # how often a right one has more reward than a wrong one (`answers.follows`)
+    contradiction: str = ""  # a sample that its reward contradicts, in words
 
 
 def share(flags: Iterable[bool]) -> float | None:

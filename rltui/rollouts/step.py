@@ -15,7 +15,8 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
 
-from rltui.rollouts import samples
+from rltui.plots.numbers import number
+from rltui.rollouts import answers, samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
 from rltui.rollouts.samples import SampleStats, TextMarks
@@ -250,6 +251,7 @@ class StepRollouts:
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
         calls = sum(mark.tool_calls for mark in marks)
+        right, wrong, contradiction = self._judged(places)
         return SampleStats(
             step=self.step,
             split=self.split,
@@ -281,7 +283,32 @@ class StepRollouts:
             invalid_whole=samples.share(whole),
             tool_calls=calls / len(marks) if marks else None,
             tool_invalid=sum(mark.tool_calls_invalid for mark in marks) / calls if calls else None,
+            right=len(right),
+            wrong=len(wrong),
+            follows=answers.follows(right, wrong),
+            contradiction=contradiction,
         )
+
+    def _judged(self, places: Sequence[int]) -> tuple[list[float], list[float], str]:
+        """Rewards of the samples that answer as their reference does, of those that do not, and one that its reward
+        contradicts most, in words: a right one of the lowest reward, else a wrong one of the highest."""
+        found: dict[bool, list[tuple[float, int, answers.AnswerCheck]]] = {True: [], False: []}
+        for place in places:
+            reward, verdict = self._all[place].reward, None
+            if reward is not None and self._all[place].chars:
+                verdict = answers.verdict(self.raw(place))
+            if verdict is not None and reward is not None:
+                found[verdict.right].append((reward, place, verdict))
+        right, wrong = found[True], found[False]
+        told = ""
+        if right and wrong:
+            least, most = min(right), max(wrong)
+            reward, place, verdict = least if least[0] <= min(wrong)[0] else most
+            told = (
+                f"sample {place + 1} answers {verdict.answer}, the reference is {verdict.reference}, "
+                f"and its reward is {number(reward)}"
+            )
+        return [one[0] for one in right], [one[0] for one in wrong], told
 
     @cached_property
     def _without_variance(self) -> frozenset[str]:

@@ -53,7 +53,7 @@ def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]
     proofs = [("repeated", f"{percent(last.repeated or 0.0)} repeat themselves")]
     if (last.mixed_scripts or 0.0) > (first.mixed_scripts or 0.0):
         proofs.append(("mixed_scripts", f"{percent(last.mixed_scripts or 0.0)} mix scripts"))
-    return [_signal(seen, found, f"{text}{_since(first, last, _bad)}.", proofs, level)]
+    return [told(seen, found, f"{text}{_since(first, last, _bad)}.", proofs, level)]
 
 
 def _bad(d: SampleStats) -> float:
@@ -80,7 +80,7 @@ def eos_mismatch(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if truncated is not None and truncated >= p["t"]:
         found = CRITICAL
         text += f", and {percent(truncated)} were cut at the limit from the start"
-    return [_signal(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
+    return [told(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
 
 
 @rule("reward-mode-share", Sampled, able=dumped)
@@ -105,7 +105,7 @@ def reward_mode_share(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
         return []
     last = seen.dumps[-1]
     text = f"{percent(last.mode_share or 0.0)} of the samples have the reward {num(last.mode_value)}"
-    return [_signal(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
+    return [told(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
 
 
 @rule("format-invalid", Sampled, able=dumped)
@@ -127,7 +127,7 @@ def format_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
         return []
     text = f"{percent(last.invalid_whole or 0.0)} of the complete samples have an invalid format"
     text += _since(first, last, lambda d: d.invalid_whole or 0.0)
-    return [_signal(seen, found, f"{text}.", [("invalid_whole", "")], level)]
+    return [told(seen, found, f"{text}.", [("invalid_whole", "")], level)]
 
 
 @rule("tool-call-invalid", Sampled, able=counted("tool_invalid"))
@@ -147,7 +147,7 @@ def tool_call_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if not found:
         return []
     text = f"{percent(seen.dumps[-1].tool_invalid or 0.0)} of the tool calls in the samples cannot be parsed."
-    return [_signal(seen, found, text, [("tool_invalid", "")], level)]
+    return [told(seen, found, text, [("tool_invalid", "")], level)]
 
 
 @rule("tool-use-collapse", Sampled, able=counted("tool_invalid"))
@@ -167,7 +167,7 @@ def tool_use_collapse(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if not found:
         return []
     text = f"Tool calls fell from {num(first)} to {num(seen.dumps[-1].tool_calls)} a sample."
-    return [_signal(seen, found, text, [("tool_calls", "")], level)]
+    return [told(seen, found, text, [("tool_calls", "")], level)]
 
 
 @rule("zero-variance-groups", Sampled, able=counted("zero_variance"))
@@ -188,10 +188,10 @@ def zero_variance_groups(seen: Sampled, p: Params, memory: Memory) -> list[Signa
         return []
     share = seen.dumps[-1].zero_variance or 0.0
     text = f"{percent(share)} of the groups in the newest dump have no reward variance."
-    return [_signal(seen, found, text, [("zero_variance", "")], level)]
+    return [told(seen, found, text, [("zero_variance", "")], level)]
 
 
-def _signal(
+def told(
     seen: Sampled, found: int, text: str, proofs: Sequence[tuple[str, str]], level: Callable[[SampleStats], int]
 ) -> Signal:
     named = tuple((SAMPLES + name, words) for name, words in proofs)

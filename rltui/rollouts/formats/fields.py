@@ -34,8 +34,9 @@ class FieldNames(NamedTuple):
 
 class KnownNames(Record):
     """The field names of all dumps, of each role the most telling first. `conversation`: prompt and completion in one
-    list of chat messages. `stopped_by_limit`: words for why a sample ended. `not_components`: numbers that are no parts
-    of the reward. `heavy`: lists by token, not kept. `validation_folders`: folders whose dumps are of validation."""
+    list of chat messages. `reference`: the right answer. `stopped_by_limit`: words for why a sample ended.
+    `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept. `validation_folders`:
+    folders whose dumps are of validation."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
@@ -50,6 +51,7 @@ class KnownNames(Record):
     truncated: tuple[str, ...]
     stop: tuple[str, ...]
     group: tuple[str, ...]
+    reference: tuple[str, ...]
     stopped_by_limit: frozenset[str]
     not_components: frozenset[str]
     heavy: frozenset[str]
@@ -92,7 +94,8 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     prompt = record[names.prompt] if names.prompt is not None else said[0]
     if prompt.__class__ is not str:
         prompt = as_text(prompt)
-    not_components = table().not_components
+    known = table()
+    not_components = known.not_components
     components: dict[str, float] = {}
     extra: dict[str, Any] = {}
     for key in names.others:
@@ -101,7 +104,9 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
             if value:
                 extra[key] = value
         elif isinstance(value, (int, float)) and key not in not_components:
-            if isfinite(value):
+            if key in known.reference:
+                extra[key] = value
+            elif isfinite(value):
                 components[key] = float(value)
         elif value is not None:
             extra[key] = value
