@@ -16,6 +16,7 @@ from statistics import fmean, median
 from typing import Literal, TypeVar
 
 from rltui.plots.numbers import number
+from rltui.prose import listed
 from rltui.rollouts import answers, samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
@@ -29,7 +30,8 @@ Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 
 
 class StepRollouts:
-    """All rollouts of one step and split. Built once, then read only."""
+    """All rollouts of one step and split. Built once, then read only. `own`: the files are of this step alone, by their
+    names."""
 
     def __init__(
         self,
@@ -40,6 +42,7 @@ class StepRollouts:
         cap: int | None = None,
         weights: Sequence[float] = (),
         notes: Sequence[str] = (),
+        own: bool = False,
     ) -> None:
         self.step = step
         self.split = split
@@ -47,10 +50,18 @@ class StepRollouts:
         self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
         numbering = Numbering(weights)
         self._all: list[Numbers] = []
+        others: list[tuple[int | None, Numbers]] = []
         for block in blocks:
             for at, raw in enumerate(block.raws()):
-                if (step is None or raw.step is None or raw.step == step) and raw.split in (None, split):
-                    self._all.append(numbering.of(block, at, raw))
+                if raw.split not in (None, split):
+                    continue
+                one = numbering.of(block, at, raw)
+                if step is None or raw.step is None or raw.step == step:
+                    self._all.append(one)
+                else:
+                    others.append((raw.step, one))
+        if others and own:
+            self.notes = (*self.notes, self._of_other_steps(others))
         self.skipped = sum(block.skipped for block in blocks)
         self._cut_at = self._character_cap()
         self._marks: dict[int, TextMarks] = {}
@@ -350,6 +361,16 @@ class StepRollouts:
         return samples.histogram([size for size, _ in known], [cut for _, cut in known])
 
     # -- within ----------------------------------------------------------------------------------------------------
+
+    def _of_other_steps(self, others: Sequence[tuple[int | None, Numbers]]) -> str:
+        """What to say of samples that name another step than their file. Where no sample names the step of the file,
+        both count the same steps in another way, and the file is believed."""
+        told = listed([str(one) for one in sorted({step for step, _ in others if step is not None})[:3]])
+        if self._all:
+            total = len(others) + len(self._all)
+            return f"{len(others)} of {total} samples name another step than their file ({told}) and are left out"
+        self._all = [one for _, one in others]
+        return f"the file is named after step {self.step}, and its samples name step {told}: the name counts"
 
     def _character_cap(self) -> int | None:
         """The cap as a number of characters, where single characters are the tokens: see the module."""

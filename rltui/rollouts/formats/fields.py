@@ -34,9 +34,9 @@ class FieldNames(NamedTuple):
 
 class KnownNames(Record):
     """The field names of all dumps, of each role the most telling first. `conversation`: prompt and completion in one
-    list of chat messages. `reference`: the right answer. `stopped_by_limit`: words for why a sample ended.
-    `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept. `validation_folders`:
-    folders whose dumps are of validation."""
+    list of chat messages. `reference`: the right answer. `wrappers`: lists of samples. `stopped_by_limit`: words for
+    why a sample ended. `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept.
+    `validation_folders`: folders whose dumps are of validation."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
@@ -52,6 +52,7 @@ class KnownNames(Record):
     stop: tuple[str, ...]
     group: tuple[str, ...]
     reference: tuple[str, ...]
+    wrappers: tuple[str, ...]
     stopped_by_limit: frozenset[str]
     not_components: frozenset[str]
     heavy: frozenset[str]
