@@ -298,6 +298,7 @@ class StepRollouts:
             wrong=len(wrong),
             follows=answers.follows(right, wrong),
             contradiction=contradiction,
+            other_script=samples.share(mark.other_script for mark in marks),
         )
 
     def _judged(self, places: Sequence[int]) -> tuple[list[float], list[float], str]:

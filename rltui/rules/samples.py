@@ -27,15 +27,22 @@ def counted(number: str) -> Callable[[Sampled], bool]:
 
 @rule("degenerate-samples", Sampled, able=dumped)
 def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Loops, one punctuation mark over and over, scripts mixed up."""
+    """Loops, one punctuation mark over and over, nothing at all, scripts mixed up or other than the prompt's."""
     first, last = seen.dumps[0], seen.dumps[-1]
-    improves = len(seen.dumps) > 1 and _bad(last) <= _bad(first)
+
+    def bad(d: SampleStats) -> float:
+        return max(getattr(d, name) or 0.0 for name in _DEGENERATE)
+
+    def worst(d: SampleStats) -> float:
+        return max(bad(d), _switched(d, first))
+
+    improves = len(seen.dumps) > 1 and worst(last) <= worst(first)
 
     def level(d: SampleStats) -> int:
-        sure = low(_bad(d), d.examined)
-        if low(d.token_zero, d.examined) > p["share"] or sure > p["critical"]:
+        sure = low(worst(d), d.examined)
+        if low(d.token_zero, d.examined) > p["share"] or (sure > p["critical"] and bad(d) >= worst(d)):
             return CRITICAL
-        grown = d is not first and sure > p["growth"] * high(_bad(first), first.examined)
+        grown = d is not first and sure > p["growth"] * high(worst(first), first.examined)
         if (sure > p["warn"] or grown) and not improves and (grown or not gaining(seen.look)):
             return WARNING
         return NOTICE if sure > p["share"] else 0
@@ -47,17 +54,28 @@ def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]
         found = WARNING
     if not found:
         return []
-    text = f"{percent(_bad(last))} of the samples are degenerate"
+    shown = {name: _switched(last, first) if name == "other_script" else getattr(last, name) or 0.0 for name in _SHOWN}
+    name = max(shown, key=lambda one: shown[one])
+    text = f"{percent(worst(last))} of the samples are degenerate"
     if (last.token_zero or 0.0) > p["share"]:
         text = f"{percent(last.token_zero or 0.0)} of the samples are one mark over and over (token 0)"
+    elif shown[name] >= worst(last):
+        text = f"{percent(getattr(last, name))} of the samples {_SHOWN[name]}"
     proofs = [("repeated", f"{percent(last.repeated or 0.0)} repeat themselves")]
+    if shown[name] >= worst(last):
+        proofs.insert(0, (name, f"{percent(getattr(last, name))} {_SHOWN[name]}"))
     if (last.mixed_scripts or 0.0) > (first.mixed_scripts or 0.0):
         proofs.append(("mixed_scripts", f"{percent(last.mixed_scripts or 0.0)} mix scripts"))
-    return [told(seen, found, f"{text}{_since(first, last, _bad)}.", proofs, level)]
+    return [told(seen, found, f"{text}{_since(first, last, worst)}.", proofs, level)]
 
 
-def _bad(d: SampleStats) -> float:
-    return max(d.repeated or 0.0, d.token_zero or 0.0, d.mixed_scripts or 0.0)
+_DEGENERATE = ("repeated", "token_zero", "mixed_scripts", "empty")
+_SHOWN = {"empty": "are empty", "other_script": "are in another script than their prompt"}
+
+
+def _switched(d: SampleStats, first: SampleStats) -> float:
+    """Samples in another script than their prompt, above the share of the first dump: a task may ask for it."""
+    return max(0.0, (d.other_script or 0.0) - (first.other_script or 0.0))
 
 
 @rule("eos-mismatch", Sampled, able=dumped)

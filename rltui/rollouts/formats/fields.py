@@ -165,8 +165,13 @@ def message_text(message: Mapping[str, Any]) -> str:
     parts = [f"<think>{message['reasoning_content']}</think>"] if message.get("reasoning_content") else []
     parts += [str(content)] if content else []
     calls = message.get("tool_calls") or []
-    parts += [calls] if isinstance(calls, str) else [short_json(call) for call in calls]
+    parts += [calls] if isinstance(calls, str) else [_call(call) for call in calls]
     return "\n".join(parts)
+
+
+def _call(call: Any) -> str:
+    """A tool call as models write it."""
+    return f"<tool_call>{json.dumps(call, ensure_ascii=False, default=str)}</tool_call>"
 
 
 def total(value: Any, *, mean: bool = False) -> float | None:
