@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rltui.plots.numbers import number
 from rltui.rollouts.formats.base import Raw
 from rltui.rollouts.formats.fields import as_text, table
 from rltui.text import clean
@@ -115,3 +116,24 @@ def follows(right: Sequence[float], wrong: Sequence[float]) -> float | None:
     ranked = sorted(wrong)
     above = sum(bisect_left(ranked, one) + bisect_right(ranked, one) for one in right)
     return above / (2 * len(right) * len(wrong))
+
+
+def judged(samples: Iterable[tuple[int, Raw, float | None]]) -> tuple[list[float], list[float], str]:
+    """Of samples with their place and reward: the rewards of those that answer as their reference does, of those that
+    do not, and one that its reward contradicts most, in words: a right one of the lowest reward, else a wrong one of
+    the highest."""
+    found: dict[bool, list[tuple[float, int, AnswerCheck]]] = {True: [], False: []}
+    for place, raw, reward in samples:
+        checked = None if reward is None else verdict(raw)
+        if checked is not None and reward is not None:
+            found[checked.right].append((reward, place, checked))
+    right, wrong = found[True], found[False]
+    told = ""
+    if right and wrong:
+        least, most = min(right), max(wrong)
+        reward, place, checked = least if least[0] <= min(wrong)[0] else most
+        told = (
+            f"sample {place + 1} answers {checked.answer}, the reference is {checked.reference}, "
+            f"and its reward is {number(reward)}"
+        )
+    return [one[0] for one in right], [one[0] for one in wrong], told

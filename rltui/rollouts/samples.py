@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rltui.data_files import Record, kept, read
+from rltui.rollouts.pipeline_marks import Setup
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LOOKED_AT = 20_000  # characters of one text: a loop shows long before
@@ -50,6 +51,7 @@ class Limits(Record):
     turn_markers: tuple[str, ...]
     tool_turns: tuple[str, ...]
     artefacts: tuple[str, ...]
+    doubled_templates: tuple[str, ...]
     histogram_values: int
     histogram_bins: int
 
@@ -346,6 +348,32 @@ class SampleStats:
     follows: float | None = None  # how often a right one has more reward than a wrong one (`answers.follows`)
     contradiction: str = ""  # a sample that its reward contradicts, in words
     other_script: float | None = None  # most letters of another writing system than the prompt's
+    setup: Setup | None = None  # copies, prompts, missing rewards
+
+    @property
+    def copied(self) -> float | None:
+        """Of long texts, how many another one of their group has too."""
+        return self.setup.copied if self.setup else None
+
+    @property
+    def doubled_prompts(self) -> float | None:
+        """Prompts with a template in a template."""
+        return self.setup.doubled if self.setup else None
+
+    @property
+    def shown_solutions(self) -> float | None:
+        """Prompts that hold the reference as the answer."""
+        return self.setup.shown if self.setup else None
+
+    @property
+    def unrewarded(self) -> float | None:
+        """Samples without a reward beside others that have one."""
+        return self.setup.unrewarded if self.setup else None
+
+    @property
+    def prompts(self) -> float | None:
+        """Different prompts."""
+        return self.setup.prompts if self.setup else None
 
 
 def share(flags: Iterable[bool]) -> float | None:

@@ -15,9 +15,8 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
 
-from rltui.plots.numbers import number
 from rltui.prose import listed
-from rltui.rollouts import answers, samples
+from rltui.rollouts import answers, copies, samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
 from rltui.rollouts.samples import SampleStats, TextMarks
@@ -262,7 +261,8 @@ class StepRollouts:
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
         calls = sum(mark.tool_calls for mark in marks)
-        right, wrong, contradiction = self._judged(places)
+        held = [copies.AtPlace(at, self.raw(at), self._all[at].group, self._all[at].reward) for at in places]
+        right, wrong, contradiction = answers.judged((one.place, one.raw, one.reward) for one in held)
         return SampleStats(
             step=self.step,
             split=self.split,
@@ -299,28 +299,8 @@ class StepRollouts:
             follows=answers.follows(right, wrong),
             contradiction=contradiction,
             other_script=samples.share(mark.other_script for mark in marks),
+            setup=copies.setup(held),
         )
-
-    def _judged(self, places: Sequence[int]) -> tuple[list[float], list[float], str]:
-        """Rewards of the samples that answer as their reference does, of those that do not, and one that its reward
-        contradicts most, in words: a right one of the lowest reward, else a wrong one of the highest."""
-        found: dict[bool, list[tuple[float, int, answers.AnswerCheck]]] = {True: [], False: []}
-        for place in places:
-            reward, verdict = self._all[place].reward, None
-            if reward is not None and self._all[place].chars:
-                verdict = answers.verdict(self.raw(place))
-            if verdict is not None and reward is not None:
-                found[verdict.right].append((reward, place, verdict))
-        right, wrong = found[True], found[False]
-        told = ""
-        if right and wrong:
-            least, most = min(right), max(wrong)
-            reward, place, verdict = least if least[0] <= min(wrong)[0] else most
-            told = (
-                f"sample {place + 1} answers {verdict.answer}, the reference is {verdict.reference}, "
-                f"and its reward is {number(reward)}"
-            )
-        return [one[0] for one in right], [one[0] for one in wrong], told
 
     @cached_property
     def _without_variance(self) -> frozenset[str]:

@@ -82,6 +82,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     if names is None:
         names = names_of(tuple(record))
     reward = record[names.reward] if names.reward is not None else None
+    no_number = isinstance(reward, float) and not isfinite(reward)
     if reward.__class__ is not float or not isfinite(reward):
         reward = total(reward)
     said: tuple[Any, Any] = (None, None)
@@ -90,7 +91,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     completion = record[names.completion] if names.completion is not None else said[1]
     if completion.__class__ is not str:
         completion = as_text(completion)
-    if completion is None and reward is None:
+    if completion is None and reward is None and not no_number:
         return None
     prompt = record[names.prompt] if names.prompt is not None else said[0]
     if prompt.__class__ is not str:
@@ -128,6 +129,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
         _name(record[names.group]) if names.group is not None else None,
         as_text(record[names.seen_by_reward]) if names.seen_by_reward is not None else None,
         extra,
+        no_number=no_number,
     )
 
 
