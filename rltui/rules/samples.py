@@ -78,6 +78,28 @@ def _switched(d: SampleStats, first: SampleStats) -> float:
     return max(0.0, (d.other_script or 0.0) - (first.other_script or 0.0))
 
 
+@rule("truncation-high", Sampled, able=counted("truncated"))
+def truncation_high(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
+    """Samples that were cut, where the log does not count them."""
+    first, last = seen.dumps[0], seen.dumps[-1]
+    fewer = len(seen.dumps) > 1 and high(last.truncated, last.samples) < (first.truncated or 0.0)
+
+    def level(d: SampleStats) -> int:
+        share = low(d.truncated, d.samples)
+        if share > p["critical"]:
+            return WARNING if fewer else CRITICAL
+        if share > p["warn"] and not gaining(seen.look):
+            return WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, 2)
+    if not found:
+        return []
+    text = f"{percent(last.truncated or 0.0)} of the samples in the newest dump are cut at the length limit"
+    text += _since(first, last, lambda d: d.truncated or 0.0)
+    return [told(seen, found, f"{text}.", [("truncated", "")], level)]
+
+
 @rule("eos-mismatch", Sampled, able=dumped)
 def eos_mismatch(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """The text goes on behind an end marker, or speaks the user's part: nothing stopped it."""

@@ -119,6 +119,7 @@ class Dumps:
     write: Writer
     columns: Columns
     samples: int = 32
+    cap: int | None = None
     ask: Asker = lambda n: f"What is {n // 4}?"
     sees: ClassVar[type[object]] = Sampled
 
@@ -128,7 +129,7 @@ class Dumps:
             for step in range(N // 6, N + 1, N // 6):
                 told = [(self.ask(n), *self.write(step, n)) for n in range(self.samples)]
                 verl(Path(folder), step, told)
-            found = index(Path(folder))
+            found = index(Path(folder), cap=self.cap)
             stats = {entry.step: found.read(entry).stats() for entry in found.entries if entry.step is not None}
         run.samples = Samples(tuple(stats), stats, None, False)
         yield Sampled.of(run, Look(feed_of(run), N, {}), now=True)
@@ -199,9 +200,15 @@ def rows(
 
 
 def samples(
-    rule: str, fault: Writer, near: Writer, level: int = WARNING, still: int = 0, columns: Columns = LEVEL
+    rule: str,
+    fault: Writer,
+    near: Writer,
+    level: int = WARNING,
+    still: int = 0,
+    columns: Columns = LEVEL,
+    cap: int | None = None,
 ) -> Case:
-    return Case(rule, Dumps(fault, columns), Dumps(near, columns), level, still)
+    return Case(rule, Dumps(fault, columns, cap=cap), Dumps(near, columns, cap=cap), level, still)
 
 
 def asking(rule: str, fault: Asker, near: Asker, level: int = WARNING) -> Case:

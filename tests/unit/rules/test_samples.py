@@ -23,7 +23,7 @@ from rltui.rules.registry import ids
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.unit.diagnosis.fake_run import FakeRun
-from tests.unit.rollouts.dumps import LOOP, verl
+from tests.unit.rollouts.dumps import LOOP, lines, verl
 
 STEPS = 60
 GROUP = 4
@@ -176,6 +176,17 @@ def test_text_behind_the_end_opens_eos_mismatch(tmp_path: Path) -> None:
     assert finding is not None
     assert finding.severity == "critical"
     assert "cut at the limit from the start" in finding.summary
+
+
+def test_what_the_dump_says_is_cut_is_told_where_the_log_counts_none_of_it(tmp_path: Path) -> None:
+    written(tmp_path, healthy)
+    for path in (tmp_path / "rollouts").iterdir():
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        lines(path, [{**row, "finish_reason": "stop" if n % 8 == 0 else "length"} for n, row in enumerate(rows)])
+    finding = found(diagnosed(tmp_path), "truncation-high")
+    assert finding is not None
+    assert finding.severity == "critical"
+    assert "88 % of the samples in the newest dump are cut at the length limit" in finding.summary
 
 
 def test_a_finding_of_samples_begins_where_its_dumps_do(tmp_path: Path) -> None:
