@@ -17,15 +17,18 @@ from rltui.rollouts.formats.fields import as_text, table
 from rltui.text import clean
 
 _TAGGED = re.compile(r"<answer>([^<]{0,400})</answer>", re.I)
-_HASHES = re.compile(r"####[ \t]*([^\n]{1,100})")
+_HASHES = re.compile(r"####[ \t]{0,8}([^\n]{1,100})")
 _SAID = re.compile(
-    r"\b(?i:answer|result)\**(?: is|:| =)[ \t]*:?[ \t*]*\$?([-+]?\d[\d,]*(?:\.\d+)?|\([A-J]\)|[A-J](?![\w']| \w))"
+    r"\b(?i:answer|result)\*{0,4}(?: is|:| =)[ \t]{0,4}:?[ \t*]{0,6}\$?"
+    r"([-+]?\d[\d,]*(?:\.\d+)?|\([A-J]\)|[A-J](?![\w']| \w))"
 )
 _BOXED = r"\boxed{"
 _WRAPPED = re.compile(r"\\(?:text|mathrm|mathbf)\{([^{}]*)\}")
 _FRACTION = re.compile(r"(-?)\\d?frac\{(-?\d{1,9})\}\{(-?\d{1,9})\}|(-?)(\d{1,9})/(\d{1,9})")
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?")
 _CHOICE = re.compile(r"\(?([A-J])\)?\.?")
+LOOKED_AT = 20_000
+"""Characters of the end of a text: the answer stands there, and a loop before it is not searched through."""
 SHOWN = 40
 """Characters of an answer in a sentence."""
 
@@ -41,6 +44,7 @@ class AnswerCheck(NamedTuple):
 def final_answer(text: str) -> str | None:
     """What a text gives as its answer: the last `\\boxed{}`, `<answer>`, `####`, else what it says after "the answer
     is"; None where it gives none."""
+    text = text[-LOOKED_AT:]
     at = text.rfind(_BOXED)
     if at >= 0:
         return _braced(text, at + len(_BOXED))

@@ -18,6 +18,7 @@ from rltui.text import clean
 LONG = 200
 """Characters from which on two samples do not have the same text by chance."""
 PROMPT_END = 4000
+"""Characters of a prompt's beginning and of its end that are looked at."""
 SHOWN = 60
 
 
@@ -89,7 +90,8 @@ def _doubled() -> tuple[re.Pattern[str], ...]:
 
 def doubled_template(prompt: str) -> str | None:
     """The place of a prompt where a chat template begins within a turn of another, or its first token stands twice."""
-    return next((match[0] for pattern in _doubled() if (match := pattern.search(prompt))), None)
+    ends = prompt if len(prompt) <= 2 * PROMPT_END else f"{prompt[:PROMPT_END]} … {prompt[-PROMPT_END:]}"
+    return next((match[0] for pattern in _doubled() if (match := pattern.search(ends))), None)
 
 
 _SAID = (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
 
 from rltui.cli import main
+from rltui.rollouts.answers import verdict
 from rltui.rollouts.copies import AtPlace, doubled_template, repeated_from, setup, shown_solution
 from rltui.rollouts.formats import fields
 from rltui.rollouts.formats.base import Block, Raw
@@ -112,3 +114,14 @@ def test_the_json_of_a_step_holds_the_counts_and_no_names_of_texts(
     for stats in (told["detail"]["stats"], told["table"][0]):
         assert stats["setup"]["copied"] == stats["setup"]["doubled"] == 1.0
         assert "texts" not in stats["setup"]
+
+
+@pytest.mark.parametrize(
+    "filler", [" ", "\n", "*", "assistant\n", "answer is ", "<|im_start|>", "a", "\\boxed{", "####"]
+)
+def test_a_hostile_text_takes_no_time(filler: str) -> None:
+    text = f"The answer is {filler * 300_000}"
+    began = process_time()
+    setup([AtPlace(0, raw(prompt=f"assistant{text}", completion=text, answer="4"), None, 1.0)])
+    verdict(raw(completion=text, answer=text))
+    assert process_time() - began < 5
