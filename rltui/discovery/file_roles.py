@@ -24,6 +24,12 @@ SAMPLE_DIR = lazy(
 _SAMPLE_FILE = lazy(
     r"(?:\d+\.jsonl|.*\.parquet|.*(?:rollout|completion|generation|sample|trajector).*\.(?:jsonl|json))", re.I
 )
+_SAMPLE_TABLE = lazy(
+    r"(?:.*[-_])?(?:rollout|generation|completion|sample|trajectorie|trajectory|group|episode|transcript|conversation)s?"
+    r"(?:[-_](?:step[-_]?)?\d+)?\.(?:csv|tsv|jsonl)",
+    re.I,
+)
+"""Tables of text, and names that say samples only where nothing follows them: `rollout_metrics.csv` is none."""
 _CONFIG_FILE = lazy(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
@@ -76,7 +82,11 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     if "wandb" in folders:
         return "other"
     is_dump = name.endswith((".jsonl", ".json", ".parquet"))
-    if _SAMPLE_FILE.fullmatch(name) or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders)):
+    if (
+        _SAMPLE_FILE.fullmatch(name)
+        or _SAMPLE_TABLE.fullmatch(name)
+        or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders))
+    ):
         return "rollouts"
     if is_dump and any(pattern.search(relative.replace(os.sep, "/")) for pattern in _dumps()):
         return "rollouts"

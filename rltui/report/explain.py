@@ -35,6 +35,7 @@ GROUPS = {
     "mismatch": "Sampler against trainer",
     "gen": "Length, truncation, text",
     "tool": "Tools, turns, formats",
+    "samples": "What the samples give away",
     "critic": "Critic",
     "dpo": "Preference training",
     "throughput": "Step time",

@@ -177,6 +177,8 @@ def detail(step: StepRollouts) -> StepDetail:
 def to_json(report: RolloutReport) -> str:
     """Strict JSON; `schema` names its version."""
     data = {"schema": SCHEMA, **asdict(report)}
+    for stats in [*data["table"], *([data["detail"]["stats"]] if data["detail"] else [])]:
+        stats["setup"].pop("texts", None)  # what a text is known by in this process only
     if data["detail"] is not None:
         data["detail"]["marked"] = dict(data["detail"]["marked"])
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

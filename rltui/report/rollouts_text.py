@@ -92,6 +92,7 @@ _MARKS = {
 def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
     stats = step.stats
     mode = None if stats.mode_share is None else f"{number(stats.mode_value)} in {percent(stats.mode_share)} of samples"
+    judged = f"{stats.right} right, {stats.wrong} wrong" if stats.right or stats.wrong else None
     distinct = None
     if stats.distinct_1 is not None and stats.distinct_2 is not None:
         distinct = f"distinct-1 {number(stats.distinct_1)}, distinct-2 {number(stats.distinct_2)}"
@@ -104,6 +105,8 @@ def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
         ("repeat themselves", _maybe_share(stats.repeated)),
         ("same text in the group", _maybe_share(stats.identical)),
         ("invalid format", _maybe_share(stats.invalid_format)),
+        ("answers, by reference", judged),
+        ("right one has more reward", _maybe_share(stats.follows)),
         ("go on past their end", _maybe_share(stats.past_end)),
         ("padding or bad decoding", _maybe_share(stats.artefacts)),
         ("only one mark (!!!!)", _maybe_share(stats.token_zero)),

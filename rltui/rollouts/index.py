@@ -96,7 +96,10 @@ class RolloutIndex:
         """The rollouts of a step."""
         if entry not in self._steps:
             blocks = [self._block(path) for path in entry.files]
-            self._steps[entry] = StepRollouts(entry.step, entry.split, blocks, cap=self.cap, weights=self.weights)
+            own = all(dump.step_of(path, self.root) is not None for path in entry.files)
+            self._steps[entry] = StepRollouts(
+                entry.step, entry.split, blocks, cap=self.cap, weights=self.weights, own=own
+            )
             if len(self._steps) > KEPT:
                 self._steps.popitem(last=False)
         self._steps.move_to_end(entry)

@@ -104,7 +104,7 @@ class Numbering:
         return Numbers(
             block,
             at,
-            raw.reward if raw.reward is not None else self._total(raw),
+            raw.reward if raw.reward is not None or raw.no_number else self._total(raw),
             raw.advantage,
             raw.length,
             raw.truncated,

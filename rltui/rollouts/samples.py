@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rltui.data_files import Record, kept, read
+from rltui.rollouts.pipeline_marks import Setup
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LOOKED_AT = 20_000  # characters of one text: a loop shows long before
@@ -50,6 +51,7 @@ class Limits(Record):
     turn_markers: tuple[str, ...]
     tool_turns: tuple[str, ...]
     artefacts: tuple[str, ...]
+    doubled_templates: tuple[str, ...]
     histogram_values: int
     histogram_bins: int
 
@@ -124,7 +126,7 @@ def malformed_tag(text: str, prompt: str | None = None) -> str | None:
 
 def tool_calls(text: str) -> tuple[int, int]:
     """Calls that a text opens with `<tool_call>`, and how many of them nobody can run: not closed, or neither a JSON
-    object with a name nor `<function=...>`."""
+    object with a name (and arguments that are JSON) nor `<function=...>`."""
     calls = text.split("<tool_call>")[1:]
     return len(calls), sum(not _is_call(call) for call in calls)
 
@@ -138,6 +140,10 @@ def _is_call(after: str) -> bool:
         return True
     try:
         call = json.loads(body)
+        if isinstance(call, dict) and isinstance(call.get("function"), dict):  # as chat APIs hold it
+            call = call["function"]
+            if isinstance(call.get("arguments"), str) and call["arguments"].strip():
+                json.loads(call["arguments"])
     except (ValueError, RecursionError):
         return False
     return isinstance(call, dict) and isinstance(call.get("name"), str)
@@ -171,6 +177,23 @@ def scripts(text: str) -> int:
     """Writing systems of which the text holds at least three letters (Greek is maths; Japanese is one with Chinese)."""
     letters = Counter(_script(c) for c in set(text[:_LOOKED_AT]) if c.isalpha())
     return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
+
+
+def main_script(text: str) -> str:
+    """The writing system of most letters of a text (of its last 4,000 characters); "" where it has none."""
+    end = text[-4000:]
+    if end.isascii():
+        return "LATIN" if any(map(str.isalpha, end)) else ""
+    letters = Counter(script for c in end if c.isalpha() and (script := _script(c)))
+    return letters.most_common(1)[0][0] if letters else ""
+
+
+def in_other_script(text: str, prompt: str | None) -> bool:
+    """Most letters are of another writing system than those of the prompt."""
+    if not prompt or (text.isascii() and prompt.isascii()):
+        return False
+    asked, given = main_script(prompt), main_script(text)
+    return bool(asked and given) and asked != given
 
 
 def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
@@ -259,6 +282,7 @@ class TextMarks:
     mixed_scripts: bool
     tool_calls: int = 0
     tool_calls_invalid: int = 0
+    other_script: bool = False
 
 
 def marks(text: str, prompt: str | None = None) -> TextMarks:
@@ -276,6 +300,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
         non_ascii_share(text),
         not text.isascii() and scripts(text) >= limits().scripts,
         *tool_calls(text),
+        in_other_script(text, prompt),
     )
 
 
@@ -318,6 +343,37 @@ class SampleStats:
     invalid_whole: float | None = None
     tool_calls: float | None = None  # a sample
     tool_invalid: float | None = None  # share of the calls
+    right: int | None = None  # samples whose answer is the reference beside it
+    wrong: int | None = None  # those whose answer is another one
+    follows: float | None = None  # how often a right one has more reward than a wrong one (`answers.follows`)
+    contradiction: str = ""  # a sample that its reward contradicts, in words
+    other_script: float | None = None  # most letters of another writing system than the prompt's
+    setup: Setup | None = None  # copies, prompts, missing rewards
+
+    @property
+    def copied(self) -> float | None:
+        """Of long texts, how many another one of their group has too."""
+        return self.setup.copied if self.setup else None
+
+    @property
+    def doubled_prompts(self) -> float | None:
+        """Prompts with a template in a template."""
+        return self.setup.doubled if self.setup else None
+
+    @property
+    def shown_solutions(self) -> float | None:
+        """Prompts that hold the reference as the answer."""
+        return self.setup.shown if self.setup else None
+
+    @property
+    def unrewarded(self) -> float | None:
+        """Samples without a reward beside others that have one."""
+        return self.setup.unrewarded if self.setup else None
+
+    @property
+    def prompts(self) -> float | None:
+        """Different prompts."""
+        return self.setup.prompts if self.setup else None
 
 
 def share(flags: Iterable[bool]) -> float | None:

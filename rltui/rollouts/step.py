@@ -15,7 +15,8 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
 
-from rltui.rollouts import samples
+from rltui.prose import listed
+from rltui.rollouts import answers, copies, samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
 from rltui.rollouts.samples import SampleStats, TextMarks
@@ -28,7 +29,8 @@ Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 
 
 class StepRollouts:
-    """All rollouts of one step and split. Built once, then read only."""
+    """All rollouts of one step and split. Built once, then read only. `own`: the files are of this step alone, by their
+    names."""
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class StepRollouts:
         cap: int | None = None,
         weights: Sequence[float] = (),
         notes: Sequence[str] = (),
+        own: bool = False,
     ) -> None:
         self.step = step
         self.split = split
@@ -46,10 +49,18 @@ class StepRollouts:
         self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
         numbering = Numbering(weights)
         self._all: list[Numbers] = []
+        others: list[tuple[int | None, Numbers]] = []
         for block in blocks:
             for at, raw in enumerate(block.raws()):
-                if (step is None or raw.step is None or raw.step == step) and raw.split in (None, split):
-                    self._all.append(numbering.of(block, at, raw))
+                if raw.split not in (None, split):
+                    continue
+                one = numbering.of(block, at, raw)
+                if step is None or raw.step is None or raw.step == step:
+                    self._all.append(one)
+                else:
+                    others.append((raw.step, one))
+        if others and own:
+            self.notes = (*self.notes, self._of_other_steps(others))
         self.skipped = sum(block.skipped for block in blocks)
         self._cut_at = self._character_cap()
         self._marks: dict[int, TextMarks] = {}
@@ -250,6 +261,8 @@ class StepRollouts:
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
         calls = sum(mark.tool_calls for mark in marks)
+        held = [copies.AtPlace(at, self.raw(at), self._all[at].group, self._all[at].reward) for at in places]
+        right, wrong, contradiction = answers.judged((one.place, one.raw, one.reward) for one in held)
         return SampleStats(
             step=self.step,
             split=self.split,
@@ -281,6 +294,12 @@ class StepRollouts:
             invalid_whole=samples.share(whole),
             tool_calls=calls / len(marks) if marks else None,
             tool_invalid=sum(mark.tool_calls_invalid for mark in marks) / calls if calls else None,
+            right=len(right),
+            wrong=len(wrong),
+            follows=answers.follows(right, wrong),
+            contradiction=contradiction,
+            other_script=samples.share(mark.other_script for mark in marks),
+            setup=copies.setup(held),
         )
 
     @cached_property
@@ -323,6 +342,16 @@ class StepRollouts:
         return samples.histogram([size for size, _ in known], [cut for _, cut in known])
 
     # -- within ----------------------------------------------------------------------------------------------------
+
+    def _of_other_steps(self, others: Sequence[tuple[int | None, Numbers]]) -> str:
+        """What to say of samples that name another step than their file. Where no sample names the step of the file,
+        both count the same steps in another way, and the file is believed."""
+        told = listed([str(one) for one in sorted({step for step, _ in others if step is not None})[:3]])
+        if self._all:
+            total = len(others) + len(self._all)
+            return f"{len(others)} of {total} samples name another step than their file ({told}) and are left out"
+        self._all = [one for _, one in others]
+        return f"the file is named after step {self.step}, and its samples name step {told}: the name counts"
 
     def _character_cap(self) -> int | None:
         """The cap as a number of characters, where single characters are the tokens: see the module."""

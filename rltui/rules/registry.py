@@ -28,6 +28,7 @@ from rltui.rules import (  # each registers its detectors
     reward,  # noqa: F401
     reward_parts,  # noqa: F401
     reward_source,  # noqa: F401
+    sample_faults,  # noqa: F401
     samples,  # noqa: F401
     still,  # noqa: F401
     theory,  # noqa: F401

@@ -27,15 +27,22 @@ def counted(number: str) -> Callable[[Sampled], bool]:
 
 @rule("degenerate-samples", Sampled, able=dumped)
 def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Loops, one punctuation mark over and over, scripts mixed up."""
+    """Loops, one punctuation mark over and over, nothing at all, scripts mixed up or other than the prompt's."""
     first, last = seen.dumps[0], seen.dumps[-1]
-    improves = len(seen.dumps) > 1 and _bad(last) <= _bad(first)
+
+    def bad(d: SampleStats) -> float:
+        return max(getattr(d, name) or 0.0 for name in _DEGENERATE)
+
+    def worst(d: SampleStats) -> float:
+        return max(bad(d), _switched(d, first))
+
+    improves = len(seen.dumps) > 1 and worst(last) <= worst(first)
 
     def level(d: SampleStats) -> int:
-        sure = low(_bad(d), d.examined)
-        if low(d.token_zero, d.examined) > p["share"] or sure > p["critical"]:
+        sure = low(worst(d), d.examined)
+        if low(d.token_zero, d.examined) > p["share"] or (sure > p["critical"] and bad(d) >= worst(d)):
             return CRITICAL
-        grown = d is not first and sure > p["growth"] * high(_bad(first), first.examined)
+        grown = d is not first and sure > p["growth"] * high(worst(first), first.examined)
         if (sure > p["warn"] or grown) and not improves and (grown or not gaining(seen.look)):
             return WARNING
         return NOTICE if sure > p["share"] else 0
@@ -47,17 +54,50 @@ def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]
         found = WARNING
     if not found:
         return []
-    text = f"{percent(_bad(last))} of the samples are degenerate"
+    shown = {name: _switched(last, first) if name == "other_script" else getattr(last, name) or 0.0 for name in _SHOWN}
+    name = max(shown, key=lambda one: shown[one])
+    text = f"{percent(worst(last))} of the samples are degenerate"
     if (last.token_zero or 0.0) > p["share"]:
         text = f"{percent(last.token_zero or 0.0)} of the samples are one mark over and over (token 0)"
+    elif shown[name] >= worst(last):
+        text = f"{percent(getattr(last, name))} of the samples {_SHOWN[name]}"
     proofs = [("repeated", f"{percent(last.repeated or 0.0)} repeat themselves")]
+    if shown[name] >= worst(last):
+        proofs.insert(0, (name, f"{percent(getattr(last, name))} {_SHOWN[name]}"))
     if (last.mixed_scripts or 0.0) > (first.mixed_scripts or 0.0):
         proofs.append(("mixed_scripts", f"{percent(last.mixed_scripts or 0.0)} mix scripts"))
-    return [_signal(seen, found, f"{text}{_since(first, last, _bad)}.", proofs, level)]
+    return [told(seen, found, f"{text}{_since(first, last, worst)}.", proofs, level)]
 
 
-def _bad(d: SampleStats) -> float:
-    return max(d.repeated or 0.0, d.token_zero or 0.0, d.mixed_scripts or 0.0)
+_DEGENERATE = ("repeated", "token_zero", "mixed_scripts", "empty")
+_SHOWN = {"empty": "are empty", "other_script": "are in another script than their prompt"}
+
+
+def _switched(d: SampleStats, first: SampleStats) -> float:
+    """Samples in another script than their prompt, above the share of the first dump: a task may ask for it."""
+    return max(0.0, (d.other_script or 0.0) - (first.other_script or 0.0))
+
+
+@rule("truncation-high", Sampled, able=counted("truncated"))
+def truncation_high(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
+    """Samples that were cut, where the log does not count them."""
+    first, last = seen.dumps[0], seen.dumps[-1]
+    fewer = len(seen.dumps) > 1 and high(last.truncated, last.samples) < (first.truncated or 0.0)
+
+    def level(d: SampleStats) -> int:
+        share = low(d.truncated, d.samples)
+        if share > p["critical"]:
+            return WARNING if fewer else CRITICAL
+        if share > p["warn"] and not gaining(seen.look):
+            return WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, 2)
+    if not found:
+        return []
+    text = f"{percent(last.truncated or 0.0)} of the samples in the newest dump are cut at the length limit"
+    text += _since(first, last, lambda d: d.truncated or 0.0)
+    return [told(seen, found, f"{text}.", [("truncated", "")], level)]
 
 
 @rule("eos-mismatch", Sampled, able=dumped)
@@ -80,7 +120,7 @@ def eos_mismatch(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if truncated is not None and truncated >= p["t"]:
         found = CRITICAL
         text += f", and {percent(truncated)} were cut at the limit from the start"
-    return [_signal(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
+    return [told(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
 
 
 @rule("reward-mode-share", Sampled, able=dumped)
@@ -105,7 +145,7 @@ def reward_mode_share(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
         return []
     last = seen.dumps[-1]
     text = f"{percent(last.mode_share or 0.0)} of the samples have the reward {num(last.mode_value)}"
-    return [_signal(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
+    return [told(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
 
 
 @rule("format-invalid", Sampled, able=dumped)
@@ -127,7 +167,7 @@ def format_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
         return []
     text = f"{percent(last.invalid_whole or 0.0)} of the complete samples have an invalid format"
     text += _since(first, last, lambda d: d.invalid_whole or 0.0)
-    return [_signal(seen, found, f"{text}.", [("invalid_whole", "")], level)]
+    return [told(seen, found, f"{text}.", [("invalid_whole", "")], level)]
 
 
 @rule("tool-call-invalid", Sampled, able=counted("tool_invalid"))
@@ -147,7 +187,7 @@ def tool_call_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if not found:
         return []
     text = f"{percent(seen.dumps[-1].tool_invalid or 0.0)} of the tool calls in the samples cannot be parsed."
-    return [_signal(seen, found, text, [("tool_invalid", "")], level)]
+    return [told(seen, found, text, [("tool_invalid", "")], level)]
 
 
 @rule("tool-use-collapse", Sampled, able=counted("tool_invalid"))
@@ -167,7 +207,7 @@ def tool_use_collapse(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     if not found:
         return []
     text = f"Tool calls fell from {num(first)} to {num(seen.dumps[-1].tool_calls)} a sample."
-    return [_signal(seen, found, text, [("tool_calls", "")], level)]
+    return [told(seen, found, text, [("tool_calls", "")], level)]
 
 
 @rule("zero-variance-groups", Sampled, able=counted("zero_variance"))
@@ -188,10 +228,10 @@ def zero_variance_groups(seen: Sampled, p: Params, memory: Memory) -> list[Signa
         return []
     share = seen.dumps[-1].zero_variance or 0.0
     text = f"{percent(share)} of the groups in the newest dump have no reward variance."
-    return [_signal(seen, found, text, [("zero_variance", "")], level)]
+    return [told(seen, found, text, [("zero_variance", "")], level)]
 
 
-def _signal(
+def told(
     seen: Sampled, found: int, text: str, proofs: Sequence[tuple[str, str]], level: Callable[[SampleStats], int]
 ) -> Signal:
     named = tuple((SAMPLES + name, words) for name, words in proofs)

@@ -85,7 +85,11 @@ class SampleReader:
                 break
             self._numbers(index, by_step[step], asked, step == steps[-1])
         keys = {step: _key(index, one, asked, step == steps[-1]) for step, one in by_step.items()}
-        known = {step: self._stats[key] for step, key in keys.items() if key in self._stats}
+        known = {step: found for step, key in keys.items() if (found := self._stats.get(key)) and found.samples}
+        read = any(key in self._stats for key in keys.values())
+        if read and not known:
+            missing = f"{len(steps)} dumps lie there, and no record of those that were read is a sample"
+            return Samples(pending=False, missing=missing, enable=enable)
         if len(self._stats) > KEPT:
             self._stats = {keys[step]: known[step] for step in chosen(steps, last) if step in known}
         return Samples(

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Function = Callable[..., Any]
 MODULE = "rltui_user_adapters"
 """The name under which the user's file runs."""
-NAMES = ("log_softmax", "advantage", "decode", "completion_mask", "loss")
+NAMES = ("log_softmax", "advantage", "decode", "completion_mask", "loss", "kl")
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
 

@@ -57,6 +57,7 @@ def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
     for i, total in enumerate(got.sum(1)):
         yield Check(STAGE, f"sum of group {i}", "?" if abs(total) > TINY else "", f"{total:.4g}", "0 (1e-3)")
     yield _layout(adapters)
+    yield _apart(adapters)
     rising = float(np.corrcoef(got[0], VARIED)[0, 1]) if size > DEAD else 0.0
     mark = "!!" if rising < 0 else "?" if rising < 0.99 else ""
     yield Check(STAGE, "sign", mark, f"correlation with the reward {rising:+.3f}", "more reward, more advantage")
@@ -79,6 +80,18 @@ def _layout(adapters: Adapters) -> Check:
         wrong = "repeat" if adapters.layout == "repeat_interleave" else "repeat_interleave"
         return Check(STAGE, "group layout", "!!", f"groups are formed as {wrong}: prompts are mixed", how)
     return Check(STAGE, "group layout", "?", f"no layout gives sums of 0 ({own:.3g}): not centred by group", how)
+
+
+def _apart(adapters: Adapters) -> Check:
+    """Whether the rewards of one group change the advantages of another."""
+    name, how = "groups by themselves", "the rewards of a second group times 10"
+    narrow, wide = (_ask(adapters, np.array([VARIED, np.array(VARIED) * times])) for times in (1, 10))
+    moved = float(np.abs(narrow[0] - wide[0]).max())
+    if moved <= TINY:
+        return Check(STAGE, name, "", "a group is not changed by another", how)
+    centred = float(np.abs(wide.sum(1)).max()) <= TINY * 10
+    what = "divided by the spread of the batch, not of the group" if centred else "taken over the batch, not the group"
+    return Check(STAGE, name, "?", f"change by {moved:.3g} with another group: {what}", how)
 
 
 def _epsilon(adapters: Adapters, name: str) -> Iterator[Check]:

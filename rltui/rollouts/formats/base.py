@@ -49,7 +49,7 @@ class Rollout:
 class Raw(NamedTuple):
     """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons.
 
-    `split` is None where the sample does not say: it is then its file's.
+    `split` is None where the sample does not say: it is then its file's. `no_number`: its reward is NaN or infinite.
     """
 
     step: int | None
@@ -64,6 +64,7 @@ class Raw(NamedTuple):
     seen_by_reward: str | None = None
     extra: Mapping[str, Any] = {}
     split: Split | None = None
+    no_number: bool = False
 
     def cleaned(self) -> Rollout:
         """The sample as it may be shown."""

@@ -10,14 +10,17 @@ from rltui.rollouts.formats import json_lines, printed, tables
 from rltui.rollouts.formats.base import Block, Split
 from rltui.rollouts.formats.fields import table
 
-Kind = Literal["parquet", "jsonl", "json", "table", "log"]
-KINDS: tuple[Kind, ...] = ("parquet", "jsonl", "json", "table", "log")
+Kind = Literal["parquet", "jsonl", "json", "csv", "table", "log"]
+KINDS: tuple[Kind, ...] = ("parquet", "jsonl", "json", "csv", "table", "log")
 """In the order in which they are believed where several hold the same step."""
 
 _STEPS = (
     re.compile(r"(?:^|[^a-z])(?:global_?)?(?:step|iteration|iter)[_=-]?(\d{1,12})(?!\d)", re.I),
-    re.compile(r"(?:^|[_-])(?:completion|rollout|generation|sample)s?[_-](\d{1,12})\.(?:parquet|jsonl?)$", re.I),
-    re.compile(r"^(\d{1,12})\.(?:jsonl|parquet)$"),
+    re.compile(
+        r"(?:^|[_-])(?:completion|rollout|generation|sample|gen|traj|episode|response|group|output|dump)s?[_-](\d{1,12})\.(?:parquet|jsonl?|[ct]sv)$",
+        re.I,
+    ),
+    re.compile(r"^(\d{1,12})\.(?:jsonl|parquet|[ct]sv)$"),
     re.compile(r"^(\d{1,12})$"),
 )
 
@@ -28,7 +31,9 @@ def kind(path: str) -> Kind:
     if name.endswith(".table.json"):
         return "table"
     extension = name.rpartition(".")[2]
-    return extension if extension in ("parquet", "jsonl", "json") else "log"  # type: ignore[return-value]
+    if extension == "tsv":
+        return "csv"
+    return extension if extension in ("parquet", "jsonl", "json", "csv") else "log"  # type: ignore[return-value]
 
 
 def step_of(path: str, root: str) -> int | None:
@@ -62,6 +67,10 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
             return tables.read_parquet(data)
         if found == "table":
             return tables.read_wandb(data)
+        if found == "csv":
+            block = tables.read_csv(data[: data.rfind(b"\n") + 1] if cut else data)
+            block.note = note
+            return block
         if found == "json":
             return json_lines.read_list(data)
         block = printed.read(data) if found == "log" else json_lines.read(data, complete=not cut)

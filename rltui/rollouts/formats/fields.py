@@ -34,8 +34,9 @@ class FieldNames(NamedTuple):
 
 class KnownNames(Record):
     """The field names of all dumps, of each role the most telling first. `conversation`: prompt and completion in one
-    list of chat messages. `stopped_by_limit`: words for why a sample ended. `not_components`: numbers that are no parts
-    of the reward. `heavy`: lists by token, not kept. `validation_folders`: folders whose dumps are of validation."""
+    list of chat messages. `reference`: the right answer. `wrappers`: lists of samples. `stopped_by_limit`: words for
+    why a sample ended. `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept.
+    `validation_folders`: folders whose dumps are of validation."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
@@ -50,6 +51,8 @@ class KnownNames(Record):
     truncated: tuple[str, ...]
     stop: tuple[str, ...]
     group: tuple[str, ...]
+    reference: tuple[str, ...]
+    wrappers: tuple[str, ...]
     stopped_by_limit: frozenset[str]
     not_components: frozenset[str]
     heavy: frozenset[str]
@@ -79,6 +82,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     if names is None:
         names = names_of(tuple(record))
     reward = record[names.reward] if names.reward is not None else None
+    no_number = isinstance(reward, float) and not isfinite(reward)
     if reward.__class__ is not float or not isfinite(reward):
         reward = total(reward)
     said: tuple[Any, Any] = (None, None)
@@ -87,12 +91,13 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     completion = record[names.completion] if names.completion is not None else said[1]
     if completion.__class__ is not str:
         completion = as_text(completion)
-    if completion is None and reward is None:
+    if completion is None and reward is None and not no_number:
         return None
     prompt = record[names.prompt] if names.prompt is not None else said[0]
     if prompt.__class__ is not str:
         prompt = as_text(prompt)
-    not_components = table().not_components
+    known = table()
+    not_components = known.not_components
     components: dict[str, float] = {}
     extra: dict[str, Any] = {}
     for key in names.others:
@@ -101,7 +106,9 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
             if value:
                 extra[key] = value
         elif isinstance(value, (int, float)) and key not in not_components:
-            if isfinite(value):
+            if key in known.reference:
+                extra[key] = value
+            elif isfinite(value):
                 components[key] = float(value)
         elif value is not None:
             extra[key] = value
@@ -122,6 +129,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
         _name(record[names.group]) if names.group is not None else None,
         as_text(record[names.seen_by_reward]) if names.seen_by_reward is not None else None,
         extra,
+        no_number=no_number,
     )
 
 
@@ -159,8 +167,13 @@ def message_text(message: Mapping[str, Any]) -> str:
     parts = [f"<think>{message['reasoning_content']}</think>"] if message.get("reasoning_content") else []
     parts += [str(content)] if content else []
     calls = message.get("tool_calls") or []
-    parts += [calls] if isinstance(calls, str) else [short_json(call) for call in calls]
+    parts += [calls] if isinstance(calls, str) else [_call(call) for call in calls]
     return "\n".join(parts)
+
+
+def _call(call: Any) -> str:
+    """A tool call as models write it."""
+    return f"<tool_call>{json.dumps(call, ensure_ascii=False, default=str)}</tool_call>"
 
 
 def total(value: Any, *, mean: bool = False) -> float | None:

@@ -27,8 +27,14 @@ def read(data: bytes, *, complete: bool = True) -> Block:
     return Block([line for line in lines if line.strip()], parse)
 
 
-def count(data: bytes) -> int:
-    """Lines of a dump, without parsing any."""
+def count(data: bytes) -> int | None:
+    """Lines of a dump, of which the first is parsed only; None where it holds more than one sample, or none."""
+    first = data[: data.find(b"\n") + 1 or len(data)]
+    try:
+        if first and len(parse(first)) != 1:
+            return None
+    except Exception:  # a foreign record of any shape: reading the dump will tell
+        return None
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
@@ -48,6 +54,9 @@ def of_record(record: Any) -> list[Raw]:
     handler, names = _reader_of(tuple(record))
     if handler is not None:
         return handler(record)
+    wrapped = _wrapped(record)
+    if wrapped:
+        return wrapped
     if _holds_lists(record, names):
         return _of_lists(record)
     found = fields.raw(record, names)
@@ -83,6 +92,20 @@ def read_list(data: bytes) -> Block:
     except orjson.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error})") from None
     return Block(found if isinstance(found, list) else [found], of_record)
+
+
+def _wrapped(record: Mapping[str, Any]) -> list[Raw]:
+    """The samples of a list of objects that are no chat messages; what stands beside the list belongs to all of them.
+    Empty where there is no such list."""
+    for key in fields.table().wrappers:
+        held = record.get(key)
+        if not isinstance(held, list) or not held or not isinstance(held[0], Mapping) or "role" in held[0]:
+            continue
+        beside = {name: value for name, value in record.items() if name != key and not isinstance(value, list)}
+        found = [raw for one in held if isinstance(one, Mapping) for raw in of_record({**beside, **one})]
+        if found:
+            return found
+    return []
 
 
 def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:

@@ -4,8 +4,10 @@ tables (`media/table/*.table.json`), where a row is a sample, or in verl's `val/
 
 from __future__ import annotations
 
+import csv
 import io
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,6 +54,35 @@ def read_parquet(data: bytes) -> Block:
             raise
         raise ValueError("not readable as parquet (damaged)") from None
     return Block(_FrameRows(frame), _parse_row)  # type: ignore[arg-type]
+
+
+def read_csv(data: bytes) -> Block:
+    """The samples of a table of text with a line of names, set apart by commas or tabs. Numbers are taken for numbers
+    where a role or a reward asks for one. Raises ValueError where it has no line of names."""
+    text = data.decode("utf-8-sig", "replace").replace("\0", "")
+    head = text.partition("\n")[0]
+    csv.field_size_limit(sys.maxsize)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in head else ",")
+    try:
+        records = [{name: _cell(name, cell) for name, cell in row.items() if name} for row in rows]
+    except csv.Error as error:
+        raise ValueError(f"not readable as CSV ({error})") from None
+    if not rows.fieldnames:
+        raise ValueError("not a table with names")
+    return Block(records, _parse_row)
+
+
+def _cell(name: str, cell: str | None) -> Any:
+    """A number where the text of a cell is one, but for texts of the model and answers, which stay as they are."""
+    known = fields.table()
+    if not cell:
+        return "" if name in known.completion else None
+    if name in known.prompt or name in known.completion or name in known.reference:
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return {"true": True, "false": False}.get(cell.lower(), cell)
 
 
 def count_parquet(data: bytes) -> int | None:

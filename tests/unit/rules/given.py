@@ -33,6 +33,8 @@ NOTICE, WARNING, CRITICAL = 1, 2, 3
 Columns = Mapping[str, Any]
 Writer = Callable[[int, int], tuple[str, float]]
 """Text and reward of a sample, by the step of its dump and its number."""
+Asker = Callable[[int], str]
+"""Prompt of a sample, by its number."""
 T = np.arange(N)
 
 
@@ -117,15 +119,17 @@ class Dumps:
     write: Writer
     columns: Columns
     samples: int = 32
+    cap: int | None = None
+    ask: Asker = lambda n: f"What is {n // 4}?"
     sees: ClassVar[type[object]] = Sampled
 
     def looks(self) -> Iterator[Sampled]:
         run = Rows(self.columns).run()
         with tempfile.TemporaryDirectory() as folder:
             for step in range(N // 6, N + 1, N // 6):
-                told = [(f"What is {n // 4}?", *self.write(step, n)) for n in range(self.samples)]
+                told = [(self.ask(n), *self.write(step, n)) for n in range(self.samples)]
                 verl(Path(folder), step, told)
-            found = index(Path(folder))
+            found = index(Path(folder), cap=self.cap)
             stats = {entry.step: found.read(entry).stats() for entry in found.entries if entry.step is not None}
         run.samples = Samples(tuple(stats), stats, None, False)
         yield Sampled.of(run, Look(feed_of(run), N, {}), now=True)
@@ -196,9 +200,24 @@ def rows(
 
 
 def samples(
-    rule: str, fault: Writer, near: Writer, level: int = WARNING, still: int = 0, columns: Columns = LEVEL
+    rule: str,
+    fault: Writer,
+    near: Writer,
+    level: int = WARNING,
+    still: int = 0,
+    columns: Columns = LEVEL,
+    cap: int | None = None,
 ) -> Case:
-    return Case(rule, Dumps(fault, columns), Dumps(near, columns), level, still)
+    return Case(rule, Dumps(fault, columns, cap=cap), Dumps(near, columns, cap=cap), level, still)
+
+
+def asking(rule: str, fault: Asker, near: Asker, level: int = WARNING) -> Case:
+    """The prompts are at fault, and the answers are not."""
+
+    def write(step: int, n: int) -> tuple[str, float]:
+        return f"At step {step} it is <answer>{n}</answer>", float(n % 3 == 0)
+
+    return Case(rule, Dumps(write, LEVEL, ask=fault), Dumps(write, LEVEL, ask=near), level)
 
 
 def machine(

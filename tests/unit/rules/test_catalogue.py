@@ -23,8 +23,8 @@ from rltui.rules.registry import ids
 
 def test_every_rule_is_there_once_and_complete() -> None:
     catalogue = rules()
-    assert len(catalogue) == 79
-    assert len({r.title for r in catalogue.values()}) == 79
+    assert len(catalogue) == 83
+    assert len({r.title for r in catalogue.values()}) == 83
     for rule in catalogue.values():
         assert rule.title
         assert rule.why

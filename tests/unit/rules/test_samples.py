@@ -3,6 +3,7 @@ nothing of later steps, and stay quiet over healthy text."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,12 +17,13 @@ from rltui.diagnosis.remarks import confirmations
 from rltui.evidence.beside_rows import Sampled, high, low
 from rltui.evidence.look import Look
 from rltui.evidence.model import Diagnosis, Finding
-from rltui.rollouts.samples import Samples, SampleStats, chosen
+from rltui.rollouts.formats.fields import message_text
+from rltui.rollouts.samples import Samples, SampleStats, chosen, tool_calls
 from rltui.rules.registry import ids
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.unit.diagnosis.fake_run import FakeRun
-from tests.unit.rollouts.dumps import LOOP, verl
+from tests.unit.rollouts.dumps import LOOP, lines, verl
 
 STEPS = 60
 GROUP = 4
@@ -44,6 +46,8 @@ WORDS = [
 ]
 
 DETECTORS = [rule for rule in ids(Sampled) if rule not in ids(Look)]
+ANY_TEXT = [rule for rule in DETECTORS if rule != "reward-contradicts-answer"]
+"""Those that need nothing but a text: no reference beside it."""
 
 Writer = Callable[[int, int, random.Random], tuple[str, float]]
 
@@ -86,7 +90,7 @@ def found(diagnosis: Diagnosis, rule: str) -> Finding | None:
 def test_healthy_text_opens_nothing(tmp_path: Path) -> None:
     diagnosis = diagnosed(written(tmp_path, healthy))
     assert not {f.id for f in diagnosis.findings} & {*DETECTORS, "zero-variance-groups", "tool-call-invalid"}
-    assert not {b.id for b in diagnosis.not_evaluable} & {*DETECTORS}, "they ran"
+    assert not {b.id for b in diagnosis.not_evaluable} & {*ANY_TEXT}, "they ran"
 
 
 def test_loops_open_degenerate_samples_from_where_they_began(tmp_path: Path) -> None:
@@ -105,6 +109,43 @@ def test_loops_open_degenerate_samples_from_where_they_began(tmp_path: Path) -> 
     assert (evidence.first, evidence.last) == (0.0, 0.5)
     assert "rollouts of steps 5 to 60" in evidence.key
     assert found(diagnosed(tmp_path, until=44), "degenerate-samples") is None, "a look at step 44 sees nothing later"
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "words"),
+    [
+        ("", "critical", "100 % of the samples are empty, 0 % at step 5"),
+        (" \n", "critical", "100 % of the samples are empty, 0 % at step 5"),
+        (
+            "我们先把两个数相加，然后得到结果，答案是四。",
+            "warning",
+            "are in another script than their prompt, 0 % at step 5",
+        ),
+        (
+            "Сначала сложим два числа и получим ответ.",
+            "warning",
+            "are in another script than their prompt, 0 % at step 5",
+        ),
+    ],
+)
+def test_empty_samples_and_another_language_are_told_as_what_they_are(
+    tmp_path: Path, text: str, severity: str, words: str
+) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (text, 1.0) if step >= 45 else healthy(step, n, rng)
+
+    finding = found(diagnosed(written(tmp_path, write)), "degenerate-samples")
+    assert finding is not None
+    assert finding.severity == severity
+    assert words in finding.summary
+    assert finding.evidence[0].last == 1.0
+
+
+def test_a_task_that_asks_for_another_script_is_no_switch(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return "".join(rng.choices("我们先把两个数相加然后得到结果答案是", k=60)), float(rng.random() < 0.5)
+
+    assert found(diagnosed(written(tmp_path, write)), "degenerate-samples") is None
 
 
 def test_one_mark_over_and_over_is_critical(tmp_path: Path) -> None:
@@ -135,6 +176,17 @@ def test_text_behind_the_end_opens_eos_mismatch(tmp_path: Path) -> None:
     assert finding is not None
     assert finding.severity == "critical"
     assert "cut at the limit from the start" in finding.summary
+
+
+def test_what_the_dump_says_is_cut_is_told_where_the_log_counts_none_of_it(tmp_path: Path) -> None:
+    written(tmp_path, healthy)
+    for path in (tmp_path / "rollouts").iterdir():
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        lines(path, [{**row, "finish_reason": "stop" if n % 8 == 0 else "length"} for n, row in enumerate(rows)])
+    finding = found(diagnosed(tmp_path), "truncation-high")
+    assert finding is not None
+    assert finding.severity == "critical"
+    assert "88 % of the samples in the newest dump are cut at the length limit" in finding.summary
 
 
 def test_a_finding_of_samples_begins_where_its_dumps_do(tmp_path: Path) -> None:
@@ -184,6 +236,17 @@ def test_calls_that_do_not_parse_open_tool_call_invalid(tmp_path: Path) -> None:
     assert finding is not None
     assert finding.severity in ("warning", "critical")
     assert "75 % of the tool calls" in finding.summary
+
+
+def test_calls_as_chat_interfaces_hold_them_are_counted() -> None:
+    def talk(arguments: str) -> str:
+        call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": arguments}}
+        return message_text({"role": "assistant", "content": "Let me see.", "tool_calls": [call]})
+
+    assert tool_calls(talk('{"a": 1}')) == (1, 0)
+    assert tool_calls(talk("")) == (1, 0)
+    assert tool_calls(talk('{"a": 1,')) == (1, 1)
+    assert tool_calls(talk(json.dumps({"code": "x = 1\n" * 900}))) == (1, 0), "a long call is not cut"
 
 
 def test_calls_that_stop_open_tool_use_collapse(tmp_path: Path) -> None:
@@ -356,4 +419,4 @@ def test_healthy_labelled_runs_stay_quiet(labelled_run: Callable[[str], Path], n
     diagnosis = diagnosed(labelled_run(name))
     loud = {f.id for f in diagnosis.findings if f.severity != "info"}
     assert not loud & {*DETECTORS, "tool-call-invalid", "tool-use-collapse", "zero-variance-groups"}
-    assert not {b.id for b in diagnosis.not_evaluable} & {*DETECTORS}, "their samples were read"
+    assert not {b.id for b in diagnosis.not_evaluable} & {*ANY_TEXT}, "their samples were read"

@@ -48,12 +48,18 @@ def loss(log_probs: Any, old_log_probs: Any, advantages: Any, mask: Any) -> Any:
     return (token * mask).sum() / mask.sum()
 
 
+def kl(log_probs: Any, ref_log_probs: Any) -> Any:
+    apart = np.asarray(ref_log_probs, dtype=np.float64) - np.asarray(log_probs, dtype=np.float64)
+    return np.exp(apart) - apart - 1
+
+
 RIGHT: dict[str, Any] = {
     "log_softmax": log_softmax,
     "advantage": in_groups,
     "decode": decode,
     "completion_mask": completion_mask,
     "loss": loss,
+    "kl": kl,
     "REASONING": ("<think>", "</think>"),
 }
 

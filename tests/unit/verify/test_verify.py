@@ -76,7 +76,7 @@ BROKEN: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"no marks", "complete block", "opened, never closed", "closed, never opened"},
     ),
     "mask inverted": ({"completion_mask": lambda ids, e: 1 - completion_mask(ids, e)}, {"completion mask"}),
-    "sign of the loss": ({"loss": lambda *a: -pipelines.loss(*a)}, {"sign of the loss"}),
+    "sign of the loss": ({"loss": lambda *a: -pipelines.loss(*a)}, {"sign of the loss", "loss of bad samples"}),
     "padding in the loss": (
         {"loss": lambda new, old, a, m: pipelines.loss(new, old, a, np.ones_like(np.asarray(m)))},
         {"mask in the loss"},
@@ -170,12 +170,12 @@ def test_a_decoder_that_keeps_the_reasoning_is_right_where_none_is_declared() ->
 def test_what_is_not_wired_is_skipped_and_said() -> None:
     checks = verify(from_names({"advantage": in_groups}))
     skipped = {c.name for c in checks if c.mark == "skip"}
-    assert skipped == {"log_softmax", "decode", "completion_mask", "loss"}
+    assert skipped == {"log_softmax", "decode", "completion_mask", "loss", "kl"}
     assert "Skipped, so neither right nor wrong" in as_text(checks)
     assert json.loads(as_json(checks))["violations"] == []
 
 
-@pytest.mark.parametrize("name", ["log_softmax", "advantage", "decode", "completion_mask", "loss"])
+@pytest.mark.parametrize("name", ["log_softmax", "advantage", "decode", "completion_mask", "loss", "kl"])
 def test_a_probe_that_raises_is_a_failure_and_the_walk_goes_on(name: str) -> None:
     checks = verify(pipeline(**{name: raising}))
     assert any("raised RuntimeError: mat1" in c.value for c in checks if c.mark == "!!")

@@ -18,6 +18,15 @@ def looping(since: int, every: int) -> Writer:
     return lambda step, n: (LOOP if step >= since and n % every == 0 else GOOD, float(n % 2))
 
 
+CAP = 400
+"""Characters at which an answer is cut."""
+
+
+def endless(every: int) -> Writer:
+    """Of so many samples one runs to the limit."""
+    return lambda step, n: ((" ".join(map(str, range(200)))[:CAP]) if n % every == 0 else GOOD, float(n % 2))
+
+
 CASES = (
     rows(
         "truncation-high",
@@ -40,6 +49,8 @@ CASES = (
         {**LEVEL, "response_length_mean": wave(300) * np.exp(1.2 * ramp(100, 190))},
         {**LEVEL, "response_length_mean": wave(300) * np.exp(0.3 * ramp(100, 190))},
     ),
+    samples("truncation-high", endless(3), endless(32), cap=CAP),
+    samples("truncation-high", endless(1), endless(32), CRITICAL, cap=CAP),
     samples("eos-mismatch", behind(2), behind(16)),
     samples(
         "eos-mismatch", behind(2), behind(16), CRITICAL, columns={**LEVEL, "response_clip_ratio": np.full(N, 0.95)}
