@@ -136,4 +136,4 @@ def test_the_page_of_a_step_counts_right_and_wrong_answers(tmp_path: Path, capsy
     assert main(["rollouts", str(tmp_path)]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "answers, by reference 11 right, 21 wrong" in text
-    assert "right one has more reward 100 %" in text
+    assert "right has more reward 100 %" in text

@@ -125,3 +125,16 @@ def test_a_hostile_text_takes_no_time(filler: str) -> None:
     setup([AtPlace(0, raw(prompt=f"assistant{text}", completion=text, answer="4"), None, 1.0)])
     verdict(raw(completion=text, answer=text))
     assert process_time() - began < 5
+
+
+def test_the_page_of_a_step_names_what_was_found_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verl(tmp_path, 5, [("<s><s>What? The answer is 4.", "a long text " * 30, 1.0)] * 4)
+    assert main(["rollouts", str(tmp_path)]) == 0
+    found = " ".join(capsys.readouterr().out.split())
+    assert "group has a text twice 100 %" in found
+    assert "template in a template 100 %" in found
+    assert "solution in the prompt 100 %" in found
+    assert "without a reward" not in found
+    assert "in another script" not in found
