@@ -168,9 +168,10 @@ def test_the_manual_gives_the_verdicts_rates(capsys: pytest.CaptureFixture[str])
         f"a right rule spoke in {v['named']} of {v['planted']}",
         f"after {v['median_rows']:g} rows (median)",
         f"{counted(v['false_alarms'], 'false alarm')} in {v['healthy_steps']:,} healthy steps",
-        f"{v['false_stops']} runs were told to stop for nothing (in {v['calm']} nothing ever called for it)",
+        f"{counted(v['false_stops'], 'run')} {'was' if v['false_stops'] == 1 else 'were'} told to stop for nothing",
+        f"(in {v['calm']} nothing ever called for it)",
         f"{v['false_clears']} of the {v['planted']} were called clear",
-        f"{v['false_resolves']} times no rule named a fault any more while it stood",
+        f"{counted(v['false_resolves'], 'time')} no rule named a fault any more while it stood",
         f"changed {v['flips']} times",
     ):
         assert told in page
