@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -34,8 +35,15 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 ANEW = 25
 """Every so manieth part of the run causes are tested anew: at every row they cost a fifth of a look."""
 
-Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], int, tuple[Mark, ...]]
-"""Causes, fixes, and how much speaks for the first cause."""
+
+class Advice(NamedTuple):
+    """What a finding comes from and what to do. `weight`: how much speaks for the first cause; `marks`: what that one
+    says beyond its text."""
+
+    causes: tuple[Cause, ...]
+    fixes: tuple[Fix, ...]
+    weight: int
+    marks: tuple[Mark, ...]
 
 
 @dataclass(slots=True)
@@ -67,7 +75,7 @@ class Kept:
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
             kept = self._advice[key] = (
                 asked,
-                (
+                Advice(
                     tuple(one.cause for one in found),
                     told,
                     found[0].weight if found else 0,
@@ -109,6 +117,7 @@ def build(
         ground, spells=_widest({key: _spell(catalogue[key[0]], life, look) for key, life in shown.items()})
     )
     teller = _Teller(catalogue, ground, _at_last(ground), _Shapes(look, window, kept.trends), kept, guard)
+    advised = {key: teller.advice(key, life) for key, life in shown.items()}
     fired = [
         Fired(
             i,
@@ -116,7 +125,7 @@ def build(
             life.onset_step or 0,
             of_finding(i, SEVERITY[life.level], look.n),
             subject,
-            Mark.NOT_THE_POLICY in teller.advice((i, subject), life)[3],
+            Mark.NOT_THE_POLICY in advised[i, subject].marks,
         )
         for (i, subject), life in active.items()
     ]
@@ -126,12 +135,14 @@ def build(
         teller.finding(
             key,
             life,
+            advised[key],
             root_of.get(key) if life.level else None,
             [remark for remark in beside if remark.rule == key[0] and life.level >= WARNING],
         )
         for key, life in shown.items()
     ]
-    findings = [_explained(f, findings, teller.weights, catalogue) for f in findings]
+    weights = {key: advice.weight for key, advice in advised.items()}
+    findings = [_explained(f, findings, weights, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
 
     def order(f: Finding) -> tuple[object, ...]:
@@ -257,10 +268,9 @@ class _Teller:
     shapes: _Shapes
     kept: Kept
     guard: Guard
-    weights: dict[Key, int] = field(default_factory=dict)  # how much speaks for the first cause of each
 
     def advice(self, key: Key, life: Life) -> Advice:
-        """Causes, fixes, how much speaks for the first cause, and marks."""
+        """What the finding comes from by what is known now, or was when it began."""
         rule, severity = self.catalogue[key[0]], SEVERITY[life.level or life.peak]
         spell, began = _spell(rule, life, self.ground.look), life.onset_step
         known = began is None or began <= self.before.look.step
@@ -269,12 +279,11 @@ class _Teller:
             ground = replace(ground, config=ground.look.settings.at(spell.end).config)
         return self.kept.advice(key, rule, severity, ground, spell, self.guard)
 
-    def finding(self, key: Key, life: Life, root: str | None, beside: Sequence[Remark]) -> Finding:
+    def finding(self, key: Key, life: Life, advice: Advice, root: str | None, beside: Sequence[Remark]) -> Finding:
         """`beside`: remarks of other metrics, which are evidence, too."""
         assert life.signal is not None
         rule, subject = self.catalogue[key[0]], key[1]
         look, guard, active = self.ground.look, self.guard, life.level > 0
-        causes, remedies, self.weights[key], marks = self.advice(key, life)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
         return Finding(
@@ -292,13 +301,13 @@ class _Teller:
             basis=BASES[rule.basis],
             root=root,
             evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),
-            causes=signal.causes or causes,
-            fixes=(signal.fixes if Mark.INTERRUPTED in signal.marks else (*signal.fixes, *remedies))[:MOST_FIXES],
+            causes=signal.causes or advice.causes,
+            fixes=(signal.fixes if Mark.INTERRUPTED in signal.marks else (*signal.fixes, *advice.fixes))[:MOST_FIXES],
             refute=rule.refute,
             life=life.word if active else "resolved",
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
             where=self.kept.where(rule, look, guard),
-            marks=(*signal.marks, *marks),
+            marks=(*signal.marks, *advice.marks),
             band=told_band(life.band, look) if life.level >= WARNING and life.band is not None else None,
         )
 

@@ -322,22 +322,26 @@ def log_spikes(
     high = (x[first:] >= 3.0 * median(x[:50])).nonzero()[0]
     if not len(high):
         return []
-    logs = np.log(x)
+    logs, apart = np.log(x), np.log(factor)
     out = []
     for i in high + first:
         past = np.sort(logs[max(0, i - window) : i] if i >= PAST else np.delete(logs[:PAST], i))
         mid = median(past)
         sd = max(floor, MAD_TO_SD * median(np.abs(past - mid)))
-        if logs[i] - mid < max(z * sd, np.log(factor)):
+        if logs[i] - mid < max(z * sd, apart):
             continue
         mode = past[-(len(past) // 10 + 1)]
-        others = past[past - mid >= np.log(factor)]
-        wild = x[i] > loud and len(others) > 1 and others[-1] - others[0] >= np.log(factor)
-        if wild or logs[i] - mode >= np.log(factor):
+        others = past[past - mid >= apart]
+        wild = x[i] > loud and len(others) > 1 and others[-1] - others[0] >= apart
+        if wild or logs[i] - mode >= apart:
             out.append(int(i))
     return out
 
 
+MIRRORED = -0.9
+"""Correlation up to which two courses are one told twice, once upside down."""
+
+
 def mirrored(x: Floats, y: Floats) -> bool:
     """Whether two courses of one length are one told twice, once upside down. Neither may be constant."""
-    return float(np.corrcoef(x, y)[0, 1]) <= -0.9
+    return float(np.corrcoef(x, y)[0, 1]) <= MIRRORED

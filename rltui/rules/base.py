@@ -297,9 +297,9 @@ def told(look: Look, name: str = "") -> tuple[str, str]:
     return metric, words.in_short(look.facts, metric)
 
 
-def reward_name(look: Look) -> str:
-    """`Score` or `Reward`, at the head of a sentence (`words.called`)."""
-    return words.called(look.facts, look.reward).capitalize()
+def reward_name(look: Look, metric: str = "") -> str:
+    """`Score` or `Reward`, at the head of a sentence (`words.called`): of the reward that is judged or of this one."""
+    return words.called(look.facts, metric or look.reward).capitalize()
 
 
 def reward_course(look: Look) -> str:

@@ -135,7 +135,7 @@ def _rate_jumped(look: Look, p: Params) -> Signal | None:
     """A learning rate that rose, from one row to the next, to many times all that it ever was, and stays there: no
     schedule does so behind its warm-up."""
     series, first = look.series("lr"), int(p["jump_rows"])
-    if series is None or len(series) <= first or series.values[-1] <= 0:
+    if series is None or len(series) <= first or series.values[-1] < p["jump"] * series.values[:first].max():
         return None
     before = np.maximum.accumulate(series.values)[:-1]
     jumps = np.flatnonzero(series.values[1:] >= p["jump"] * before)

@@ -164,7 +164,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
 
     out = NOTICE
-    far = level > p["high"] and _from_elsewhere(look, kl, level, p)
+    far = level > p["high"] and _left_its_start(look, kl, level, p)
     if level > p["extreme"] or (unpaid and (far or doubling() is not None)) or collapsed:
         out = CRITICAL
     elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
@@ -186,7 +186,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
 
 
-def _from_elsewhere(look: Look, kl: Floats, level: float, p: Params) -> bool:
+def _left_its_start(look: Look, kl: Floats, level: float, p: Params) -> bool:
     """The KL is above its own start; of a log that begins in the middle of a run nobody knows. What stands where it was
     at the first step ran nowhere: the reference is another model than the one that training started from."""
     began = int(look.steps[0]) <= p["first_step"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 from rltui.evidence import words
 from rltui.evidence.look import Look
@@ -48,20 +49,16 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
         return []
     if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
         return []
-    ends = [_from_first(one.values) for one in sets]
-    errors = [_end_error(one.values) for one in sets]
-    most = [end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)]
-    if any(end - start >= 2.0 * error for (start, end), error in zip(ends, errors, strict=True)):
+    ways = [_way(one.values) for one in sets]
+    if any(way.sure for way in ways):
         return []  # it gained, if less
+    most = max(way.most for way in ways)
     alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
-    if max(most) >= p["behind"] * gain.value or not all(alike) or max(start for start, _ in ends) > 1 - gain.value:
+    if most >= p["behind"] * gain.value or not all(alike) or max(way.start for way in ways) > 1 - gain.value:
         return []
     name = words.called(look.facts, look.reward)
     text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
-    text += (
-        f"went {num(ends[0][0])} → {num(ends[0][1])} (its start, and the mean of the last third of its evaluations): "
-    )
-    text += f"a gain of {num(max(max(most), 0.0))} or more would show."
+    text += _went(ways[0], most)
     steps = sets[0].series.steps
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
     return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
@@ -75,32 +72,42 @@ def _unmoved(look: Look, p: Params) -> list[Signal]:
     if train is None or gain is None or gain.errors < p["se"] or not sets:
         return []
     top = look.profile.ceiling if look.profile.ceiling is not None else float(train.values.max())
-    way = top - train.start.value
-    if way <= 0 or gain.value < p["most"] * way or any(len(one.values) <= p["evals"] for one in sets):
+    room = top - train.start.value
+    if room <= 0 or gain.value < p["most"] * room or any(len(one.values) <= p["evals"] for one in sets):
         return []
     if any(one.values.min() < 0.0 or one.values.max() > 1.0 for one in sets):
         return []
-    ends = [_from_first(one.values) for one in sets]
-    errors = [_end_error(one.values) for one in sets]
-    for (start, end), error in zip(ends, errors, strict=True):
-        little = p["behind"] * gain.value / way * (1.0 - start)
-        if end - start >= 2.0 * error or end - start + 2.0 * error >= little:
-            return []
-    (start, end), seen = (
-        ends[0],
-        max(end - start + 2.0 * error for (start, end), error in zip(ends, errors, strict=True)),
-    )
+    ways = [_way(one.values) for one in sets]
+    part = gain.value / room
+    if any(way.sure or way.most >= p["behind"] * part * (1.0 - way.start) for way in ways):
+        return []
     name = words.called(look.facts, look.reward)
-    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, {percent(gain.value / way)} of what "
-    text += f"there was to gain, and validation went {num(start)} → {num(end)} (its start, and the mean of the last "
-    text += f"third of its evaluations): a gain of {num(max(seen, 0.0))} or more would show."
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, {percent(part)} of what "
+    text += f"there was to gain, and validation {_went(ways[0], max(way.most for way in ways))}"
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
     return [Signal(NOTICE, text, proofs, onset_step=int(sets[0].series.steps[0]), marks=(Mark.COSTS,))]
 
 
-def _end_error(x: Floats) -> float:
-    """Standard error of the difference between a start and the mean of the last third."""
-    return sd_d(x) * sqrt(0.5 + 1.0 / max(2, len(x) // 3))
+class _Way(NamedTuple):
+    """Where a validation began and where it is, the most that it may have gained, and whether it surely gained."""
+
+    start: float
+    end: float
+    most: float
+    sure: bool
+
+
+def _way(x: Floats) -> _Way:
+    start, end = _from_first(x)
+    error = sd_d(x) * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
+    return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
+
+
+def _went(way: _Way, most: float) -> str:
+    return (
+        f"went {num(way.start)} → {num(way.end)} (its start, and the mean of the last third of its evaluations): "
+        f"a gain of {num(max(most, 0.0))} or more would show."
+    )
 
 
 def _moved(held_out: Floats) -> bool:

@@ -7,7 +7,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule, tail, validation
-from rltui.rules.reward import turn
+from rltui.rules.reward import fall_begins
 
 
 @rule("dpo-likelihood-displacement", Look)
@@ -72,5 +72,5 @@ def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
     text = f"{percent(right.now.value)} of the pairs are told apart, where it was {percent(best.value)} at the best, "
     text += f"around step {best.step}."
     proofs, steps = ((right.name, ""), ("dpo_reward_margin", "")), right.series.steps
-    step = int(steps[turn(right.values, int(steps.searchsorted(best.step)), best.value, right.now.value)])
+    step = int(steps[fall_begins(right.values, int(steps.searchsorted(best.step)), best.value, right.now.value)])
     return [Signal(level, text, proofs, onset_step=step)]

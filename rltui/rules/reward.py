@@ -53,14 +53,14 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     fallen = median(x[-rows:])
     if "peak" not in memory:
         memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
-    at_floor = median(x[-rows:]) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    at_floor = fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
     held_out = validation(look)
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     best, at = _best(look, peak, int(series.steps[onset]))
     if best > peak and at:
-        onset = min(onset, turn(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
+        onset = min(onset, fall_begins(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows), "
@@ -154,7 +154,7 @@ def _fall(x: Floats, start: int, below: int) -> int:
     low = median(x[below : below + 5]) if below < len(x) else float(x[-1])
     if below - start < 0:
         return below
-    return turn(x[:below], max(0, start - 5), level, low)
+    return fall_begins(x[:below], max(0, start - 5), level, low)
 
 
 @rule("reward-peak-decline", Look)
@@ -203,13 +203,13 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     whole = _decline(blocks.medians, n >= p["rows"], p)
     if whole is not None:
         _, z, peak, low, at = whole
-        at = turn(blocks.medians, at, peak, low) * blocks.size
+        at = fall_begins(blocks.medians, at, peak, low) * blocks.size
         return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (n // int(p["blocks"]))
     newest = _decline(x[-recent:], True, p) if n > recent else None
     if newest is None:
         return None
     _, z, peak, low, at = newest
-    at = turn(x, at + n - recent, peak, low)
+    at = fall_begins(x, at + n - recent, peak, low)
     return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (recent // int(p["blocks"]))
 
 
@@ -226,11 +226,11 @@ def _below_best(score: MetricFacts, p: Params) -> Fall | None:
     peak = best.value if around is None else min(best.value, around.value)
     if peak - now.value < max(share * abs(peak), fall.smallest - POWER * fall.se):
         return None
-    at = turn(score.values, at, peak, now.value)
+    at = fall_begins(score.values, at, peak, now.value)
     return peak, now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), now.points
 
 
-def turn(x: Floats, start: int, peak: float, low: float) -> int:
+def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
     """Index from `start` on at which the fall from the peak began: the line through the last places at which the median
     of 5 stood within a quarter and within three quarters of it, taken back to the peak. A slow fall has lost a quarter
     long after it began."""

@@ -36,16 +36,13 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p)
 
 
-def _called(look: Look, name: str) -> str:
-    """`Score` or `Reward`, at the head of a sentence."""
-    return words.called(look.facts, name).capitalize()
-
-
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
     lost = outage.exact >= max(p["lost_rows"], p["lost_share"] * look.n)
     level = CRITICAL if lost else WARNING if outage.exact >= p["outage_rows"] else NOTICE
     rows = "in 1 row" if outage.exact == 1 else f"for {outage.exact} rows"
-    text = f"{_called(look, outage.of)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
+    text = (
+        f"{reward_name(look, outage.of)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
+    )
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
@@ -98,7 +95,7 @@ def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
     if returns < RETURNS or noise <= 0 or min(median(ahead), median(rest)) - lowest < p["flaky_sd"] * noise:
         return []
     step = int(finite.steps[begun[0]])
-    text = f"{_called(look, name)} was {num(lowest)} to the last digit in {len(begun)} rows since step {step}, and "
+    text = f"{reward_name(look, name)} was {num(lowest)} to the last digit in {len(begun)} rows since step {step}, and "
     text += f"{num(median(rest))} in those between: the grader fails in some of them, not the policy."
     return [Signal(WARNING, text, ((name, f"{num(lowest)} in {len(begun)} rows"),), onset_step=step)]
 
