@@ -1,14 +1,20 @@
-"""python -m tests.evaluation [--full] | drill ... | metamorphic ... | confidence ..."""
+"""python -m tests.evaluation [--full] | causes ... | drill ... | metamorphic ... | confidence ..."""
 
 from __future__ import annotations
 
 import sys
 
 from tests.evaluation import confidence, metamorphic, simulated
+from tests.evaluation.causes import command as causes
 from tests.evaluation.drill import command
 
 if __name__ == "__main__":
-    programs = {"drill": command.main, "metamorphic": metamorphic.main, "confidence": confidence.main}
+    programs = {
+        "causes": causes.main,
+        "drill": command.main,
+        "metamorphic": metamorphic.main,
+        "confidence": confidence.main,
+    }
     first, *rest = [*sys.argv[1:], ""]
     if first in programs:
         programs[first](rest[:-1])
