@@ -308,7 +308,7 @@ def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
 
 
 def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
-    scored = _scored(look, spell)
+    scored = _scored(look, spell) or (_validated(look, spell) if test.validated else [])
     if not scored:
         return Outcome("unknown", "between which values the task's reward lies is not known")
     label, share, stands = (min if test.op in (">", ">=") else max)(scored, key=lambda one: one[1])
@@ -329,6 +329,15 @@ def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
         return []
     share = (level - low) / (high - low)
     return [(label_of(facts.name), share, f"{num(level)} of {num(low)} to {num(high)}")]
+
+
+def _validated(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
+    """The same of the validation score, if it is a share."""
+    facts = look.facts.metric("val_score")
+    level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+    if facts is None or level is None or facts.values.min() < 0.0 or facts.values.max() > 1.0:
+        return []
+    return [(label_of("val_score"), level, percent(level))]
 
 
 OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {

@@ -13,7 +13,7 @@ from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
-from rltui.evidence.shifts import Shift, at_once, step_between
+from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.frameworks.parts import is_task
@@ -186,7 +186,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
         near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
-        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
+        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, _beside(facts)):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
@@ -197,8 +197,13 @@ def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]
     """The level shifts of a metric; if none of them lies about an onset, the jump that does."""
     if any(onset - AROUND <= shift.step <= last for shift in facts.shifts):
         return facts.shifts
-    found = step_between(facts.series, onset - AROUND, last)
+    found = step_between(facts.series, onset - AROUND, last, _beside(facts))
     return facts.shifts if found is None else (*facts.shifts, found)
+
+
+def _beside(facts: MetricFacts) -> int:
+    """Points on each side of a jump: evaluations are few, and what fell over several of them did not fall at once."""
+    return 1 if facts.held_out else BESIDE
 
 
 def _gap(facts: MetricFacts, step: int) -> int:

@@ -2,152 +2,35 @@
 
 A policy does not lose all of its reward from one row to the next while it writes as before, nor does it learn all of it
 back in one: where the reward does so, it is the grader. Nor do all answers of batch after batch earn one and the same
-number where they never did before, unless it is the highest: that is what a grader gives by default. What such rows say
-of rewards, advantages and gradients is no fact of the run: `Look.series` leaves them out.
+number where they never did before, unless it is the highest and they came near it little by little: that is what a
+grader gives by default. What such rows say of rewards, advantages and gradients is no fact of the run: `Look.series`
+leaves them out.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import dataclass
+from math import log
 from typing import Protocol
 
 import numpy as np
 
+from rltui.evidence.stretches import BEFORE, CLEAR, SEVERAL, Mask, Stretch, Stretches
 from rltui.evidence.trends import sd_d, sd_m
 from rltui.frameworks.load import metrics
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
-MOST = 1000
-"""Stretches that are looked at: a reward that is at its floor more often is a sparse one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same value, the `lowest`
-    so far or one that all answers got where they never agreed before; `alike`: all answers of the first one got the
-    same, so that of the lowest value it tells without a second."""
-
-    begin: int
-    end: int
-    value: float
-    alike: bool
-    lowest: bool = True
-
-
-@dataclass(slots=True)
-class Stretches:
-    """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
-    at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
-
-    found: list[Stretch] = field(default_factory=list)
-    _seen: int = 0  # points
-    _lowest: float | None = inf  # of them; None: not known
-    _highest: float = -inf  # of them and of their batches, if the lowest is known
-
-    def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
-        """Takes up the points that are new: the first ones are those seen before. `spread` of the reward in a batch is
-        0 and its highest, `most`, is the mean if all answers got the same."""
-        if len(reward) == self._seen:
-            return
-        if self._lowest is None:
-            self._lowest = float(reward.values[: self._seen].min(initial=inf))
-            self._highest = _most(reward, 0, self._seen, most)
-        begin = max(0, self._seen - 1)  # the last of them may be the first of several
-        x, rows = reward.values[begin:], reward.rows[begin:]
-        same = x[1:] == x[:-1]
-        agreed = _agreed(rows, x, spread, most)
-        flat = agreed.copy()
-        flat[1:] |= same
-        flat[:-1] |= same
-        lowest = flat & (x <= np.minimum(np.minimum.accumulate(x), self._lowest))
-        flat = lowest | self._by_default(reward, begin, agreed, same, spread, most)
-        before = self.found[-1] if self.found and self.found[-1].end == self._seen else None
-        flat[0] = before is not None or (begin > 0 and flat[0])
-        joined = flat[1:] & flat[:-1] & same
-        starts = np.flatnonzero(flat & ~np.concatenate(([False], joined)))[:MOST].tolist()
-        ends = np.flatnonzero(flat & ~np.concatenate((joined, [False])))[:MOST].tolist()
-        fresh = [
-            Stretch(begin + a, begin + b + 1, float(x[a]), bool(agreed[a]), bool(lowest[a]))
-            for a, b in zip(starts, ends, strict=True)
-        ]
-        if before is not None:
-            self.found[-1] = replace(before, end=fresh.pop(0).end)
-        self.found += fresh[: MOST - len(self.found)]
-        self._lowest, self._highest = (
-            min(self._lowest, float(x.min())),
-            max(self._highest, _most(reward, begin, None, most)),
-        )
-        self._seen = len(reward)
-
-    def _by_default(
-        self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
-    ) -> Mask:
-        """Points from `begin` on at which all answers of one batch after the other got one number, behind batches that
-        had a spread. The highest number may be earned by all."""
-        out = np.zeros(len(agreed), dtype=np.bool_)
-        pairs = same & agreed[1:] & agreed[:-1]
-        if not pairs.any():
-            return out
-        single = np.fmax(reward.values[begin:], on_rows(reward.rows[begin:], most))
-        highest = np.maximum(np.maximum.accumulate(single), self._highest)
-        goes_on = bool(self.found) and self.found[-1].end == self._seen and not self.found[-1].lowest
-        for a in np.flatnonzero(pairs & ~np.concatenate(([False], pairs[:-1])))[:MOST].tolist():
-            at = begin + a
-            first = max(0, at - BEFORE)
-            rows, x = reward.rows[first:at], reward.values[first:at]
-            fresh = reward.values[at] < highest[a] and not _agreed(rows, x, spread, most).any()
-            if fresh or (goes_on and a == 0):
-                still = np.flatnonzero(~pairs[a:])
-                out[a : a + 1 + (int(still[0]) if len(still) else len(pairs) - a)] = True
-        return out
-
-    def forget(self, points: int) -> None:
-        """Only the first `points` points are what they were."""
-        if points >= self._seen:
-            return
-        while self.found and self.found[-1].end >= points:
-            points = min(points, self.found.pop().begin)
-        self._seen, self._lowest = points, None
-
-
-def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -> Mask:
-    """Rows in which all answers got the same."""
-    out: Mask = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
-    return out
-
-
-def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> float:
-    """The highest reward of some points, of a single answer if that is logged."""
-    x, rows = reward.values[begin:end], reward.rows[begin:end]
-    single = on_rows(rows, most)
-    return max(float(x.max(initial=-inf)), float(np.nanmax(single, initial=-inf)) if len(single) else -inf)
-
-
-def on_rows(rows: Ints, series: Series | None) -> Floats:
-    """Values of another series in these rows, NaN if it has none there."""
-    out: Floats = np.full(len(rows), np.nan)
-    if series is not None and len(series):
-        place = np.minimum(series.rows.searchsorted(rows), len(series) - 1)
-        held = series.rows[place] == rows
-        out[held] = series.values[place[held]]
-    return out
-
-
 POLICY = ("entropy", "kl_ref", "response_length_mean")
 """What the policy itself does, whoever grades it."""
 UPDATE = ("grad_norm", "pg_loss", "total_loss", "vf_loss")
 """What an update makes of the rewards."""
-BEFORE = 20
-"""Points before that say how it stood; at least half of them must be there."""
 FIRST = 10
 """First points of an outage at which the policy is looked at: without a reward it drifts on its penalties alone."""
-CLEAR = 4.0
-"""Sd of the noise that the fall has to be; half of that if several batches hold the same reward to the last digit."""
-SEVERAL = 3
+HUGE = 10.0
+"""Log of a factor beyond which nothing is foretold."""
 BETWEEN = 2
 """Points between two stretches of one outage: batches of which the source graded a few answers."""
 KNOWN = BETWEEN + 2
@@ -157,7 +40,6 @@ MOVED = 0.25
 policy that broke changes by factors."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
-Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,11 +215,13 @@ def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:
 
 
 def _usual(x: Floats) -> bool:
-    """The newest point lies where those before it do."""
+    """The newest point lies where those before it do; of a reward that rises, where the newest of them do."""
     before = x[:-1]
     if len(before) < SEVERAL:
         return False
-    return bool(abs(x[-1] - median(before)) <= BAND * max(sd_d(before), sd_m(before)))
+    band = BAND * max(sd_d(before), sd_m(before))
+    level, newest = median(before), median(before[-SEVERAL:])
+    return bool(abs(x[-1] - level) <= band or (level < newest and abs(x[-1] - newest) <= band))
 
 
 def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:
@@ -361,18 +245,26 @@ def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
         if name in UPDATE or not len(now) or len(was) < BEFORE // 4:
             continue
         seen = True
-        change, least = median(now) - median(was), max(CLEAR * sd_d(was), MOVED * abs(median(was)))
-        if abs(change) > least and abs(change - _under_way(was, len(now))) > least:
+        expected, clear = _expected(was, len(now)), CLEAR * sd_d(was)
+        room = [max(clear, MOVED * abs(level)) for level in expected]
+        lowest = min(level - least for level, least in zip(expected, room, strict=True))
+        highest = max(level + least for level, least in zip(expected, room, strict=True))
+        if not lowest <= median(now) <= highest:
             return True
     return False if seen else None
 
 
-def _under_way(was: Floats, points: int) -> float:
-    """How much of a change to the next points was to come anyway: the KL of a young run grows from row to row."""
-    half = len(was) // 2
+def _expected(was: Floats, points: int) -> list[float]:
+    """Where the next points lie if nothing happens: where the newest ones lay, or as far on as they went from row to
+    row or by a factor, as the KL of a young run does."""
+    level, half = median(was), len(was) // 2
     if half < BEFORE // 4:
-        return 0.0
-    return (median(was[-half:]) - median(was[:half])) / half * (len(was) + points) / 2
+        return [level]
+    first, last, times = median(was[:half]), median(was[-half:]), (len(was) + points) / 2 / half
+    out = [level, level + (last - first) * times]
+    if first > 0 and last > 0 and (times * log(last / first)) < HUGE:
+        out.append(level * (last / first) ** times)
+    return out
 
 
 def _of(series: Series, rows: Ints) -> Floats:

@@ -12,7 +12,8 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from rltui.evidence.outages import Mask, Points, on_rows, policy_moved
+from rltui.evidence.outages import Points, policy_moved
+from rltui.evidence.stretches import Mask, on_rows
 from rltui.evidence.trends import sd_d, sd_m, windows
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series

@@ -129,18 +129,18 @@ BESIDE, ALL_BUT = 3, 2 / 3
 """Rows on each side of a shift that tell whether it came at once, and the share of it that they show if it did."""
 
 
-def at_once(series: Series, shift: Shift) -> bool:
+def at_once(series: Series, shift: Shift, beside: int = BESIDE) -> bool:
     """Whether the shift lies between the three rows before it and the three after: a warm-up or a decay that goes on
-    for longer is a schedule."""
+    for longer is a schedule. `beside`: so many rows instead: between two evaluations lie many updates."""
     at = int(series.steps.searchsorted(shift.step))
-    before, after = series.values[max(0, at - BESIDE) : at], series.values[at : at + BESIDE]
+    before, after = series.values[max(0, at - beside) : at], series.values[at : at + beside]
     if not len(before) or not len(after):
         return False
     moved, whole = median(after) - median(before), shift.after - shift.before
     return moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole)
 
 
-def step_between(series: Series, first: int, last: int) -> Shift | None:
+def step_between(series: Series, first: int, last: int, beside: int = BESIDE) -> Shift | None:
     """The clearest jump between two steps, by the ten points on each side; None if there is none. What rises before and
     after a fall may be as high on the whole on both sides of it, so that no level shift is seen."""
     x, n = series.values, len(series.values)
@@ -154,4 +154,4 @@ def step_between(series: Series, first: int, last: int) -> Shift | None:
     best = max(range(len(sides)), key=lambda i: abs(sides[i][1] - sides[i][0]))
     shift = Shift(int(series.steps[low + best]), *sides[best])
     clear = abs(shift.after - shift.before) > CLEAR * sd
-    return shift if clear and at_once(series, shift) else None
+    return shift if clear and at_once(series, shift, beside) else None

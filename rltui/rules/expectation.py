@@ -190,10 +190,11 @@ class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
 
 class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
     """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
-    else the whole."""
+    else the whole. `validated`: if nothing bounds the reward, the validation score tells, if that is a share."""
 
     op: Bound
     value: float
+    validated: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 

@@ -39,7 +39,8 @@ class CauseText(Record, frozen=True):
     """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
     where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
     fixes refer to it. `part`: what the run must have for it to be a cause at all. `outside`: it says that the policy is
-    as before, so that no earlier checkpoint is better."""
+    as before, so that no earlier checkpoint is better. `whole`: a part of the tests says nothing, as it holds of the
+    opposite cause, too: what one of them cannot tell is not supported."""
 
     text: Words
     config: str | None = None
@@ -47,6 +48,7 @@ class CauseText(Record, frozen=True):
     look: str = ""
     name: str = ""
     outside: bool = False
+    whole: bool = False
     part: RunPart | None = None
 
     def __post_init__(self) -> None:

@@ -259,10 +259,22 @@ def _no_movement(look: Look, p: Params) -> str:
         now = tail(kl.finite().values, window)
         if abs(now) < p["still_kl"]:
             return f"the KL to the reference is {num(now)}: the policy does not move"
+        if _where_it_began(look, p):
+            return f"the KL to the reference is where it began, at {num(now)}: the policy hardly moves"
     rate = look.blocks("lr")
     if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:
         return f"the learning rate is at most {num(float(rate.highs.max()))}"
     return ""
+
+
+def _where_it_began(look: Look, p: Params) -> bool:
+    """The KL stands where it stood at the first steps, and twice as much would have been seen. Next to the reference
+    that is the noise of the measurement."""
+    kl = look.facts.metric("kl_ref")
+    if kl is None or int(look.steps[0]) > p["first_step"] or kl.start.value > p["moved_kl"]:
+        return False
+    courses = (kl.since_start, kl.since_first)
+    return all(one is not None and one.direction <= 0 and one.smallest <= abs(kl.start.value) for one in courses)
 
 
 def _coefficient(look: Look, p: Params) -> float | None:

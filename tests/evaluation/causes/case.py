@@ -136,6 +136,14 @@ class Case:
         seen = ~np.isnan(val)
         val[seen] = np.clip(held_out[seen] - 0.03 + 0.012 * self.w.rng.standard_normal(seen.sum()), 0, 1)
 
+    def pays(self, least: float, most: float, when: np.ndarray | None = None) -> None:
+        """The lowest and the highest reward of a batch, from the start or in these steps."""
+        for name, value in (("score_min", least), ("score_max", most)):
+            level = np.full(self.w.length, value)
+            if self.w.scale == "reward model":
+                level = level * np.exp(self.noise(0.02))
+            self[name] = level if when is None else np.where(when, value, self[name])
+
     def timed(self, **phases: Column) -> None:
         """The phases of a step in seconds, and the step as their sum: those given are times of the usual ones."""
         base = float(np.median(self["time_per_step_s"]))
@@ -155,7 +163,9 @@ def drawn(seed: int) -> Case:
     """A healthy run of another kind for each seed."""
     w = healthy(seed)
     begin = int(w.length * w.rng.uniform(0.35, 0.6))
-    return Case(w, WRITERS[seed % len(WRITERS)], begin, dict(USUAL))
+    case = Case(w, WRITERS[seed % len(WRITERS)], begin, dict(USUAL))
+    case.pays(w.low, w.low + w.width)
+    return case
 
 
 def write(case: Case, folder: Path) -> Path:

@@ -78,6 +78,7 @@ def service_down(c: Case) -> tuple[str, ...]:
             (step, f"2026-01-01 10:00:{step % 60:02} WARNING reward: HTTP 503 Service Unavailable from rm:8000")
         )
     c["score_mean"] = np.where(after, c.w.low, c["score_mean"])
+    c.pays(c.w.low, c.w.low, after)
     c["reward_std"] = np.where(after, 0.0, c["reward_std"])
     c["frac_reward_zero_std"] = np.where(after, 1.0, c["frac_reward_zero_std"])
     c["grad_norm"] = np.where(after, 1e-3, 1) * c["grad_norm"]
@@ -89,6 +90,7 @@ def one_default(c: Case) -> tuple[str, ...]:
     after = np.arange(1, c.w.length + 1) >= c.begin
     default = c.w.low + c.w.width * float(c.w.rng.choice([0.0, 0.5, 1.0]))
     c["score_mean"] = np.where(after, default, c["score_mean"])
+    c.pays(default, default, after)
     c["reward_std"] = np.where(after, 0.0, c["reward_std"])
     c["frac_reward_zero_std"] = np.where(after, 1.0, c["frac_reward_zero_std"])
     c["grad_norm"] = np.where(after, 1e-3, 1) * c["grad_norm"]
@@ -117,8 +119,8 @@ CUDA = """[rank3]: Traceback (most recent call last):
 [rank3]:   File "/app/train.py", line 140, in update_policy
 [rank3]:     loss.backward()
 [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.43 GiB. GPU 3 has a total capacity of \
-79.11 GiB of which 2.31 GiB is free. Of the allocated memory 70.12 GiB is allocated by PyTorch, and 3.50 GiB is reserved by \
-PyTorch but unallocated.
+79.11 GiB of which 2.31 GiB is free. Of the allocated memory 70.12 GiB is allocated by PyTorch, and 3.50 GiB is \
+reserved by PyTorch but unallocated.
 """
 KERNEL = """slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
 srun: error: node12: task 0: Out Of Memory

@@ -78,12 +78,10 @@ def sign_turns(c: Case) -> tuple[str, ...]:
     by = c.since(c.w.length * 0.2)
     true = c.share * (1 - 0.9 * by)
     c.earns(true)
-    if c.w.low < 0:
-        turned = np.arange(1, c.w.length + 1) >= c.begin
-        c["score_mean"] = np.where(turned, -c["score_mean"], c["score_mean"])
-    else:
-        turned = np.arange(1, c.w.length + 1) >= c.begin
-        c["score_mean"] = np.where(turned, c.w.low + c.w.width - c["score_mean"] + c.w.low, c["score_mean"])
+    turned = np.arange(1, c.w.length + 1) >= c.begin
+    about = 0.0 if c.w.low < 0 else 2 * c.w.low + c.w.width
+    c["score_mean"] = np.where(turned, about - c["score_mean"], c["score_mean"])
+    c.pays(about - c.w.low - c.w.width, about - c.w.low, turned)
     return (
         *OUTSIDE,
         "The reward pays for the opposite",
@@ -103,6 +101,7 @@ def length_paid(c: Case) -> tuple[str, ...]:
     c["part:length"] = np.clip(0.1 + 0.8 * by + c.noise(0.02), 0, 1)
     c.earns(task)
     c["score_mean"] = c["part:accuracy"] + c["part:length"]
+    c.pays(0.0, 2.0)
     return LENGTH_PAYS
 
 
@@ -114,6 +113,7 @@ def format_farmed(c: Case) -> tuple[str, ...]:
     c["part:format"] = np.clip(0.3 + 0.67 * by + c.noise(0.02), 0, 1)
     c.earns(task)
     c["score_mean"] = 0.4 * c["part:accuracy"] + c["part:format"]
+    c.pays(0.0, 1.4)
     return (*LENGTH_PAYS, "The reward can be earned without solving")
 
 

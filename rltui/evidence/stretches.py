@@ -1,0 +1,142 @@
+"""Stretches of rows in which a reward stands at one number: its lowest, or one that all answers of a batch got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf
+
+import numpy as np
+
+from rltui.evidence.trends import sd_d, sd_m
+from rltui.run.sums import median
+from rltui.run.table import Floats, Ints, Series
+
+MOST = 1000
+"""Stretches that are looked at: a reward that is at its floor more often is a sparse one."""
+BEFORE = 20
+"""Points before that say how it stood; at least half of them must be there."""
+CLEAR = 4.0
+"""Sd of the noise that the fall has to be; half of that if several batches hold the same reward to the last digit."""
+SEVERAL = 3
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same value, the `lowest`
+    so far or one that all answers got where they never agreed before; `alike`: all answers of the first one got the
+    same, so that of the lowest value it tells without a second."""
+
+    begin: int
+    end: int
+    value: float
+    alike: bool
+    lowest: bool = True
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
+    at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
+
+    found: list[Stretch] = field(default_factory=list)
+    _seen: int = 0  # points
+    _lowest: float | None = inf  # of them; None: not known
+    _highest: float = -inf  # of them and of their batches, if the lowest is known
+
+    def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
+        """Takes up the points that are new: the first ones are those seen before. `spread` of the reward in a batch is
+        0 and its highest, `most`, is the mean if all answers got the same."""
+        if len(reward) == self._seen:
+            return
+        if self._lowest is None:
+            self._lowest = float(reward.values[: self._seen].min(initial=inf))
+            self._highest = _most(reward, 0, self._seen, most)
+        begin = max(0, self._seen - 1)  # the last of them may be the first of several
+        x, rows = reward.values[begin:], reward.rows[begin:]
+        same = x[1:] == x[:-1]
+        agreed = _agreed(rows, x, spread, most)
+        flat = agreed.copy()
+        flat[1:] |= same
+        flat[:-1] |= same
+        lowest = flat & (x <= np.minimum(np.minimum.accumulate(x), self._lowest))
+        flat = lowest | self._by_default(reward, begin, agreed, same, spread, most)
+        before = self.found[-1] if self.found and self.found[-1].end == self._seen else None
+        flat[0] = before is not None or (begin > 0 and flat[0])
+        joined = flat[1:] & flat[:-1] & same
+        starts = np.flatnonzero(flat & ~np.concatenate(([False], joined)))[:MOST].tolist()
+        ends = np.flatnonzero(flat & ~np.concatenate((joined, [False])))[:MOST].tolist()
+        fresh = [
+            Stretch(begin + a, begin + b + 1, float(x[a]), bool(agreed[a]), bool(lowest[a]))
+            for a, b in zip(starts, ends, strict=True)
+        ]
+        if before is not None:
+            self.found[-1] = replace(before, end=fresh.pop(0).end)
+        self.found += fresh[: MOST - len(self.found)]
+        self._lowest, self._highest = (
+            min(self._lowest, float(x.min())),
+            max(self._highest, _most(reward, begin, None, most)),
+        )
+        self._seen = len(reward)
+
+    def _by_default(
+        self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
+    ) -> Mask:
+        """Points from `begin` on at which all answers of one batch after the other got one number, behind batches that
+        had a spread. The highest number may be earned by all, unless it came at once."""
+        out = np.zeros(len(agreed), dtype=np.bool_)
+        pairs = same & agreed[1:] & agreed[:-1]
+        if not pairs.any():
+            return out
+        single = np.fmax(reward.values[begin:], on_rows(reward.rows[begin:], most))
+        highest = np.maximum(np.maximum.accumulate(single), self._highest)
+        goes_on = bool(self.found) and self.found[-1].end == self._seen and not self.found[-1].lowest
+        for a in np.flatnonzero(pairs & ~np.concatenate(([False], pairs[:-1])))[:MOST].tolist():
+            at = begin + a
+            first = max(0, at - BEFORE)
+            rows, x = reward.rows[first:at], reward.values[first:at]
+            learnt = reward.values[at] >= highest[a] and not _leapt(reward.values[at], x)
+            fresh = not learnt and not _agreed(rows, x, spread, most).any()
+            if fresh or (goes_on and a == 0):
+                still = np.flatnonzero(~pairs[a:])
+                out[a : a + 1 + (int(still[0]) if len(still) else len(pairs) - a)] = True
+        return out
+
+    def forget(self, points: int) -> None:
+        """Only the first `points` points are what they were."""
+        if points >= self._seen:
+            return
+        while self.found and self.found[-1].end >= points:
+            points = min(points, self.found.pop().begin)
+        self._seen, self._lowest = points, None
+
+
+def _leapt(value: float, before: Floats) -> bool:
+    """Whether a value lies far above all that was: no update teaches that to all answers of a batch."""
+    if len(before) < BEFORE // 2:
+        return False
+    near = median(before[-SEVERAL:])
+    return value - near > CLEAR * max(sd_d(before), sd_m(before)) and value - near > near - float(before.min())
+
+
+def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -> Mask:
+    """Rows in which all answers got the same."""
+    out: Mask = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
+    return out
+
+
+def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> float:
+    """The highest reward of some points, of a single answer if that is logged."""
+    x, rows = reward.values[begin:end], reward.rows[begin:end]
+    single = on_rows(rows, most)
+    return max(float(x.max(initial=-inf)), float(np.nanmax(single, initial=-inf)) if len(single) else -inf)
+
+
+def on_rows(rows: Ints, series: Series | None) -> Floats:
+    """Values of another series in these rows, NaN if it has none there."""
+    out: Floats = np.full(len(rows), np.nan)
+    if series is not None and len(series):
+        place = np.minimum(series.rows.searchsorted(rows), len(series) - 1)
+        held = series.rows[place] == rows
+        out[held] = series.values[place[held]]
+    return out
