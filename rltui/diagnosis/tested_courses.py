@@ -33,6 +33,7 @@ from rltui.rules.expectation import (
     Calm,
     Faded,
     HeldLevel,
+    Kept,
     Mirrored,
     Noisier,
     NoneMoved,
@@ -307,6 +308,15 @@ def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
     return Outcome("met" if abs(weight) <= NOTHING * most else "unmet", f"{told}, from row to row")
 
 
+def _kept(look: Look, test: Kept, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    start, now = facts.start.value, facts.now.value
+    told = f"{label_of(facts.name)} {value_of(test.metric, start)} → {value_of(test.metric, now)} since the start"
+    return Outcome("met" if now >= test.share * start else "unmet", told)
+
+
 def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
     scored = _scored(look, spell) or (_validated(look, spell) if test.validated else [])
     if not scored:
@@ -351,4 +361,5 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Mirrored: _mirrored,
     Unpaid: _unpaid,
     TaskScore: _task_score,
+    Kept: _kept,
 }

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.tested_numbers import AROUND, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
-from rltui.evidence.trends import mirrored
+from rltui.evidence.trends import mirrored, turned
 from rltui.plots.numbers import percent
-from rltui.rules.expectation import ByChance, Opposed
+from rltui.rules.expectation import ByChance, Opposed, Turned
+from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
 """Share of groups of coin tosses that agree, up to which groups of a real task, some hard and some easy, agree far more
@@ -56,9 +57,7 @@ def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
     loses, gains = fact_of(look, test.metric), fact_of(look, test.of)
     if loses is None or gains is None:
         return missing(look, test.metric if loses is None else test.of)
-    steps = [int(step) + 1 for step in loses.series.steps]
-    levels = [gains.before(step, FIRST) for step in steps]
-    both = np.array([(value, level.value) for value, level in zip(loses.values, levels, strict=True) if level])
+    _, both = _pairs(loses, gains)
     if len(both) < FIRST:
         return Outcome("unknown", f"there are too few points of {label_of(loses.name)}")
     (low, high), ends = both.T, (both[0], both[-1])
@@ -75,4 +74,37 @@ def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
     return Outcome("met" if mirrored(low, high) else "unmet", f"from the first evaluation on {told}")
 
 
-OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {ByChance: _by_chance, Opposed: _opposed}
+def _pairs(one: MetricFacts, other: MetricFacts) -> tuple[Ints, Floats]:
+    """Steps of the points of one metric, and each beside the level of the other metric by then."""
+    steps = one.series.steps
+    levels = [other.before(int(step) + 1, FIRST) for step in steps]
+    known = [i for i, level in enumerate(levels) if level is not None]
+    pairs = [(float(one.values[i]), level.value) for i, level in enumerate(levels) if level is not None]
+    return steps[known], np.array(pairs).reshape(-1, 2)
+
+
+def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
+    one, other = fact_of(look, test.metric), fact_of(look, test.of)
+    if one is None or other is None:
+        return missing(look, test.metric if one is None else test.of)
+    steps, both = _pairs(one, other)
+    onset = spell.onset if spell.onset is not None else spell.end
+    near = steps.searchsorted([onset - spell.early - AROUND, onset + AROUND], "right")
+    at = next((at for at in range(int(near[0]), int(near[1]) + 1) if turned(both[:, 0], both[:, 1], at)), None)
+    if at is None:
+        if len(both) < 2 * FIRST:
+            return Outcome("unknown", f"there are too few points of {label_of(one.name)}")
+        return Outcome("unmet", f"{label_of(other.name)} does not follow {label_of(one.name)} upside down")
+    told = [
+        f"{label_of(facts.name)} {value_of(facts.name, both[at - 1][i])} → {value_of(facts.name, both[-1][i])}"
+        for i, facts in enumerate((one, other))
+    ]
+    since = f"since step {steps[at - 1]} {told[0]} and {told[1]}"
+    return Outcome("met", f"{since}, which rose and fell together before", EXACT)
+
+
+OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+    ByChance: _by_chance,
+    Opposed: _opposed,
+    Turned: _turned,
+}

@@ -152,6 +152,8 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
     sd = noise(x[begin:end])
     sides = [(median(x[max(0, at - NEAR) : at]), median(x[at : at + NEAR])) for at in range(low, high + 1)]
     best = max(range(len(sides)), key=lambda i: abs(sides[i][1] - sides[i][0]))
-    shift = Shift(int(series.steps[low + best]), *sides[best])
+    first = max(0, low + best - NEAR)  # several cuts may part the same medians
+    at = first + _place(x[first : low + best + NEAR], low + best - first, sum(sides[best]) / 2.0)
+    shift = Shift(int(series.steps[at]), *sides[best])
     clear = abs(shift.after - shift.before) > CLEAR * sd
     return shift if clear and at_once(series, shift, beside) else None

@@ -18,6 +18,8 @@ BEFORE = 20
 CLEAR = 4.0
 """Sd of the noise that the fall has to be; half of that if several batches hold the same reward to the last digit."""
 SEVERAL = 3
+LEAP = 0.25
+"""Share of its way from the lowest to the highest value that no reward learns in one row."""
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
@@ -95,7 +97,8 @@ class Stretches:
             at = begin + a
             first = max(0, at - BEFORE)
             rows, x = reward.rows[first:at], reward.values[first:at]
-            learnt = reward.values[at] >= highest[a] and not _leapt(reward.values[at], x)
+            lowest = float(reward.values[:at].min(initial=reward.values[at]))
+            learnt = reward.values[at] >= highest[a] and not _leapt(reward.values[at], x, lowest)
             fresh = not learnt and not _agreed(rows, x, spread, most).any()
             if fresh or (goes_on and a == 0):
                 still = np.flatnonzero(~pairs[a:])
@@ -111,12 +114,12 @@ class Stretches:
         self._seen, self._lowest = points, None
 
 
-def _leapt(value: float, before: Floats) -> bool:
-    """Whether a value lies far above all that was: no update teaches that to all answers of a batch."""
+def _leapt(value: float, before: Floats, lowest: float) -> bool:
+    """Whether a value lies far above all that was just before: no update teaches so much to all answers of a batch."""
     if len(before) < BEFORE // 2:
         return False
-    near = median(before[-SEVERAL:])
-    return value - near > CLEAR * max(sd_d(before), sd_m(before)) and value - near > near - float(before.min())
+    leap = value - median(before[-SEVERAL:])
+    return leap > CLEAR * max(sd_d(before), sd_m(before)) and leap >= LEAP * (value - lowest)
 
 
 def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -> Mask:

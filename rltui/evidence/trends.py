@@ -345,3 +345,23 @@ MIRRORED = -0.9
 def mirrored(x: Floats, y: Floats) -> bool:
     """Whether two courses of one length are one told twice, once upside down. Neither may be constant."""
     return float(np.corrcoef(x, y)[0, 1]) <= MIRRORED
+
+
+TOGETHER, AS_STEEP = 0.85, 1.7
+"""Correlation of two courses that follow one another, and times by which their slope may differ before and after."""
+
+
+def turned(x: Floats, y: Floats, at: int) -> bool:
+    """Whether the second course follows the first one up to point `at`, and from there on just as much upside down:
+    three points at least on each side."""
+    slopes = []
+    for part in (slice(0, at), slice(at, len(x))):
+        a, b = x[part], y[part]
+        if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+            return False
+        together = float(np.corrcoef(a, b)[0, 1])
+        if abs(together) < TOGETHER:
+            return False
+        slopes.append(together * float(b.std() / a.std()))
+    before, after = slopes
+    return before > 0 > after and 1 / AS_STEEP <= -after / before <= AS_STEEP

@@ -188,6 +188,24 @@ class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
     decisive: bool = True
 
 
+class Turned(Record, frozen=True, tag="turned", tag_field="test"):
+    """Up to the onset one metric rose and fell with the other, and since then it does so just as much upside down."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Kept(Record, frozen=True, tag="kept", tag_field="test"):
+    """The metric still has at least this `share` of its level at the start."""
+
+    metric: Words
+    share: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
     """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
     else the whole. `validated`: if nothing bounds the reward, the validation score tells, if that is a share."""
@@ -207,14 +225,14 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
-    """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), or in the very
-    row in which something broke ("row"), as what comes after is its effect. `named`: only of members whose names hold
-    this."""
+    """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
+    ("best"), or in the very row in which something broke ("row"), as what comes after is its effect. `named`: only of
+    members whose names hold this."""
 
     metric: Words
     op: Bound
     value: float
-    at: Literal["then", "start", "row"] = "then"
+    at: Literal["then", "start", "best", "row"] = "then"
     named: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False
@@ -366,6 +384,8 @@ Test = (
     | Unpaid
     | ByChance
     | Opposed
+    | Turned
+    | Kept
     | TaskScore
     | Updates
     | Stands

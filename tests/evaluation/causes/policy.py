@@ -79,12 +79,14 @@ def sign_turns(c: Case) -> tuple[str, ...]:
     true = c.share * (1 - 0.9 * by)
     c.earns(true)
     turned = np.arange(1, c.w.length + 1) >= c.begin
+    c.shows("val_score")
     about = 0.0 if c.w.low < 0 else 2 * c.w.low + c.w.width
     c["score_mean"] = np.where(turned, about - c["score_mean"], c["score_mean"])
     c.pays(about - c.w.low - c.w.width, about - c.w.low, turned)
     return (
         *OUTSIDE,
         "The reward pays for the opposite",
+        "The reward pays for something else",
         "A part counts with the wrong sign",
         "Advantages or loss have",
     )
