@@ -57,7 +57,7 @@ OVER = 1.4
 """Of the way back: what goes further did not go back, it fell."""
 AWAY = 2.0
 """Times its level that a metric has left it by, or the other way round."""
-STILL = 0.1
+STILL = 0.5
 """Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
 BEGINS = 10
 """Points that tell a level as something begins."""
