@@ -49,7 +49,7 @@ SAMPLES = 30
 """Newest samples of the machine that tell how it stands."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 """If the first does not act, the second may act in its place."""
-TELLING = ("warning", "traceback", "oom", "killed", "fault")
+TELLING = ("warning", "change", "traceback", "oom", "killed", "fault")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3

@@ -27,6 +27,8 @@ quarters."""
 WHOLE, NEAR = (0.0, 1.0), 0.15
 """What both add up to if the reward is the score upside down (its negative, or what is missing to 1), and by how much
 the prompts of training may be harder or easier: a reward that is farmed adds up to anything."""
+PERCENT = 100.0
+"""The same of a score in percent."""
 LOST = 0.5
 """Of the level at the start that the task loses, at least."""
 
@@ -90,7 +92,11 @@ def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
     steps, both = _pairs(one, other)
     onset = spell.onset if spell.onset is not None else spell.end
     near = steps.searchsorted([onset - spell.early - AROUND, onset + AROUND], "right")
-    at = next((at for at in range(int(near[0]), int(near[1]) + 1) if turned(both[:, 0], both[:, 1], at)), None)
+    bounds = (look.profile.floor, look.profile.ceiling)
+    ends = () if None in bounds else (sum(bound for bound in bounds if bound is not None),)
+    wholes = (*WHOLE, PERCENT, *ends)
+    tried = range(int(near[0]), int(near[1]) + 1)
+    at = next((at for at in tried if turned(both[:, 0], both[:, 1], at, wholes)), None)
     if at is None:
         if len(both) < 2 * FIRST:
             return Outcome("unknown", f"there are too few points of {label_of(one.name)}")

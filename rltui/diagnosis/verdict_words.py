@@ -25,11 +25,20 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         blind = "Neither reward nor validation is logged, so whether this run learns cannot be judged."
         return f"{blind}{_open(because)}"
     if not because:
-        silent = case.state.because if case.state is not None and case.stopped_short else ""
-        return sentences(silent, _clear(case))
+        return sentences(_broke_off(case), _clear(case))
     head, *others = because
     when = began(head)
     return f"{head.title}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _broke_off(case: Case) -> str:
+    """How the log of a run ends that has no fault in its metrics; empty if it ends as it should, or goes on."""
+    state = case.state
+    if state is None:
+        return ""
+    if state.error_after:
+        return f"All planned steps are done, and then the log ends with an error: {state.error_after}"
+    return state.because if case.stopped_short else ""
 
 
 def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
@@ -92,8 +101,7 @@ MOST_SETS = 3
 
 def _all_clear(case: Case) -> str:
     """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
-    broke_off = case.stopped_short or (case.state is not None and case.state.error_after)
-    return UP_TO_THERE if broke_off else CLEAR
+    return UP_TO_THERE if _broke_off(case) else CLEAR
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:

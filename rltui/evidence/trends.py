@@ -7,6 +7,7 @@ All functions take plain arrays of finite values in row order and cost at most O
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, inf, sqrt
@@ -347,14 +348,17 @@ def mirrored(x: Floats, y: Floats) -> bool:
     return float(np.corrcoef(x, y)[0, 1]) <= MIRRORED
 
 
-TOGETHER, AS_STEEP = 0.85, 1.7
-"""Correlation of two courses that follow one another, and times by which their slope may differ before and after."""
+TOGETHER, AS_STEEP, MEETS = 0.85, 1.7, 0.2
+"""Correlation of two courses that follow one another, times by which their slope may differ before and after, and share
+of what the one gains over the range of the other by which what both sides add up to may miss the whole."""
 
 
-def turned(x: Floats, y: Floats, at: int) -> bool:
-    """Whether the second course follows the first one up to point `at`, and from there on just as much upside down:
-    three points at least on each side."""
-    slopes = []
+def turned(x: Floats, y: Floats, at: int, wholes: Sequence[float]) -> bool:
+    """Whether the second course follows the first one up to point `at`, and from there on just as much upside down,
+    three points at least on each side. At the same value of the first one, from 0 to 1, what the second one was and
+    what it is must add up to one of `wholes`: 0 if its sign was turned, 1 if it is what is missing to 1. What is farmed
+    or memorised adds up to anything."""
+    slopes, starts = [], []
     for part in (slice(0, at), slice(at, len(x))):
         a, b = x[part], y[part]
         if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
@@ -363,5 +367,9 @@ def turned(x: Floats, y: Floats, at: int) -> bool:
         if abs(together) < TOGETHER:
             return False
         slopes.append(together * float(b.std() / a.std()))
+        starts.append(float(b.mean()) - slopes[-1] * float(a.mean()))
     before, after = slopes
-    return before > 0 > after and 1 / AS_STEEP <= -after / before <= AS_STEEP
+    if not (before > 0 > after and 1 / AS_STEEP <= -after / before <= AS_STEEP):
+        return False
+    middle = (before + after) * float(x.mean())
+    return any(abs(sum(starts) + middle - whole) <= MEETS * before for whole in wholes)

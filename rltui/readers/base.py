@@ -74,6 +74,7 @@ NoteKind = Literal[
     "killed",  # a signal, "Killed", scheduler cancellation
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
+    "change",  # from here on other data, another reward or another state: the program says so
     "phase",  # a phase of the step began or ended (live phase)
     "module",  # the logger names the module that speaks
 ]

@@ -127,6 +127,8 @@ def _why(report: Report, finding: Finding | None) -> str:
     if finding is None:
         if report.verdict.decision == "not-enough-evidence":
             return "nothing can be explained before there is something to judge."
+        if error := report.run.error_after:
+            return f"after the last step {ended(error)}"
         past = worst_past(report.findings)
         return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)
@@ -172,8 +174,8 @@ def _nothing_wrong(report: Report) -> str:
     state = report.run.state
     if state == "stalled":
         return "look whether the run still goes on. Its log ends without an end mark."
-    if error := report.run.error_after:
-        return f"look whether all was saved. After the last step the log ends with an error: {ended(error)}"
+    if report.run.error_after:
+        return "look whether all was saved."
     return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."
 
 

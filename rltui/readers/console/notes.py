@@ -188,6 +188,8 @@ class NoteFinder:
                 continue
             if rule.kind == "warning" and (seen or not self._new(message)):
                 continue
+            if rule.kind == "change" and not self._new(message):
+                continue
             if rule.kind == "module" and found is not None:
                 out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []
                 continue

@@ -187,7 +187,8 @@ def write(case: Case, folder: Path) -> Path:
     (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     if case.log or case.end:
         said = "".join(f"{line}\n" for _, line in sorted(case.log, key=lambda one: one[0]))
-        (folder / "train.log").write_text(said + case.end, encoding="utf-8")
+        begun = f"Started a local Ray instance.\nTotal training steps: {case.w.planned}\n"
+        (folder / "train.log").write_text(begun + said + case.end, encoding="utf-8")
     return folder
 
 

@@ -149,7 +149,7 @@ OSError: [Errno 98] Address already in use
 def _crash(name: str, text: str, *causes: str) -> None:
     @plant(name)
     def crash(c: Case) -> tuple[str, ...]:
-        c.end = f"Starting training\n{text}"
+        c.end = text
         return causes
 
 

@@ -45,7 +45,9 @@ def ask(name: str, seed: int, keep: Path | None = None) -> Told:
     why = report["answer"]["why"] or ""
     leads = [f["causes"][0] for f in open_now if f["causes"]]
     supported = [one for f in open_now for one in f["causes"] if one["status"] == "supported"]
-    if why.startswith(causes) or report["answer"]["what"].startswith(causes):
+    what = report["answer"]["what"]
+    after_the_end = tuple(f"an error: {cause[0].lower()}{cause[1:]}" for cause in causes)
+    if why.startswith(causes) or what.startswith(causes) or any(text in what for text in after_the_end):
         result = "leads"
     elif why.removeprefix(PERHAPS).startswith(causes):
         result = "perhaps"
@@ -59,4 +61,4 @@ def ask(name: str, seed: int, keep: Path | None = None) -> Told:
     backed = [one["text"] for f in open_now for one in f["causes"] if one["status"] in STATED]
     refuted = any(f"{text}:" in page or f" {text} (" in page for text in against if text not in backed)
     heard = tuple(f"{f['id']}/{f['severity']}" for f in open_now)
-    return Told(name, seed, f"{case.writer}, {case.w}", result, report["answer"]["what"], why, heard, refuted)
+    return Told(name, seed, f"{case.writer}, {case.w}", result, what, why, heard, refuted)

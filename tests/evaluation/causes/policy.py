@@ -27,6 +27,7 @@ LENGTH_PAYS = (
     "Another part of the reward is cheaper",
     "The extra part is cheaper",
     "The weight of the extra part",
+    "The reward can be earned without solving",
 )
 DRIFT = (
     "Trainer and sampler",
