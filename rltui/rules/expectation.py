@@ -291,8 +291,8 @@ class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
 
 
 class Said(Record, frozen=True, tag="log", tag_field="test"):
-    """A line of the log that warns, fails or tells of a change matches, before or while the finding stands. Case does not
-    count."""
+    """A line of the log that warns, fails or tells of a change matches, before or while the finding stands. Case is
+    the same."""
 
     pattern: Words
     unmet: Unmet = "open"
