@@ -33,10 +33,10 @@ from rltui.rules.expectation import (
     Calm,
     Faded,
     HeldLevel,
-    Kept,
     Mirrored,
     Noisier,
     NoneMoved,
+    Retained,
     RoseAgain,
     TaskScore,
     Unpaid,
@@ -308,7 +308,7 @@ def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
     return Outcome("met" if abs(weight) <= NOTHING * most else "unmet", f"{told}, from row to row")
 
 
-def _kept(look: Look, test: Kept, spell: Spell) -> Outcome:
+def _retained(look: Look, test: Retained, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
@@ -361,5 +361,5 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Mirrored: _mirrored,
     Unpaid: _unpaid,
     TaskScore: _task_score,
-    Kept: _kept,
+    Retained: _retained,
 }

@@ -92,9 +92,9 @@ def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
     steps, both = _pairs(one, other)
     onset = spell.onset if spell.onset is not None else spell.end
     near = steps.searchsorted([onset - spell.early - AROUND, onset + AROUND], "right")
-    bounds = (look.profile.floor, look.profile.ceiling)
-    ends = () if None in bounds else (sum(bound for bound in bounds if bound is not None),)
-    wholes = (*WHOLE, PERCENT, *ends)
+    low, high = look.profile.floor, look.profile.ceiling
+    bounds = [(low + high, high - low)] if low is not None and high is not None and high > low else []
+    wholes = [(0.0, None), (1.0, 1.0), (PERCENT, PERCENT), *bounds]
     tried = range(int(near[0]), int(near[1]) + 1)
     at = next((at for at in tried if turned(both[:, 0], both[:, 1], at, wholes)), None)
     if at is None:

@@ -348,16 +348,16 @@ def mirrored(x: Floats, y: Floats) -> bool:
     return float(np.corrcoef(x, y)[0, 1]) <= MIRRORED
 
 
-TOGETHER, AS_STEEP, MEETS = 0.85, 1.7, 0.2
+TOGETHER, AS_STEEP, MEETS = 0.85, 1.4, 0.1
 """Correlation of two courses that follow one another, times by which their slope may differ before and after, and share
 of what the one gains over the range of the other by which what both sides add up to may miss the whole."""
 
 
-def turned(x: Floats, y: Floats, at: int, wholes: Sequence[float]) -> bool:
+def turned(x: Floats, y: Floats, at: int, wholes: Sequence[tuple[float, float | None]]) -> bool:
     """Whether the second course follows the first one up to point `at`, and from there on just as much upside down,
     three points at least on each side. At the same value of the first one, from 0 to 1, what the second one was and
-    what it is must add up to one of `wholes`: 0 if its sign was turned, 1 if it is what is missing to 1. What is farmed
-    or memorised adds up to anything."""
+    what it is must add up to one of `wholes`: 0 if its sign was turned, 1 if it is what is missing to 1; beside it what
+    the second one gains over the range of the first, if that is known. What is farmed adds up to anything."""
     slopes, starts = [], []
     for part in (slice(0, at), slice(at, len(x))):
         a, b = x[part], y[part]
@@ -372,4 +372,8 @@ def turned(x: Floats, y: Floats, at: int, wholes: Sequence[float]) -> bool:
     if not (before > 0 > after and 1 / AS_STEEP <= -after / before <= AS_STEEP):
         return False
     middle = (before + after) * float(x.mean())
-    return any(abs(sum(starts) + middle - whole) <= MEETS * before for whole in wholes)
+    return any(
+        abs(sum(starts) + middle - whole) <= MEETS * before
+        and (gain is None or 1 / AS_STEEP <= before / gain <= AS_STEEP)
+        for whole, gain in wholes
+    )

@@ -197,7 +197,7 @@ class Turned(Record, frozen=True, tag="turned", tag_field="test"):
     decisive: bool = True
 
 
-class Kept(Record, frozen=True, tag="kept", tag_field="test"):
+class Retained(Record, frozen=True, tag="retained", tag_field="test"):
     """The metric still has at least this `share` of its level at the start."""
 
     metric: Words
@@ -386,7 +386,7 @@ Test = (
     | ByChance
     | Opposed
     | Turned
-    | Kept
+    | Retained
     | TaskScore
     | Updates
     | Stands

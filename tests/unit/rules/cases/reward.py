@@ -9,6 +9,8 @@ from tests.unit.diagnosis.series import noise
 from tests.unit.rollouts.dumps import GOOD
 from tests.unit.rules.given import CRITICAL, LEVEL, NONE, NOTICE, WARNING, N, T, Writer, ramp, rows, samples, wave
 
+RISING_KL = 1e-4 + 0.02 * np.arange(N) / N
+
 
 def cut(at: int, fall: float) -> Floats:
     """Reward that rises to .7 and loses this share at a row."""
@@ -69,7 +71,8 @@ CASES = (
         {"reward_component_mean:accuracy": 0.001 * (T % 7 == 0), "reward_component_mean:format": wave(0.5)},
         CRITICAL,
     ),
-    rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(5e-5)}, {**LEVEL, "kl_ref": wave(0.02)}, WARNING, NOTICE),
+    rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(5e-5)}, {**LEVEL, "kl_ref": RISING_KL}, WARNING, NOTICE),
+    rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(3e-3)}, {**LEVEL, "kl_ref": RISING_KL}, WARNING, NOTICE),
     rows(  # one answer in a hundred is right; of rewards that may be any number a small mean says nothing
         "reward-flat-from-start",
         {"score_mean": wave(0.012, 0.2), "score_max": wave(1.0, 0.0), "score_min": wave(0.0, 0.0)},
