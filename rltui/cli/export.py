@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, output_option, parsed_map, reading_options
+from rltui.prose import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,12 +29,17 @@ def run(words: list[str]) -> int:
         WHERE,
     )
     parser.add_argument("run", metavar="RUN", help="where the run is, see below")
-    parser.add_argument("--format", choices=FORMATS, help="default: as the name of FILE ends, else csv")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="default: as the name of FILE ends, of one without an ending csv"
+    )
     output_option(parser)
     reading_options(parser)
     args = parser.parse_args(words)
     suffix = os.path.splitext(args.output or "")[1].removeprefix(".").lower()
-    chosen = args.format or (suffix if suffix in FORMATS else "csv")
+    if suffix and args.format is None and suffix not in FORMATS:
+        known = listed([f".{one}" for one in FORMATS])
+        raise Stop(f"{args.output}: no format is called .{suffix}. Known endings are {known}, or say --format")
+    chosen = args.format or suffix or "csv"
     if chosen == "parquet" and args.output is None and sys.stdout.isatty():
         raise Stop("parquet is no text for a terminal: say -o FILE")
     found = locate_runs([args.run], args.format_in, args.line)

@@ -107,7 +107,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         report = build(frame, window=window)
         opened.close()
         faults += [opened.fault] if opened.fault is not None else []
-        worst = max([worst, *map(_rank, report.findings)])
+        halted = SEVERITIES["warning"] if report.run.state == "stalled" else 0  # `watch` warns of it, too
+        worst = max([worst, halted, *map(_rank, report.findings)])
         if fmt == "json":
             from rltui.report.to_json import to_json
 

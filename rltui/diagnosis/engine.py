@@ -21,7 +21,7 @@ from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_o
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.verdict import judge, stages
+from rltui.diagnosis.verdict import as_decided, judge, stages
 from rltui.diagnosis.worth import best_checkpoint
 from rltui.evidence.beside_rows import Measured, Sampled, Standing
 from rltui.evidence.blocks import BlockCache
@@ -348,10 +348,11 @@ class Engine:
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings)
+        verdict = judge(case, best)
         return Diagnosis(
             at_step=look.step if rows else None,
-            verdict=judge(case, best),
-            findings=findings,
+            verdict=verdict,
+            findings=as_decided(findings, verdict),
             pipeline=stages(findings, look, self.catalogue, ran),
             coverage=seen,
             not_evaluable=tuple(skipped),

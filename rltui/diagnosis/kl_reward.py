@@ -75,7 +75,8 @@ UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the che
 
 class KlRewardRow(Record):
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
-    whether it may be told of a reward that stands for the task no longer, and of one that does."""
+    whether it may be told of a reward that stands for the task no longer, and of one that does. `few`, `few_advice`:
+    what is said instead if validation is logged and has too few evaluations yet."""
 
     id: str
     kl: tuple[Way, ...]
@@ -85,6 +86,8 @@ class KlRewardRow(Record):
     advice: str
     fits: tuple[Decision, ...]
     farmed: tuple[bool, ...] = (False, True)
+    few: str = ""
+    few_advice: str = ""
 
 
 class KlRewardTable(Record):
@@ -121,8 +124,10 @@ def _read(
     for row in table():
         if kl in row.kl and reward in row.reward and held_out in row.validation and is_farmed in row.farmed:
             fits = decision in (None, "not-enough-evidence", *row.fits)
-            reading = row.reading if fits else f"{row.reading}, while the verdict rests on other signs"
-            return row.id, reading, row.advice if fits else ""
+            few = bool(row.few) and "validation" in young
+            reading, advice = (row.few, row.few_advice) if few else (row.reading, row.advice)
+            reading = reading if fits else f"{reading}, while the verdict rests on other signs"
+            return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
         return None, "too few rows came so far to name a pattern", ""
     if kl == "none":

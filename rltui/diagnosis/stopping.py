@@ -150,14 +150,18 @@ def _holds(case: StopCase, finding: OpenFinding) -> bool:
 
 def may_heal(case: StopCase, finding: OpenFinding) -> bool:
     """A fall of a score, of a run that goes on, that is young, that the newest values do not show, or from which the
-    score is coming up again."""
+    score is coming up again. What is critical is shown beyond doubt: newest values have to contradict it, not only to
+    be too few to show it once more."""
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
         return False
     falls = case.has(finding, *FALLS)
     if falls and finding.severity != "critical" and young(case.look.facts.clock, _began(case, finding)):
         return True
     below = _below_best(case, finding)
-    return (below is not None and below.direction == 0) or _comes_back(case, finding, PART, NEWEST)
+    doubted = below is not None and below.direction == 0
+    if below is not None and finding.severity == "critical":
+        doubted = abs(below.errors) < WITHIN
+    return doubted or _comes_back(case, finding, PART, NEWEST)
 
 
 def _gain_since(look: Look, step: int | None) -> float | None:

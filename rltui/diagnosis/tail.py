@@ -36,7 +36,7 @@ Move = Literal["constant", "times_first", "share_of_first", "fell"]
 class SignLine(Record):
     """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log. `one`: only
     the first of them that is logged is tested, as that rule does; a reward may fall by what it is charged for KL.
-    `once`: only what was a number once can be lost."""
+    `once`: only what was a number once can be lost. `unpaid`: no sign where the reward gained, as that rule has it."""
 
     metrics: tuple[str, ...]
     test: Literal["lost"] | Level | Move
@@ -48,12 +48,15 @@ class SignLine(Record):
     and_above: float = -inf
     one: bool = False
     once: bool = False
+    unpaid: bool = False
 
 
 class Tail(Record):
-    """`least_first`, `least_last`: rows that a test needs of either end."""
+    """`least_first`, `least_last`: rows that a test needs of either end. `rewards`: what gains, the first that is
+    logged."""
 
     reason: str
+    rewards: tuple[str, ...]
     least_first: int
     least_last: int
     signs: tuple[SignLine, ...]
@@ -74,6 +77,8 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
     end, None for a log that was read whole."""
     table = _tail()
     found: dict[str, Sign] = {}
+    reward = next((one for name in table.rewards if (one := _ends(series(name), gap)) is not None), None)
+    paid = reward is not None and bool(reward[0] and reward[1]) and median(reward[1]) > max(reward[0])
     looked: dict[str, tuple[list[float], list[float], int] | None] = {}
     for line in table.signs:
         for name in line.metrics:
@@ -88,7 +93,7 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
             else:
                 enough = len(last) >= table.least_last and (len(first) >= table.least_first or line.test in _LEVELS)
                 holds = enough and _TESTS[line.test](first, last, line.limit) and median(last) > line.and_above
-            if holds:
+            if holds and not (line.unpaid and paid):
                 text = line.text.format(
                     label=metrics()[name].label,
                     first=number(median(first)) if len(first) else "",

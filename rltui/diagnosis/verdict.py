@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from rltui.diagnosis.badge import badge
 from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, interrupted, risen
 from rltui.diagnosis.reliability import of_clear
-from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.stopping import may_heal, speaks, validation_rises
 from rltui.diagnosis.verdict_words import text_of, would_change
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
+    GO_BACK,
     SEVERITY_RANK,
     STAGES,
     BestCheckpoint,
@@ -75,20 +76,17 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     gained = bool(risen(goals(case)))
     if decision == "stop-use-best" and not gained and _never_worked(case, because, best):
         decision = "pause-and-fix"
-    because = _roots_first(case, because)
-    if decision == "stop-use-best":
-        because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
-    named = _and_criticals(case, because)
+    named = _and_criticals(case, _roots_first(case, because))
     broken = any(f.severity == "critical" and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT) for f in named)
     words, tone = badge(decision, case.ended, broken, best, gained, interrupted(case))
     return Verdict(
         decision=decision,
         kinds=kinds,
-        confidence=0.0 if decision == "not-enough-evidence" else _confidence(case, because),
+        confidence=0.0 if decision == "not-enough-evidence" else _confidence(case, named),
         because=tuple(dict.fromkeys(f.id for f in named)),
         text=text_of(case, decision, named),
-        would_change=would_change(case, decision, because),
+        would_change=would_change(case, decision, named),
         best_checkpoint=best,
         badge=words,
         tone=tone,
@@ -120,22 +118,31 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
     return list(because) if root is None else [root, *(f for f in because if f is not root)]
 
 
-def _worse_and_before(case: Case, because: Sequence[Finding]) -> list[Finding]:
-    """Critical roots that began no later than the milder first reason to stop: they are what to act on."""
-    first = because[0]
-    if first.severity == "critical" or first.onset_step is None:
-        return []
-    until = first.onset_step + dating_tolerance(case.look.step)
-    roots = [f for f in case.at("critical") if f.root is None and f.stage is not None and f not in because]
-    return [f for f in roots if f.onset_step is not None and f.onset_step <= until]
-
-
 def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
-    """The reasons with every other critical root behind the first of them: whatever the decision rests on, what is
-    critical is named."""
+    """The reasons and every other critical root, the worst first: whatever the decision rests on, what is critical is
+    named, and before anything milder."""
     told = {f.id for f in because}
     others = [f for f in case.at("critical") if f.id not in told and f.root not in told]
-    return [*because[:1], *others, *because[1:]]
+    return sorted([*because[:1], *others, *because[1:]], key=lambda f: -SEVERITY_RANK[f.severity])
+
+
+def as_decided(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, ...]:
+    """The findings in the order in which they are told: open ones before what is over, the worst first, among equals
+    those that the verdict names in its order. What goes with a root stays behind it. To go back to a checkpoint is the
+    last of its fixes where none was found."""
+    open_ids = {f.id for f in findings if f.status == "active"}
+
+    def head(f: Finding) -> str:
+        return f.root if f.root is not None and f.root in open_ids else f.id
+
+    worst = {name: max(SEVERITY_RANK[f.severity] for f in findings if head(f) == name) for name in map(head, findings)}
+    place = {name: at for at, name in reversed(list(enumerate(verdict.because)))}
+    last = len(place)
+    told = sorted(findings, key=lambda f: (f.status != "active", -worst[head(f)], place.get(head(f), last)))
+    best = verdict.best_checkpoint
+    if best is not None and best.path is not None:
+        return tuple(told)
+    return tuple(replace(f, fixes=tuple(sorted(f.fixes, key=lambda fix: fix.act == GO_BACK))) for f in told)
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:

@@ -75,17 +75,18 @@ def _clear(case: Case) -> str:
     rose = any(m.name == case.look.reward for m in gains)
     if level is not None and rose and not case.has(level, Trait.PLATEAU):
         level = None  # what rose from its start is not called level since then
+    noted = {f.evidence[0].metric for f in costs[:MOST_COSTS] if f.evidence}  # its numbers are told with the note
     courses = [
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
         for m in seen
-        if not m.held_out
+        if not m.held_out and m.name not in noted
     ]
     alone = len(sets) == 1 and level is None
     held_out = [m for m in sets if m in gains or m in fallen or (alone and m.since_peak is not None)]  # of few: no ends
     held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
-    why = _why_go_on(case) if courses and level is not None else ""
+    why = _why_go_on(case) if (courses or noted) and level is not None else ""
     numbers = [f.summary for f in costs[:MOST_COSTS]]
     return f"{words} {sentences(*numbers, *courses, why, over(case.past), told.left_out(case.look))}".rstrip()
 
@@ -127,6 +128,9 @@ def _why_go_on(case: Case) -> str:
         return "the planned end is reached"
     if case.ended:
         return "the run is over"
+    if seen is not None:
+        few = counted(len(seen.values), "evaluation")
+        return f"{few} cannot show the end of the gain yet, and nothing is being lost"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
 
 
@@ -142,7 +146,10 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
             return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
         return "It takes a logged reward or validation score."
     over = case.ended
-    again = "" if over else f"it is judged again at step {look.step + max(20, look.step // 20)}"
+    next_step = look.step + max(20, look.step // 20)
+    if (planned := look.settings.planned_steps) is not None and look.step < planned:
+        next_step = min(next_step, planned)
+    again = "" if over else f"it is judged again at step {next_step}"
     if not because and case.stopped_short:
         return "It would change if a new row comes, or if the log of the scheduler says what ended it."
     if not because:

@@ -250,7 +250,7 @@ class MetricFacts:
     def curve(self) -> Curve | None:
         """The smoothed metric, whose best point is the peak."""
         blocks = None if self.held_out else self._seen.blocks(self.name)
-        return smoothed(self.series, blocks, self.noise if blocks is None or blocks.size == 1 else None)
+        return smoothed(self.series, blocks, self.noise if blocks is None or blocks.size == 1 else None, self.better)
 
     @cached_property
     def since_peak(self) -> Effect | None:

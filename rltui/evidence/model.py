@@ -113,6 +113,8 @@ class Fix:
     act: str = ""
 
 
+GO_BACK = "go-back"
+"""The act of a fix that needs a saved checkpoint."""
 IMPACTS = ("high", "medium", "low")
 RISKS = ("none", "low", "medium", "high")
 """Fixes are told in this order."""

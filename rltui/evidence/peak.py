@@ -41,11 +41,13 @@ class Curve:
     width: int
 
 
-def smoothed(series: Series, blocks: Blocks | None, sd: float | None = None) -> Curve | None:
+def smoothed(
+    series: Series, blocks: Blocks | None, sd: float | None = None, better: Literal[-1, 1] = 1
+) -> Curve | None:
     """The curve whose best point is the peak. With `blocks`, medians of blocks and of 5 neighbours come before the
     means: a spike of one batch is no state. None below 5 points (3 evaluations), or if values overflow. `sd`: the noise
     of what is smoothed if it is known."""
-    found = sustained(series, blocks)
+    found = sustained(series, blocks, better)
     if found is None:
         return None
     steps, values, width = found
@@ -54,14 +56,14 @@ def smoothed(series: Series, blocks: Blocks | None, sd: float | None = None) -> 
     return Curve(steps, values, se, width) if isfinite(se) else None
 
 
-def sustained(series: Series, blocks: Blocks | None) -> tuple[Ints, Floats, int] | None:
+def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1) -> tuple[Ints, Floats, int] | None:
     """Steps, values and width of the curve, without the error, which costs as much again."""
     x = series.values
     if blocks is None:
         if len(x) < 3:
             return None
         width = 5 if len(x) >= 10 else 3
-        steps, values = series.steps, smooth(x, width)
+        steps, values = series.steps, better * borne_out(better * x, width)
     else:
         if len(x) < 5:
             return None
@@ -69,6 +71,18 @@ def sustained(series: Series, blocks: Blocks | None) -> tuple[Ints, Floats, int]
         width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
         steps, values = series.steps[middles], smooth(running_medians(blocks.medians), width)
     return (steps, values, width) if np.isfinite(values).all() else None
+
+
+def borne_out(good: Floats, width: int) -> Floats:
+    """Evaluations as the mean of their neighbours, but none below what had been shown when it was made: the mean that
+    ends with it, or itself if it is lower. What comes later may confirm a checkpoint and cannot make it worse: else the
+    best one goes back with each evaluation after a turn, and a fall at once is held against those before it."""
+    half = width // 2
+    curve = smooth(good, width)
+    shown = np.minimum(np.convolve(good / (half + 1), np.ones(half + 1), mode="valid"), good[half:])
+    curve[half:-1] = np.maximum(curve[half:-1], shown[:-1])
+    curve[-1] = shown[-1]
+    return curve
 
 
 def highest(good: Floats) -> int:

@@ -12,8 +12,8 @@ from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.evaluations import mean_z, together, validation_sets
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
-from rltui.evidence.peak import highest, smoothed
-from rltui.evidence.trends import running_medians, sd_d, smooth
+from rltui.evidence.peak import borne_out, highest, smoothed
+from rltui.evidence.trends import running_medians, sd_d
 from rltui.frameworks.parts import is_task
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
@@ -25,7 +25,8 @@ PARTS = "reward_component_mean"
 class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
-    `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks.
+    `single`: the score of each evaluation alone. `held_out`: validation, not train reward; `sets`: of so many sets
+    together. `basis` says in words what ranks.
     `rose_to`: its last window if the fact table says that it rose since the start. `task`: it ranks by how well the
     task is done, not by a reward that may be farmed."""
 
@@ -39,6 +40,7 @@ class Ranking:
     start: float
     held_out: bool
     basis: str
+    single: Floats
     sets: int = 1
     rose_to: float | None = None
     task: bool = True
@@ -95,6 +97,7 @@ def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, 
         start=start,
         held_out=False,
         basis=basis,
+        single=curve.values,
         rose_to=_rose_to(reward),
         task=task,
     )
@@ -113,16 +116,16 @@ def _by_sets(sets: Sequence[Series], facts: MetricFacts) -> Ranking | None:
         return None
     width, value, value_se = curve.width, curve.values, curve.se
     points = np.sqrt(min(width, len(main)))
-    score, se, basis = value, value_se, f"validation, {main.key}"
+    score, se, basis, single = value, value_se, f"validation, {main.key}", main.values
     if len(sets) > 1:
-        z = mean_z(sets)
-        score, se = smooth(z, width), float(sd_d(z[-NOISE_POINTS:]) / points)
+        single = mean_z(sets)
+        score, se = borne_out(single, width), float(sd_d(single[-NOISE_POINTS:]) / points)
         basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
     start = float(main.values[0])
     return Ranking(
-        main.steps, score, se, width, main.key, value, value_se, start, True, basis, len(sets), _rose_to(facts)
+        main.steps, score, se, width, main.key, value, value_se, start, True, basis, single, len(sets), _rose_to(facts)
     )
 
 

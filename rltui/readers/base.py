@@ -30,7 +30,7 @@ class Rows:
     the epoch, NaN where the row has none. Keys are the trainer's own, untouched but cleaned.
 
     `printed`: where a program printed them all at once ("line 12"), of which some may have come before; empty if they
-    came one by one.
+    came one by one. `zoned`: their times name the zone, and are no other clock's.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -38,6 +38,7 @@ class Rows:
     values: dict[str, array[float]] = field(default_factory=dict)
     nonfinite: dict[str, list[int]] = field(default_factory=dict)
     printed: str = ""
+    zoned: bool = False
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -45,6 +46,7 @@ class Rows:
     def append(self, later: Rows) -> None:
         """Takes the rows of another block behind its own."""
         start = len(self)
+        self.zoned = later.zoned
         self.steps += later.steps
         self.times += later.times
         end = len(self)

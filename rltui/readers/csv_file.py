@@ -22,7 +22,7 @@ from rltui.readers.csv_table import (
     with_index,
 )
 from rltui.readers.epochs import CountsByEpoch, epoch_of
-from rltui.readers.keys import StepColumn, first_of, step_of, time_of
+from rltui.readers.keys import StepColumn, first_of, names_zone, step_of, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
 from rltui.readers.rows import RowBuilder, number
@@ -212,6 +212,7 @@ class CsvReader:
         if table.epoch is not None:
             steps = self._epochs.many(bulk.numbers(cells[table.epoch]), steps)
         times = bulk.no_times(count) if table.time is None else bulk.times(cells[table.time])
+        self._rows.zoned = table.time is not None and names_zone(cells[table.time][-1])
         columns = {key: bulk.numbers(cells[column]) for column, key in self._metrics.items()}
         self._means.alone += count
         self._rows.add_columns(steps, times, columns)
@@ -296,6 +297,7 @@ class CsvReader:
         if table.epoch is not None and step != NO_STEP:
             step = self._epochs.step(epoch_of(row[table.epoch]), step)
         time = nan if table.time is None else time_of(row[table.time])
+        self._rows.zoned = table.time is not None and names_zone(row[table.time])
         metrics: dict[str, object] = {
             key: cell if "%" not in (cell := row[column]) else share(cell) for column, key in self._metrics.items()
         }

@@ -16,7 +16,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
-from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
+from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, names_zone, step_of, time_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
     as_evaluation,
@@ -338,6 +338,7 @@ class JsonlReader:
             time = first_of("time", row)
             if time is not None and time_of(row[time]) != time_of(row[time]):
                 time = None  # a duration of that name
+            self._rows.zoned = time is not None and names_zone(row[time])
             layout = _Layout(
                 step,
                 time,

@@ -117,6 +117,16 @@ def time_of(value: object) -> float:
     return x if x > SINCE_EPOCH else nan
 
 
+def names_zone(value: object) -> bool:
+    """Whether a time cell is a text that names its zone. A number may be made of the clock of another one."""
+    if not isinstance(value, str) or number(value) is not None:
+        return False
+    try:
+        return datetime.fromisoformat(value.strip()).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def times_of(values: list[object]) -> list[float]:
     """Of each `time_of`."""
     return list(map(time_of, values))

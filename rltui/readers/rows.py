@@ -64,7 +64,7 @@ class _Gathered:
 
 class RowBuilder:
     """Collects rows in file order. `accept` says which keys are metrics (not the step, not the time); those beyond
-    `MAX_KEYS` are counted in `skipped` and `skipped_at`, see `Reader`."""
+    `MAX_KEYS` are counted in `skipped` and `skipped_at`, see `Reader`. `zoned`: see `Rows`."""
 
     def __init__(
         self, skipped: Counter[str], skipped_at: dict[str, str], accept: Callable[[str], bool] = lambda key: True
@@ -76,6 +76,7 @@ class RowBuilder:
         self._done: list[Rows] = []
         self._rows = Rows()
         self._gathered: _Gathered | None = None
+        self.zoned = False
 
     @property
     def names(self) -> Collection[str]:
@@ -188,6 +189,7 @@ class RowBuilder:
         self._settle()
         block, self._rows = self._rows, Rows()
         if len(block):
+            block.zoned = self.zoned
             for column in block.values.values():
                 if len(column) < len(block):
                     column.extend(repeat(nan, len(block) - len(column)))

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from rltui.diagnosis.finding_words import in_sentence, over, worst_past
-from rltui.evidence.model import SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
+from rltui.evidence.model import GO_BACK, SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 FIXES, WANTS = 2, 3
 """So many fixes, and kinds of data that checks could not run without."""
-
-GO_BACK = "go-back"
-"""What is no use to say if no checkpoint was found."""
 
 HIGH, MEDIUM = 0.85, 0.6
 """A confidence from here on is called so. High ones were right on nine labelled runs of ten."""
@@ -228,7 +225,7 @@ def _not_looked_at(report: Report) -> str:
     if not skipped:
         return " ".join([*said, "every other check has run." if failed else "every check that applies has run."])
     wants = Counter(want(needs) for _, needs, _ in report.not_evaluable)
-    shown = [text for text, _ in wants.most_common(WANTS)]
+    shown = [f"{text} ({count})" if skipped > 1 else text for text, count in wants.most_common(WANTS)]
     ran = f"{skipped} checks could not run ({report.checks} did)" if skipped > 1 else "one check could not run"
     also = ", among other things" if len(wants) > len(shown) else ""
     return " ".join([*said, f"{ran}, for want of {listed(shown)}{also}."])

@@ -40,7 +40,8 @@ from rltui.report.summaries import SummaryCache
 from rltui.rollouts.samples import Samples
 from rltui.run.clocks import on_our_clock
 from rltui.run.config import ConfigValue
-from rltui.run.run import PhaseTable, RunState
+from rltui.run.liveness import stood
+from rltui.run.run import PhaseTable
 from rltui.run.source_info import SourceInfo
 from rltui.run.table import Series
 from rltui.session.frame import Frame, RunSnapshot
@@ -196,10 +197,7 @@ def _iso(time: float | None) -> str | None:
 
 
 def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
-    if span.cut:
-        state = RunState("running", f"as it stood at step {span.last_step}")
-    else:
-        state = run.state
+    state = stood(span.last_step) if span.cut and span.last_step is not None else run.state
     facts, now = frame.diagnosis.facts, frame.aged_at
     pace = facts.pace if facts is not None and state.state == "running" and not span.cut else None
     at = now if state.state in ("running", "stalled") and not span.cut else None
@@ -216,6 +214,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         framework_version=run.framework_version,
         state_because=state.because,
         error_after=state.error_after,
+        told_at=state.told_at,
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
         attempts=run.attempts if not span.cut else (),
@@ -232,7 +231,7 @@ def _source(source: SourceInfo, now: float | None) -> SourceUsed:
 
 def _source_note(source: SourceInfo, now: float | None) -> str:
     """`now`: where the run goes on, so that the age of what was read counts."""
-    at = None if now is None else on_our_clock(source.newest, source.mtime, now)
+    at = None if now is None else on_our_clock(source.newest, source.mtime, now, source.zoned)
     age = "" if now is None or at is None else f"as of {duration(max(0.0, now - at))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
     skipped = source.skipped_text()

@@ -23,8 +23,9 @@ def entry(report: Report, checked: str | None = None) -> str:
     newest = report.as_of if checked is None or report.as_of is None else f"newest row of {report.as_of}"
     at = NOT_AVAILABLE if steps.last is None else str(steps.last)
     total = "?" if steps.total is None else str(steps.total)
+    then = "as it stood then" if run.told_at is not None else None
     lines = [
-        ", ".join(part for part in (f"## {plain(run.id)}: step {at}/{total}", checked, newest) if part),
+        ", ".join(part for part in (f"## {plain(run.id)}: step {at}/{total}", checked, newest, then) if part),
         "",
         f"- Health: {_health(report)}, {run.state}. **{badge(report)}** {plain(report.verdict.text)}",
         *answer_lines(report),

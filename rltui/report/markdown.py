@@ -19,7 +19,8 @@ def render(report: Report, *, long: bool = False) -> str:
 
     Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
     """
-    head = [f"# {plain(report.run.id)}", "", *verdict_line(report)]
+    then = "" if report.run.told_at is None else f", as it stood at step {report.run.told_at}"
+    head = [f"# {plain(report.run.id)}{then}", "", *verdict_line(report)]
     titles = [f"## {place}. {title}" for place, title in enumerate(SECTIONS, 1)]
     if long:
         parts = _long(report)

@@ -14,10 +14,10 @@ from rltui.lazy_regex import lazy
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
 from rltui.prose import capital, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
-from rltui.report.answer import costly_note, leading_finding, metric_called
+from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
 from rltui.report.escape import code, fenced, plain
-from rltui.report.markdown_findings import SEVERITY, name_of, possible, roots_with, since
+from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import MetricSummary, Report
 from rltui.report.recording import evidence_label
@@ -266,7 +266,7 @@ def _numbers(report: Report, evidence: Evidence) -> str:
     summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
     if summary is not None and summary.last_value is not None:
         parts.append(f"now {number(summary.last_value)}")
-    if evidence.slope_per_100_steps is not None:
+    if evidence.slope_per_100_steps is not None and not turned(evidence):
         parts.append(f"{number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
     return ", ".join(parts)
 
@@ -274,16 +274,9 @@ def _numbers(report: Report, evidence: Evidence) -> str:
 # -- 4, 5, 6 ----------------------------------------------------------------------------------------------------------
 
 
-def _explained(report: Report, part: str) -> list[Finding]:
-    """The finding that the head of the page speaks of, then the open roots."""
-    leading = leading_finding(report) or costly_note(report)
-    first = [leading] if leading is not None and getattr(leading, part) else []
-    return [*first, *(f for f in roots_with(report, part) if f is not leading)]
-
-
 def _causes(report: Report, room: Room) -> list[str]:
     lines = []
-    for finding in _explained(report, "causes")[: room.cards]:
+    for finding in explained(report, "causes")[: room.cards]:
         lines += [f"- {name_of(finding)}: {cause_line(cause)}" for cause in likely(finding)[: room.causes]]
     return lines or ["No open finding needs a cause."]
 
@@ -292,7 +285,7 @@ def _fixes(report: Report, room: Room) -> list[str]:
     """Those of each finding in their own order. Two findings that want the same change say it once."""
     lines: list[str] = []
     seen: set[tuple[str | None, str]] = set()
-    for finding in _explained(report, "fixes")[: room.fixed]:
+    for finding in explained(report, "fixes")[: room.fixed]:
         new = [fix for fix in possible(report, finding.fixes) if same_change(fix) not in seen][: room.fixes]
         seen |= {same_change(fix) for fix in new}
         lines += [f"{len(lines) + place}. {_fix(fix, room)}" for place, fix in enumerate(new, 1)]

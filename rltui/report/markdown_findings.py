@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from rltui.diagnosis.finding_words import began
-from rltui.evidence.model import Evidence, Finding, Fix
+from rltui.evidence.model import GO_BACK, Evidence, Finding, Fix
 from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
-from rltui.report.answer import GO_BACK
+from rltui.report.answer import costly_note, leading_finding
 from rltui.report.causes import cause_line, fix_setting, same_change
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
@@ -98,7 +98,7 @@ def _evidence(report: Report, evidence: Evidence) -> str:
     if any(value is not None for value in windows):
         unit = f" {measured[1]}" if measured is not None else ""
         parts.append(" → ".join(number(value, missing=NOT_AVAILABLE) for value in windows) + unit)
-    if evidence.slope_per_100_steps is not None:
+    if evidence.slope_per_100_steps is not None and not turned(evidence):
         parts.append(f"slope {number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
     if evidence.text:
         parts.append(plain(evidence.text))
@@ -106,16 +106,22 @@ def _evidence(report: Report, evidence: Evidence) -> str:
     return f"{label}{key} {', '.join(parts)}".rstrip()
 
 
+def turned(evidence: Evidence) -> bool:
+    """Whether it went one way and then the other: a slope through all of it would contradict what the finding says."""
+    first, mid, last = evidence.first, evidence.mid, evidence.last
+    return first is not None and mid is not None and last is not None and (mid - first) * (last - mid) < 0
+
+
 def causes(report: Report) -> list[str]:
     """Causes by finding as its tests left them, each with the numbers that speak for it or against it."""
     lines: list[str] = []
-    for finding in roots_with(report, "causes"):
+    for finding in explained(report, "causes"):
         lines += [f"**{name_of(finding)}** ({BASIS[finding.basis]})", ""]
         lines += [f"- {cause_line(cause)}" for cause in finding.causes]
         if finding.where:
             lines.append(f"- where to look: {', '.join(_place(place) for place in finding.where)}")
         lines.append("")
-    if any(finding.where for finding in roots_with(report, "causes")):
+    if any(finding.where for finding in explained(report, "causes")):
         lines.append("Code places are those of the public repository. Your own checkout wins if they differ.")
     return lines or ["No open finding needs a cause."]
 
@@ -131,10 +137,10 @@ def possible(report: Report, fixes: Sequence[Fix]) -> list[Fix]:
 
 
 def fixes(report: Report) -> list[str]:
-    """The fixes of the open root findings in one table, those of the worst finding first. A change that several
+    """The fixes of the findings in one table, those of the finding that leads the page first. A change that several
     findings ask for stands once, with all of them."""
     listed: dict[tuple[str | None, str], tuple[Fix, list[str]]] = {}
-    for finding in roots_with(report, "fixes"):
+    for finding in explained(report, "fixes"):
         for fix in possible(report, finding.fixes):
             listed.setdefault(same_change(fix), (fix, []))[1].append(name_of(finding))
     rows = [
@@ -151,7 +157,14 @@ def fixes(report: Report) -> list[str]:
     return table(["#", "fix", "config key", "impact", "risk", "for"], rows, "r") or ["Nothing to fix."]
 
 
-def roots_with(report: Report, part: str) -> list[Finding]:
+def explained(report: Report, part: str) -> list[Finding]:
+    """The finding that the head of the page speaks of, then the open roots."""
+    leading = leading_finding(report) or costly_note(report)
+    first = [leading] if leading is not None and getattr(leading, part) else []
+    return [*first, *(f for f in _roots_with(report, part) if f is not leading)]
+
+
+def _roots_with(report: Report, part: str) -> list[Finding]:
     """Open findings that are no symptom and hold causes or fixes, else their symptoms that do. Of the notes only advice
     on the config: a note on a metric of a healthy run asks for nothing."""
     known = {f.id for f in report.findings if f.status == "active"}

@@ -68,6 +68,7 @@ class RunIdentity:
     attempts: tuple[Attempt, ...] = ()
     ends: tuple[Ended, ...] = ()  # why it had to be restarted
     error_after: str = ""  # with which the log ends after all planned steps
+    told_at: int | None = None  # the step at which it stood so, of a report of the past
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
 

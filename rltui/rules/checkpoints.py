@@ -28,20 +28,31 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
         text = f"No whole checkpoint from before step {broken_at}, where the worst fault began, is on disk."
         return [Signal(CRITICAL, text, ((metric, ""),), onset_step=broken_at)]
     passed = broken_at if over or broken_at is not None else max(c.step for c in saved) + 1
-    top = max(float(r.score[r.nearest(c.step)]) for c in kept)
-    at = peak(r, passed)
-    lost = (float(r.score[at]) - top) / r.se if r.se > 0 else 0.0
+    best, top = best_saved(r, kept), max(float(r.score[r.nearest(c.step)]) for c in kept)
+    near, at = r.nearest(best.step), peak(r, passed)
+    lost = _lost(r, at, near, top)
     chance = sqrt(2.0 * log(max(2.0, len(r.score) / r.width)))  # the best of so many independent means, in se
     texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
     level = NOTICE
     if lost > p["se"] + chance or (r.held_out and lost > p["se"]):
-        step, best = int(r.steps[at]), best_saved(r, kept)
-        reached, saved_at = (num(float(r.value[i])) for i in (at, r.nearest(best.step)))
+        step = int(r.steps[at])
+        reached, saved_at = (num(float(r.value[i])) for i in (at, near))
         texts.insert(0, f"Step {step} was better ({reached}) than the best one saved, {best.step} ({saved_at}).")
         level = WARNING if r.held_out and lost > p["se"] + chance else NOTICE
     if not texts:
         return []
     return [Signal(level, " ".join(texts), ((metric, r.basis),), onset_step=int(r.steps[at]))]
+
+
+def _lost(r: Ranking, at: int, near: int, top: float) -> float:
+    """By how many standard errors the best state is better than the best one saved, whose score is `top`. Evaluations
+    beside each other are in each other's means, so that only their own tell them apart; the newest is in no mean."""
+    if r.se <= 0:
+        return 0.0
+    if r.held_out and abs(at - near) <= r.width // 2:
+        return float(r.single[at] - r.single[near]) / (r.se * sqrt(2.0 * r.width))
+    newest = r.held_out and near == len(r.score) - 1
+    return (float(r.score[at]) - top) / (r.se * sqrt(r.width) if newest else r.se)
 
 
 def _rotation(look: Look, r: Ranking, kept: Sequence[Checkpoint], over: bool) -> str:

@@ -105,12 +105,18 @@ def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:
 def _full_of_holes(look: Look, found: Mapping[str, _Hole], p: Params) -> bool:
     """Metrics that no arithmetic of the update can spoil are as often not a number, half as often at least."""
     window = int(p["window"])
+    shares = holes(look, window)
+    return bool(shares) and 2.0 * max(shares) * window >= max(hole.count for hole in found.values())
+
+
+def holes(look: Look, window: int) -> list[float]:
+    """The share of the newest rows in which each witness is no number."""
     shares = []
     for name in WITNESSES:
         logged = look.logged(name)
         if logged is not None and len(logged) >= window:
             shares.append(float(np.isnan(logged.values[-window:]).mean()))
-    return bool(shares) and 2.0 * max(shares) * window >= max(hole.count for hole in found.values())
+    return shares
 
 
 def _never_measured(look: Look, name: str) -> bool:

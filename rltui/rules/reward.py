@@ -63,9 +63,9 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         onset = min(onset, fall_begins(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
-        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows), "
+        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"
     )
-    summary += f"{percent(share)} lost"
+    summary += f", {percent(min(share, 1.0))} lost" if best > 0 else ""  # a share of what was above zero, at most all
     summary += ", down to its floor." if at_floor else "."
     return [
         Signal(
@@ -177,7 +177,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     best, at = _best(look, peak, step)
     share = (best - low) / abs(best) if best else 1.0
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
-    summary += f"(median of the last {rows} rows), {percent(share)} lower."
+    summary += f"(median of the last {rows} rows)" + (f", {percent(min(share, 1.0))} lower." if best > 0 else ".")
     return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
 
 
@@ -233,9 +233,9 @@ def _below_best(score: MetricFacts, p: Params) -> Fall | None:
 def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
     """Index from `start` on at which the fall from the peak began: the line through the last places at which the median
     of 5 stood within a quarter and within three quarters of it, taken back to the peak. A slow fall has lost a quarter
-    long after it began."""
+    long after it began. Nothing fell to a level that is no lower than the peak."""
     part = x[start:]
-    if len(part) < 5:
+    if len(part) < 5 or not low < peak:
         return start
     smooth = np.sort(windows(part, 5), axis=1)[:, 2]
     quarter, most = (np.flatnonzero(smooth >= peak - share * (peak - low)) for share in (0.25, 0.75))

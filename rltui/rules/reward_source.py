@@ -15,10 +15,13 @@ from rltui.evidence.trends import sd_m
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
+from rltui.rules.logged import holes
 from rltui.run.sums import median
 
 LEAST = 10
 """Rows that tell a level."""
+HOLES = 50
+"""Newest rows that tell whether the log has holes."""
 RETURNS = 3
 """Times that the reward was back in one row: once or twice it may be two outages."""
 
@@ -68,7 +71,11 @@ def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
             continue
         step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
         level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
-        text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
+        text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows"
+        if 2.0 * max(holes(look, HOLES), default=0.0) >= share:  # no function of the reward makes the clock fail
+            level, text = NOTICE, f"{text}, as are metrics that cannot overflow: the log has holes."
+        else:
+            text += ": the reward function gave no number."
         return [Signal(level, text, ((name, f"{int(bad.sum())} rows without a number"),), onset_step=step)]
     return []
 

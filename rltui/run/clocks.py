@@ -23,12 +23,13 @@ def zones_apart(seconds: float) -> float:
     return apart * ZONE_S if near else 0.0
 
 
-def on_our_clock(stamped: float | None, written: float | None, now: float) -> float | None:
+def on_our_clock(stamped: float | None, written: float | None, now: float, zoned: bool) -> float | None:
     """The newest time inside the data by the clock of `now`; None if there is none, or none that can be: a row is not
-    of the future, nor younger than its file."""
+    of the future, nor younger than its file. A time that names its zone (`zoned`) is as old as it says, however young
+    its file is; another one may be of another zone's clock."""
     if stamped is None:
         return None
-    if written is not None:
+    if written is not None and not zoned:
         stamped += zones_apart(written - stamped)
     return stamped if stamped <= min(now, now if written is None else written) + MOMENT_S else None
 

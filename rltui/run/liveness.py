@@ -35,7 +35,7 @@ class RunState:
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
     should be going. `vanished`: its process went before the plan was done, without a word.
     `error_after`: what the log of a run with all steps done ends with, if that is an error: what was to be saved at the
-    end may be missing."""
+    end may be missing. `told_at`: the step at which it stood so, if that is of the past."""
 
     state: State
     because: str
@@ -47,19 +47,25 @@ class RunState:
     loop: str = ""
     vanished: bool = False
     error_after: str = ""
+    told_at: int | None = None
 
     @property
     def sure(self) -> bool:
         return self.card is not None and self.card.sure
 
 
+def stood(step: int) -> RunState:
+    """Of a run as it stood at a step: more came."""
+    return RunState("running", f"as it stood at step {step}", told_at=step)
+
+
 @dataclass(frozen=True, slots=True)
 class LifeSigns:
     """What the judgement needs. Times are seconds since the epoch.
 
-    `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
-    last write to its files, `beside`: that to a log without times beside one with times (`written_beside`).
-    `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
+    `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, which may be
+    `zoned` (see `Rows`), `written`: the last write to its files, `beside`: that to a log without times beside one
+    with times (`written_beside`). `scheduled`: the scheduler says that it runs. Only with `followed` counts `pulse`.
     `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
     count for a step. `outlived`: logs without steps to whose last words rows came later.
     `counted`: the steps are not known, the rows are counted.
@@ -71,6 +77,7 @@ class LifeSigns:
     exit: Exit | None
     now: float | None = None
     stamped: float | None = None
+    zoned: bool = False
     written: float | None = None
     beside: float | None = None
     followed: bool = False
@@ -179,7 +186,7 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
         return seen.pulse, True
     if seen.now is None:
         return seen.pulse, False
-    at = on_our_clock(seen.stamped, seen.written, seen.now)
+    at = on_our_clock(seen.stamped, seen.written, seen.now, seen.zoned)
     is_seen = at is not None or _expected(seen)
     of_files = seen.written if at is None or _expected(seen) else seen.beside
     newest = [time for time in (at, of_files) if time is not None]

@@ -84,6 +84,7 @@ def _takes_over(earlier: Part, later: Part) -> bool:
 
 def add_printed(part: Part, rows: Rows) -> None:
     """Adds a block of rows that were printed all at once, or counts it in `part.left_out`."""
+    part.table.zoned = rows.zoned
     table, cells, steps = part.table, [cells_of(rows, i) for i in range(len(rows))], list(rows.steps)
     if NO_STEP in steps:
         fitting = [found for found in _counts(part, len(rows)) if _agree(table, found, cells) is not False]

@@ -28,7 +28,7 @@ from rltui.run.config import Config, ConfigValue
 from rltui.run.contradictions import LATER_S
 from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
-from rltui.run.liveness import LifeSigns, RunState, State, judge
+from rltui.run.liveness import LifeSigns, RunState, State, judge, stood
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
@@ -403,7 +403,7 @@ class Run:
     def state(self, now: float | None = None) -> RunState:
         """How the run stands at `now`, seconds since the epoch; without it nothing is said of the present."""
         if self._cut_at is not None:
-            return RunState("running", f"as it stood at step {self._cut_at}")
+            return stood(self._cut_at)
         return judge(self.evidence(now))
 
     def evidence(self, now: float | None = None) -> LifeSigns:
@@ -419,6 +419,7 @@ class Run:
             self.exit,
             now=self.pulse.output_at if now is None and self.followed else now,
             stamped=self.as_of,
+            zoned=all(one.table.zoned for one in self.history.parts if one.table.newest_time is not None),
             written=max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=None),
             beside=written_beside(self.history.parts),
             followed=self.followed,

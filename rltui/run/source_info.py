@@ -12,9 +12,9 @@ class SourceInfo:
     """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
     for a file that was ignored (note: why).
 
-    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
-    training its writer is known to be, in words ("" where it writes at once). `untaken`: lines of a console of which
-    nothing was taken, and that are no rows as far as is known.
+    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
+    `Rows`), `lag` how far behind the training its writer is known to be, in words ("" where it writes at once).
+    `untaken`: lines of a console of which nothing was taken, and that are no rows as far as is known.
     """
 
     path: str
@@ -25,6 +25,7 @@ class SourceInfo:
     used: bool = True
     mtime: float | None = None
     newest: float | None = None
+    zoned: bool = False
     lag: str = ""
     skipped_at: dict[str, str] = field(default_factory=dict)
     untaken: tuple[LeftOut, ...] = ()

@@ -77,6 +77,7 @@ class Table:
         self.counted = 0  # rows that state no step
         self.overwritten = 0  # rows that stated other values for the step of the record before them
         self.repeated = 0  # rows that repeated what was there
+        self.zoned = False  # the newest times name their zone
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
         self.columns = ColumnSet()
         self._changed_from: int | None = None
@@ -155,6 +156,7 @@ class Table:
         """Adds a block in file order. Rows of `NO_STEP` take the step after the newest record's."""
         if not len(rows):
             return
+        self.zoned = rows.zoned
         steps: Ints = np.frombuffer(rows.steps, dtype=np.int64)
         if (steps == NO_STEP).any():
             self.counted += int((steps == NO_STEP).sum())

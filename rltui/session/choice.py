@@ -77,6 +77,7 @@ def told(feed: AnyFeed) -> SourceInfo:
         note=joined(notes),
         mtime=feed.mtime,
         newest=feed.part.table.head_time,
+        zoned=feed.part.table.zoned,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
         untaken=() if lines is None or feed.gap else tuple(lines.left_out()),  # of the ends alone it is no number

@@ -50,6 +50,7 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
     yield SystemCommand("runs", "runs found: open another", app.worker.list_runs)
     yield SystemCommand("compare", "with the runs beside this one: good, bad, ugly, settings", app.open_comparison)
     yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
+    yield SystemCommand("snapshot", "write screen and report as Markdown, and show the path", app.exports.snapshot)
     yield SystemCommand("picture", "write the screen as an SVG picture", app.exports.picture)
     yield SystemCommand(
         "explain", "all rules and pages (explain ID: one of them)", partial(app.open_knowledge, "rules")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -250,9 +250,10 @@ def shown(id: str) -> str:
     return next(key.shown for key in _in_force if key.id == id)
 
 
-def footer(screen: str) -> list[tuple[str, str]]:
-    """(key, what it does) for the footer of a screen, most useful first."""
-    shown = sorted((key for key in _in_force if screen in key.footer_on), key=lambda key: key.rank)
+def footer(screen: str, idle: Collection[str] = ()) -> list[tuple[str, str]]:
+    """(key, what it does) for the footer of a screen, most useful first. `idle`: keys that would find nothing."""
+    there = (key for key in _in_force if screen in key.footer_on and key.id not in idle)
+    shown = sorted(there, key=lambda key: key.rank)
     return [(key.footer_shown or key.shown, key.footer) for key in shown]
 
 

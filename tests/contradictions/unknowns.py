@@ -12,10 +12,12 @@ from tests.contradictions.surfaces import Said
 
 @rule
 def step_time_on_the_page(said: Said) -> Iterator[str]:
-    """The page gives the step time of the JSON, and calls it not known only if the table has none. A finding may give
-    that of other rows, which it names."""
+    """The page gives the step time of the JSON, that of the phases or else the pace of the rows, and calls it not known
+    only if the table has none. A finding may give that of other rows, which it names."""
     timer = said.metric("time_per_step_s")
     own = said.report["phases"].get("step_s")
+    if own is None:
+        own = ((said.report.get("facts") or {}).get("pace") or {}).get("step_s")
     for page in said.pages:
         told = page.one(rf"^A step takes ({WRITTEN}) s(?! \(median of the last)")
         if told is not None and not rounds(told, own):

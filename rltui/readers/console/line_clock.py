@@ -32,11 +32,11 @@ class LineClock:
     """Reads the stamps of one log in the order of its lines; without a zone they are this machine's time.
 
     A stamp that leaves out the date has that of the newest line with one, or of the day after; one that leaves out the
-    year the nearest. `undated`: as long as no line has a date, none of them tells a time.
+    year the nearest. `undated`: as long as no line has a date, none of them tells a time. `zoned`: see `Rows`.
     """
 
     def __init__(self) -> None:
-        self.undated = False
+        self.undated = self.zoned = False
         self._near: float | None = None  # the newest time that is known
         self._hours: dict[tuple[int, int, int, int, str], tuple[float, float]] = {}
         self._slots: dict[bool, _Slot] = {}  # of the newest text, be it a lead alone or not: most are alike
@@ -94,6 +94,7 @@ class LineClock:
     def _at(self, stamp: Stamp) -> float:
         if stamp.hour < 0:
             return stamp.seconds
+        self.zoned = bool(stamp.zone)
         first, second = self._begins(stamp)
         if self._near is not None and first + stamp.seconds < self._near - OUT_OF_ORDER_S:
             return second + stamp.seconds

@@ -133,6 +133,7 @@ class LogRows:
         self._add_cut()
         self._cut = _StepLines([], [], [], [])
         given, self._given = self._given, []
+        self._rows.zoned = self.clock.zoned
         given += self._rows.take()
         if self._counts != counts:
             self._counts = counts

@@ -18,6 +18,16 @@ def _size(view: View, item: tuple[str, str], gap: str) -> int:
     return len(_name(view, item[0])) + 1 + len(item[1]) + len(gap)
 
 
+SEEKS = {"critical": "finding.next_critical", "warning": "finding.next_warning"}
+
+
+def _idle(view: View) -> list[str]:
+    """The keys to findings of which none is open."""
+    findings = view.report.findings if view.report is not None else ()
+    there = {finding.severity for finding in findings if finding.status == "active"}
+    return [key for severity, key in SEEKS.items() if severity not in there]
+
+
 def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
     wide = width >= 120
     tail: Row = [(view.wire, "dim")] if wide and view.wire else []
@@ -30,7 +40,7 @@ def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
             )
         ]
     gap = "   " if wide else "  "
-    items = footer(screen)[:]
+    items = footer(screen, _idle(view))
     last = [item for item in items if item[0] in LAST]
     first = [item for item in items if item[0] not in LAST][: MOST - len(last)]
     room = width - 2 - length(tail) - (2 if tail else 0)

@@ -216,8 +216,8 @@ def _host(view: View, width: int, seen: SampleColumns) -> list[Row]:
     rows: list[Row] = []
     if host.ram_used_gb is not None:
         share = host.ram_used_gb / host.ram_total_gb if host.ram_total_gb else None
-        of = f"of {number(host.ram_total_gb)} GB" if host.ram_total_gb else "GB"
-        rows.append(_meter(view, "RAM", number(host.ram_used_gb), share, bar_w, of))
+        of = f"of {size(host.ram_total_gb)}" if host.ram_total_gb else ""
+        rows.append(_meter(view, "RAM", size(host.ram_used_gb), share, bar_w, of))
     if free is not None:
         share = 1.0 - free / total if total else None
         rows.append(_meter(view, "disk", size(total - free if total else None), share, bar_w, f"{size(free)} free"))
@@ -272,6 +272,6 @@ def _one_line(view: View, width: int, seen: SampleColumns) -> Row:
         row.append((f"{cut(why, max(0, width - 30))}   ", "dim"))
     host = report.hardware.host
     if host and host.ram_used_gb is not None:
-        of = f"/{number(host.ram_total_gb)} GB" if host.ram_total_gb else " GB"
-        row += [("RAM ", "dim"), (number(host.ram_used_gb), "fg"), (of, "dim")]
+        of = f" of {size(host.ram_total_gb)}" if host.ram_total_gb else ""
+        row += [("RAM ", "dim"), (size(host.ram_used_gb), "fg"), (of, "dim")]
     return row

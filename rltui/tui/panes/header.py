@@ -67,10 +67,16 @@ def state(view: View, width: int) -> Row:
     return [(glyph, role), (word, "fg" if role == "ok" else role), (since, "dim")]
 
 
+def stall_words(card: StallCard) -> tuple[str, str, str]:
+    """Glyph, word and colour of a step that lasts."""
+    glyph, role = ("✗", "crit") if card.verdict == "hung" and card.sure else ("!", "warn")
+    return glyph, "stalled" if card.verdict == "hung" else card.verdict, role
+
+
 def stall(view: View, card: StallCard, width: int) -> Row:
-    """`✗ hung 31 m, usual 3 m`"""
-    glyph, role = ("✗ ", "crit") if card.verdict == "hung" else ("! ", "warn")
-    row: Row = [(f"{glyph}{card.verdict}", role)]
+    """`! stalled 31 m, usual 3 m`, as loud as the finding of it."""
+    glyph, word, role = stall_words(card)
+    row: Row = [(f"{glyph} {word}", role)]
     if card.since is not None and view.now > 0:
         phase = f"{card.phase} " if card.phase and len(card.phase) <= PHASE and width >= 120 else ""
         row.append((f" {phase}{age_text(view.now - card.since)}", role))

@@ -274,7 +274,8 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     scale = 100.0 if view.unit(line.name) == "%" else 1.0
     recent = [value * scale for value in view.recent(line.name, RECENT)]
     decimals = fixed_decimals(recent) if recent else None
-    if decimals is not None and decimals > MOST_DECIMALS:
+    tiny = decimals is not None and decimals > MOST_DECIMALS
+    if tiny:
         decimals = None  # a learning rate: written as 3e-6
     row: Row = [
         start,
@@ -285,7 +286,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
         decimals = None  # would read as zero
-    shown = view.value(line.name, now, decimals)
+    shown = "0" if tiny and now == 0 else view.value(line.name, now, decimals)  # as 0.000 it would be any small rate
     sign = "" if cols.unit or len(shown) >= cols.now - len(SIGN) else SIGN if now is not None and scale != 1.0 else "  "
     row.append(put(shown + sign, cols.now, strong, ">"))
     if cols.unit:

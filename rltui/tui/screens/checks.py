@@ -75,9 +75,11 @@ def _blocked(name: str, needs: str, enable: str, width: int) -> list[Row]:
         ]
         return [*rows, *[[("   ", "fg"), (line, "fg")] for line in wrap(enable, width - 4)]]
     name_w, needs_w = NAME_W, (width - NAME_W - 3) * 2 // 5
-    columns = zip_longest([name], wrap(needs, needs_w - 2), wrap(enable, width - name_w - needs_w - 4), fillvalue="")
+    columns = zip_longest(
+        wrap(name, name_w - 2), wrap(needs, needs_w - 2), wrap(enable, width - name_w - needs_w - 4), fillvalue=""
+    )
     return [
-        [(" ? " if i == 0 else "   ", "dim"), put(a, name_w), put(b, needs_w, "dim"), (c, "fg")]
+        [(" ? " if i == 0 else "   ", "dim"), put(a, name_w - 2), ("  ", "fg"), put(b, needs_w, "dim"), (c, "fg")]
         for i, (a, b, c) in enumerate(columns)
     ]
 

@@ -183,10 +183,17 @@ class MainScreen(PaneScreen):
     def action_pane(self, name: str) -> None:
         if name == self.focus_on:
             self.action_zoom()
-        else:
-            self.focus_on = name
-            self.zoomed = self.zoomed and name not in SCREENS
-            self._settle()
+            return
+        self.focus_on = name
+        self.zoomed = self.zoomed and name not in SCREENS
+        self._settle()
+        if not self.zoomed and name in SCREENS and self._hidden(name):
+            self.action_zoom()  # nothing here would tell that it has the focus
+
+    def _hidden(self, name: str) -> bool:
+        """Whether the terminal is too small for a pane beside the others."""
+        place = self.places(self.size).get(name)
+        return place is None or place.height <= 0
 
     def action_next_pane(self, by: int) -> None:
         self.action_pane(ORDER[(ORDER.index(self.focus_on) + by) % len(ORDER)])

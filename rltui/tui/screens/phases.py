@@ -102,8 +102,8 @@ class PhasesScreen(PaneScreen):
         view = self.view
         card = view.recording.stall if view.recording else None
         if card is not None and card.verdict in ("slow", "hung"):
-            role = "crit" if card.verdict == "hung" else "warn"
-            head: Row = [(f"{'✗' if role == 'crit' else '!'} {card.verdict}  ", f"{role}.b")]
+            glyph, word, role = header.stall_words(card)
+            head: Row = [(f"{glyph} {word}  ", f"{role}.b")]
             phase = card.phase if card.phase and len(card.phase) <= header.PHASE else "the step"
             head.append((f"{phase} has gone on for ", "strong"))
             head.append((duration(view.now - card.since) if card.since and view.now else "a while", "strong"))

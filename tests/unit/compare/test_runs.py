@@ -91,7 +91,8 @@ def test_other_output_at_the_end_is_read_past_but_not_without_bound(tmp_path: Pa
         ({"actor__grad_norm": float("nan")}, "critical", "nonfinite-values"),
         ({"actor__grad_norm": 5e4}, "critical", "grad-norm-explosion"),
         ({"actor__grad_norm": 0.0}, "critical", "no-learning-signal"),
-        ({"actor__entropy": 0.001}, "warning", "entropy-collapse"),
+        ({"actor__entropy": 0.001, "critic__score__mean": 0.5}, "warning", "entropy-collapse"),
+        ({"actor__entropy": 0.001}, "not looked", None),  # the score rises beside it, as the whole log has it
         ({"actor__entropy": 9.0}, "warning", "entropy-explosion"),
         ({"critic__score__mean": 0.1}, "warning", "reward-collapse"),
         ({"actor__pg_clipfrac": 0.6}, "warning", "policy-step-too-large"),
