@@ -19,6 +19,7 @@ from rltui.readers.console.layouts import (
     spread,
     title,
     titled,
+    without_count,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
@@ -122,6 +123,7 @@ class StepBlock:
 
     def line(self, message: str, prefix: str) -> bool:
         """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
+        message = without_count(message, lambda count: count == self.step)
         lead = split_lead(message)
         if prefix + lead.source == self.source:
             self.elsewhere = False
@@ -202,7 +204,7 @@ class StepBlock:
         cells = self._cells(message)
         if not cells:
             heads, rest = titled(without_lead(message).lstrip(MARKS))
-            cells = attributes(rest) if heads else {}
+            cells = attributes(rest) or told_whole(rest, least=1) if heads else {}
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

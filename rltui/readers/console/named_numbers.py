@@ -24,12 +24,13 @@ RECENT = 8
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
-    r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
+    r"(?:[%µA-Za-z]{1,8}(?:/[A-Za-z]{1,8})?|/[A-Za-z]{1,8}(?!\w*\s*[:=]?\s*[-+.]?\d))?"
     r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
     rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
-"""Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
+"""Behind a blank or a slash it is a unit if no number follows, whose name it would be then: `tok/s 512`,
+`p1 0.3/p2 0.4`."""
 _RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
 _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
 """A unit that says by itself what is measured: `335 tok/resp`."""

@@ -32,6 +32,7 @@ from rltui.readers.console.layouts import (
     pair_cells,
     title,
     titled,
+    without_count,
 )
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
@@ -108,13 +109,17 @@ class TemplateLearner:
         self._whole = None
         return self._known.go_on()
 
-    def take(self, message: str, process: str = "", at: int = 0, time: float = nan) -> list[StepRow] | None:
+    def take(
+        self, message: str, process: str = "", at: int = 0, time: float = nan, indented: bool = False
+    ) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
-        of its shape can matter. `at`: its number in the file, `time`: when it was written."""
+        of its shape can matter. `at`: its number in the file, `time`: when it was written, `indented`: below others."""
         self._at, self._time, given = at, time, message
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
             source, message = "", given  # what the dict is called is no program
+        if indented and source and self._under is not None and before.strip() == f"{source}:":
+            source, message = "", given  # nor what some of the numbers below a step are called
         message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
@@ -179,6 +184,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if not begins and self._headed:
+            message = without_count(message, self._is_step)
         if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
             return []
         if begins or is_behind_bar(message):
@@ -218,6 +225,11 @@ class TemplateLearner:
         if not any(is_named(slot.name, plain) for slot in self._block.slots.values()):
             return True
         return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
+
+    def _is_step(self, count: int) -> bool:
+        """Whether the heading above states this count of steps."""
+        above = self._block.slots.values()
+        return any(s.value == count and is_whole(s) and is_named(s.name, words().counters) for s in above)
 
     def _is_at(self, count: Slot) -> bool:
         """Whether what stands above states this count."""
