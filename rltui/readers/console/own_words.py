@@ -159,8 +159,8 @@ class OwnWords(OpenEnd[_Known]):
         if self._are_settings(said):
             return [], False
         if parts := glued(raw, self._head):
-            told = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
-            return [row for rows in told for row in rows], True
+            each = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
+            return [row for rows in each for row in rows], True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
