@@ -83,6 +83,8 @@ _WORDED = lazy(r"^(?![|│┃║]\D*$).*[^\W_]")
 """Words, but for those that name the columns of a table."""
 _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
 """A message that says but what follows: with a colon, as a heading, in a few words."""
+_LED = lazy(r"[^\W\d][\w/\-]*:\s+[^\W\d]")
+"""A title of one word, before words."""
 _ROUND = re.compile(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
 _RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
 
@@ -204,7 +206,7 @@ class StepBlock:
         cells = self._cells(message)
         if not cells:
             heads, rest = titled(without_lead(message).lstrip(MARKS))
-            cells = attributes(rest) or told_whole(rest, least=1) if heads else {}
+            cells = attributes(rest) if heads else told_whole(rest, least=1) if _LED.match(rest) else {}
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

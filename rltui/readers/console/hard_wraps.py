@@ -43,7 +43,12 @@ class Terminal:
         return columns(line) == self.width and bool(following.strip()) and not self.begins_anew(following)
 
     def begins_anew(self, line: str) -> bool:
-        return _begin(line) in self.begins or _COUNTED.match(line) is not None or split_lead(line).before != ""
+        return (
+            line.startswith("  ")
+            or _begin(line) in self.begins
+            or _COUNTED.match(line) is not None
+            or split_lead(line).before != ""
+        )
 
 
 def terminal(head: bytes) -> Terminal | None:

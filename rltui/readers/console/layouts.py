@@ -59,12 +59,11 @@ _CALLED = lazy(
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""
 _LABEL = lazy(r"^[^\w]*[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2}(?:[ :#]+\d{1,4}(?:/\d{1,4})?)?[^\w]*$")
+_BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
 _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
 """A time behind the counts of a heading."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
-_TITLED = lazy(
-    r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*(?:\s?[=:]|\s[-+]?\d)|\{['\"])"
-)
+_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
@@ -229,6 +228,10 @@ def headings(message: str) -> list[Slot]:
     """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
     if (one := heading(message)) is not None:
         return [one]
+    if (told := _BRACKETED.match(message)) is not None and heading(told[2]) is None and _is_label(told[2]):
+        message = told[1]
+        if (one := heading(message)) is not None:
+            return [one]
     parts = _HEADINGS.split(message) if len(message) < HEADLINE else []
     counts = [heading(part) for part in parts]
     slots = [slot for slot in counts if slot is not None]
@@ -330,6 +333,8 @@ class ColumnTable:
         if not self._names:
             return None
         for cells in _splits(message):
+            if len(cells) == len(self._names) + 1 and cells[0].isdecimal() and "," not in message:
+                cells = cells[1:]  # behind the index of a data frame
             if len(cells) == len(self._names) and all(
                 c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
             ):

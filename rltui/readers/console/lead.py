@@ -57,6 +57,11 @@ _TAGGED = lazy(r"</?(?:b|i|u|p|em|li|tt|pre|div|span|font|code|small|strong|h[1-
 """Elements of a page around words and numbers."""
 _EMPHASIS = lazy(r"(?<![\w*`])(`|\*\*)([^\W_][\w/.@%+:#\- ]{0,60}|[-+]?\.?\d[\d.,eE%+\-]{0,30})\1(?![\w*`])")
 """A name or number as Markdown sets it."""
+_OF_STATISTIC = lazy(
+    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
+    rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"
+)
+"""What a statistic is of, where an arrow or a dash sets that apart: `Reward => avg: 0.1, max: 0.3`."""
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -239,6 +244,8 @@ def plain(message: str) -> str:
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
     message = without_markup(message)
+    if any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
+        message = _OF_STATISTIC.sub(r"\1 \2", message)
     if message.isascii():
         return message
     message = _MEAN.sub(r"\1_mean", message.translate(_SET_IN_PRINT))

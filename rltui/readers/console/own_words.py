@@ -267,9 +267,9 @@ class OwnWords(OpenEnd[_Known]):
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names this one, which may be counted anew in each epoch."""
         key = first_of("epoch", cells)
-        if key is None and self._epochs.last is None:
-            return count
-        return self._epochs.step(None if key is None else epoch_of(cells[key]), count, total)
+        above = None if self._learner is None else self._learner.epoch
+        epoch = above if key is None else epoch_of(cells[key])
+        return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
     def _of_part(self, begun: generic.StepBlock) -> None:
         """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that

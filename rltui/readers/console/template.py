@@ -80,6 +80,11 @@ class TemplateLearner:
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
+    def epoch(self) -> int | None:
+        """Of the newest line that begins with one; 0 is none."""
+        return self._epoch or None
+
+    @property
     def knows_steps(self) -> bool:
         """Whether a step line was found that only this knows."""
         return self._known.tell_steps
@@ -127,7 +132,10 @@ class TemplateLearner:
             return []
         opening, self._opening = self._opening, ""
         if any(map(str.isdecimal, message)):
+            epoch = _epoch(message)
+            self._epoch = self._epoch if epoch is None else epoch
             rows = self._numbers(message, rank, source, process)
+            rows = [] if epoch is not None and rows is None else rows
             if opening and source == "" and self._under is not None:
                 self._source(opening)
             return rows
@@ -368,6 +376,12 @@ class TemplateLearner:
     def above(self) -> dict[str, float]:
         """The numbers right above the line that comes now, of no step that is known."""
         return self._loose_pairs()[0]
+
+
+def _epoch(message: str) -> int | None:
+    """The epoch that a line begins with: what is counted below may begin anew with it."""
+    first = slots_of(message)[0] if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else None
+    return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
 
 
 def _counts_first(slots: Iterable[Slot]) -> list[Slot]:

@@ -107,3 +107,47 @@ def test_messages_of_the_journal_are_read(tmp_path: Path) -> None:
         for n in range(1, 31)
     )
     assert rows(tmp_path, "".join(lines)) == {n: {"total_loss": 0.5, "reward_mean": n / 100} for n in range(1, 31)}
+
+
+STATISTICS = (
+    "Update: {n} [level 3]\n    Loss: {loss}, KL: {kl}\n    Rewards          => Avg: {x}, Min: -0.500, Max: 0.750\n"
+    "    Values           => Avg: 0.125, Min: 0.000, Max: 2.000",
+    "step {n} | loss {loss} | kl {kl} | reward => mean {x} min -0.5 max 0.75 | value -> mean 0.125, min 0.0, max 2.0",
+    "Iteration {n}\n  Loss: {loss}\n  KL: {kl}\n  Reward - mean: {x}, min: -0.5, max: 0.75\n"
+    "  Value - mean: 0.125, min: 0.0, max: 2.0",
+)
+
+
+@pytest.mark.parametrize("form", STATISTICS)
+def test_statistics_are_of_what_stands_before_the_arrow(form: str, tmp_path: Path) -> None:
+    found = steps(tmp_path, form)
+    assert list(found) == list(range(1, STEPS + 1))
+    for n, row in found.items():
+        assert (row["reward_mean"], row["total_loss"], row["kl_ref"]) == (n / 1000, 1.25, 0.125)
+        assert {-0.5, 0.75, 0.0, 2.0} <= set(row.values())
+        assert not {"min", "max", "Min", "Max", "mean", "Avg"} & row.keys()
+
+
+EPOCHS = (
+    "  Batch {b}/50: loss={x}, reward=0.5",
+    "[{b}/50] loss {x} reward 0.5",
+    "  step {b} | loss {x} | reward 0.5",
+)
+
+
+@pytest.mark.parametrize("ends", ["Epoch {e}/3 - avg loss: 0.25", "Epoch {e} done in 3.2s", "--- Epoch {e} ---"])
+@pytest.mark.parametrize("form", EPOCHS)
+def test_a_count_that_begins_anew_behind_each_epoch_goes_on(form: str, ends: str, tmp_path: Path) -> None:
+    text = "".join(
+        "".join(form.format(b=b, x=f"{(50 * e + b) / 1000:.3f}") + "\n" for b in range(0, 50, 5))
+        + ends.format(e=e + 1)
+        + "\n"
+        for e in range(3)
+    )
+    assert {n: row["total_loss"] for n, row in rows(tmp_path, text).items()} == {n: n / 1000 for n in range(0, 150, 5)}
+
+
+def test_a_printed_data_frame_is_a_table(tmp_path: Path) -> None:
+    lines = "".join(f"{n:<4} {n:>6} {n / 100:>8.4f} {0.5:>8.4f}\n" for n in range(40))
+    text = "INFO done\n" + f"{'':<4} {'step':>6} {'loss':>8} {'reward':>8}\n" + lines
+    assert rows(tmp_path, text) == {n: {"total_loss": n / 100, "reward_mean": 0.5} for n in range(40)}

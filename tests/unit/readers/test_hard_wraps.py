@@ -74,6 +74,8 @@ ONLY_ALIKE = {
     + "the answer is found in the book of numbers " * 2
     + "th",
     "rows of one width": "step {n:05d} loss {a:09.4f} reward {c:.4f} kl 0.1250 len 00311 clip 0.0312 grad 1.2345 saved",
+    "set in columns": "[01/02/26 03:04:05] INFO     Step {n:04d} loss={a:09.4f} reward={c:.4f}     trainer.py:120\n"
+    "                             kl=0.0012 lr=1e-06 clip=0.0312",
     "a table": "| step {n:04d} | loss {a:09.4f} | reward {c:.4f} | kl 0.1250 | entropy 1.2345 | lr 1e-06 |",
     "rules": "=" * 80 + "\nstep {n} loss {a:.4f} reward {c:.3f}\n" + "-" * 80,
 }
