@@ -55,8 +55,11 @@ _STYLED = lazy(rf"\[/?{_STYLE}(?: {_STYLE})*\]|\[/\]")
 """The mark-up of rich, where a program printed it as it is: `[bold red]loss[/bold red]`."""
 _TAGGED = lazy(r"</?(?:b|i|u|p|em|li|tt|pre|div|span|font|code|small|strong|h[1-6])(?:\s[^<>]{0,200})?>")
 """Elements of a page around words and numbers."""
-_EMPHASIS = lazy(r"(?<![\w*`])(`|\*\*)([^\W_][\w/.@%+:#\- ]{0,60}|[-+]?\.?\d[\d.,eE%+\-]{0,30})\1(?![\w*`])")
-"""A name or number as Markdown sets it."""
+_EMPHASIS = lazy(
+    r"(?<![\w*`])(`|\*\*)([^\W\d_][\w/.@%+\-]*(?:[ :#]+(?!\d)[\w/.@%+\-]+){0,5}:?|[-+]?\.?\d[\d.,eE%+\-]{0,30})\1"
+    r"(?![\w*`])"
+)
+"""A name or number as Markdown sets it. A count by name, `**Step 3**`, stays: so answers number their parts."""
 _OF_STATISTIC = lazy(
     r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
     rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"

@@ -51,6 +51,8 @@ from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
+_MARKED = lazy(r"^[^\w*`]*(\*\*|`)([^\W\d_][^*`]{0,40}\d)\1")
+"""A count as Markdown sets it: answers number their parts so, and few logs their steps."""
 SET_APART = 12
 """Lines of the program's own among those of a block below a heading, at most."""
 MAX_SOURCES = 100
@@ -77,6 +79,7 @@ class TemplateLearner:
         self._over: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above the heading of the open block
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
+        self._marked = False  # its steps are counted in marks of Markdown
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
@@ -132,10 +135,14 @@ class TemplateLearner:
             return []
         opening, self._opening = self._opening, ""
         if any(map(str.isdecimal, message)):
+            marked = _MARKED.match(message) if self._known.main is None or self._marked else None
+            if marked is not None:
+                message = marked[2] + message[marked.end() :]
             epoch = _epoch(message)
             self._epoch = self._epoch if epoch is None else epoch
             rows = self._numbers(message, rank, source, process)
             rows = [] if epoch is not None and rows is None else rows
+            self._marked |= bool(rows) and marked is not None
             if opening and source == "" and self._under is not None:
                 self._source(opening)
             return rows

@@ -32,6 +32,7 @@ def test_brackets_that_are_no_marks_stay(tmp_path: Path) -> None:
 
 
 def test_code_in_answers_is_no_metric(tmp_path: Path) -> None:
-    answer = "Use `loss = 9`, then `reward: 7`; **Note** that <b>kl</b>=5 holds.\n"
+    answer = "**Step 3**: loss: 9, reward: 8\n**Step 4**: loss: 7, reward: 6\n"
+    answer += "Use `loss = 9`, then `reward: 7`; **Note** that <b>kl</b>=5 holds.\n"
     text = "".join(f"step {n} | loss 0.5 | reward {n / 100} | kl 0.1\n{answer}" for n in range(1, 31))
     assert rows(tmp_path, text) == {n: {"total_loss": 0.5, "reward_mean": n / 100, "kl_ref": 0.1} for n in range(1, 31)}
