@@ -32,7 +32,7 @@ def columns(line: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Terminal:
+class TerminalWidth:
     """The width at which a text was broken, and how its lines begin that are whole."""
 
     width: int
@@ -51,7 +51,7 @@ class Terminal:
         )
 
 
-def terminal(head: bytes) -> Terminal | None:
+def terminal(head: bytes) -> TerminalWidth | None:
     """The terminal that broke a text into lines; None if none did, as far as its beginning tells."""
     if b"\x1b" in head or b"\n" not in head:
         return None
@@ -64,7 +64,7 @@ def terminal(head: bytes) -> Terminal | None:
         return None
     full = [i for i, line in enumerate(lines[:-1]) if wide[i] == width and _says(line)]
     begins = frozenset(_begin(line) for i, line in enumerate(lines) if line and (i == 0 or wide[i - 1] < width - 1))
-    found = Terminal(width, begins)
+    found = TerminalWidth(width, begins)
     anew = [i for i in full if found.begins_anew(lines[i + 1])]
     within = [i for i in full if i not in anew and _BROKEN.match(lines[i][-1:] + "\n" + lines[i + 1][:2])]
     return found if len(full) >= _FEWEST and len(within) >= _WITHIN and 5 * len(anew) <= len(full) else None
@@ -86,7 +86,7 @@ class HardWraps:
     def __init__(self) -> None:
         self._head = b""
         self._decided = False
-        self._terminal: Terminal | None = None
+        self._terminal: TerminalWidth | None = None
         self._held = self._newest = ""  # a line that may go on, without its end, and the newest of its parts
         self._rest = b""  # of a line
 
@@ -112,7 +112,7 @@ class HardWraps:
         self._decided, self._terminal = True, terminal(head)
         return head
 
-    def _join(self, at: Terminal, data: bytes) -> bytes:
+    def _join(self, at: TerminalWidth, data: bytes) -> bytes:
         block, end, self._rest = (self._rest + data).rpartition(b"\n")
         out = []
         for line in block.decode("utf-8", "replace").split("\n") if end else ():
