@@ -162,7 +162,9 @@ def titled(message: str) -> tuple[str, str]:
 def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     """A line of a part of the step above without the count of that, which it says again: `Train 50: loss 0.3`."""
     again = _AGAIN.match(message)
-    return f"{again[1]}{again[2]}: {again[4]}" if again is not None and is_step(int(again[3])) else message
+    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps:
+        return message
+    return f"{again[1]}{again[2]}: {again[4]}"
 
 
 def is_frame(message: str) -> bool:

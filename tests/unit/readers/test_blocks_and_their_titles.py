@@ -151,3 +151,15 @@ def test_a_printed_data_frame_is_a_table(tmp_path: Path) -> None:
     lines = "".join(f"{n:<4} {n:>6} {n / 100:>8.4f} {0.5:>8.4f}\n" for n in range(40))
     text = "INFO done\n" + f"{'':<4} {'step':>6} {'loss':>8} {'reward':>8}\n" + lines
     assert rows(tmp_path, text) == {n: {"total_loss": n / 100, "reward_mean": 0.5} for n in range(40)}
+
+
+def test_a_heading_that_a_logger_prints_once_more_is_no_part(tmp_path: Path) -> None:
+    lead = "2026-01-02 10:00:00,123 | trainer | INFO | "
+    form = (
+        "\nStep {n} | Time: 17.25s\n" + lead + "\nStep {n} | Time: 17.25s\n  Loss: {loss}\n" + lead + "  Loss: {loss}\n"
+        "  KL: {kl}\n" + lead + "  KL: {kl}\n" + lead + "  Gradient Norm: {x}"
+    )
+    found = steps(tmp_path, form)
+    assert {n: (row["total_loss"], row["kl_ref"], row["grad_norm"]) for n, row in found.items()} == {
+        n: (1.25, 0.125, n / 1000) for n in range(1, STEPS + 1)
+    }
