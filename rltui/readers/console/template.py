@@ -37,7 +37,7 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.name_words import is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, slots_of, step_first
+from rltui.readers.console.named_numbers import Slot, done_within, is_whole, of_evaluation, slots_of, step_first
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -266,6 +266,11 @@ class TemplateLearner:
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
+        if self._under is not None and source in self._sources and (inner := done_within(message)):
+            self._under.below |= inner  # the last one of a name counts
+            self._under.lines = (*self._under.lines, self._at)
+            step = self._under_step
+            return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells = {} if begins else pair_cells(said)
         if named and cells:

@@ -163,3 +163,12 @@ def test_a_heading_that_a_logger_prints_once_more_is_no_part(tmp_path: Path) -> 
     assert {n: (row["total_loss"], row["kl_ref"], row["grad_norm"]) for n, row in found.items()} == {
         n: (1.25, 0.125, n / 1000) for n in range(1, STEPS + 1)
     }
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+@pytest.mark.parametrize("above", ["Iteration {n}/60: reward {x} kl {kl}", "step {n} reward {x} kl {kl}"])
+def test_of_the_epochs_within_a_step_the_last_one_counts(above: str, indent: str, tmp_path: Path) -> None:
+    form = above + "".join(f"\n{indent}Epoch {e}/4 - policy loss: 0.{e}25" for e in range(1, 5))
+    assert steps(tmp_path, form) == {
+        n: {"reward_mean": n / 1000, "kl_ref": 0.125, "pg_loss": 0.425} for n in range(1, STEPS + 1)
+    }
