@@ -17,6 +17,9 @@ from rltui.readers.base import LineReader, Reader, Record
 GZIP, XZ, ZSTD, BZIP2 = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGICS = (GZIP, XZ, ZSTD, BZIP2, *_UTF16)
+_WIDE = 8
+"""Bytes that show UTF-16 without a mark: four signs of ASCII, each beside a zero."""
+_ASCII = frozenset((9, 10, 13, *range(32, 127)))
 _TORN = "compressed data that breaks off: cut short, or still being written"
 _PIECE = 1 << 20
 """Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
@@ -41,7 +44,21 @@ class _Unpacker(Protocol):
 
 def packing(head: bytes) -> bytes | None:
     """The magic with which the head of a packed file begins, None for plain bytes."""
-    return next((magic for magic in _MAGICS if head.startswith(magic)), None)
+    return next((magic for magic in _MAGICS if head.startswith(magic)), None if len(head) < _WIDE else _unmarked(head))
+
+
+def _unmarked(head: bytes) -> bytes | None:
+    """The mark that UTF-16 left out."""
+    for mark, zeros in ((codecs.BOM_UTF16_LE, 1), (codecs.BOM_UTF16_BE, 0)):
+        if not any(head[zeros:_WIDE:2]) and _ASCII.issuperset(head[1 - zeros : _WIDE : 2]):
+            return mark
+    return None
+
+
+def _may_be_packed(head: bytes) -> bool:
+    """Whether only further bytes will tell."""
+    wide = len(head) < _WIDE and b"\0" in head[:2] and _ASCII.issuperset(head.replace(b"\0", b""))
+    return wide or any(len(head) < len(m) and m.startswith(head) for m in (*_MAGICS, codecs.BOM_UTF8))
 
 
 def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
@@ -90,7 +107,7 @@ class UnpackingReader:
     def feed(self, data: bytes) -> list[Record]:
         if self._feed is None:
             self._head += data
-            if any(len(self._head) < len(m) and m.startswith(self._head) for m in (*_MAGICS, codecs.BOM_UTF8)):
+            if _may_be_packed(self._head):
                 return []
             data, self._head = self._head.removeprefix(codecs.BOM_UTF8), b""
             self._feed = self._open(data)

@@ -68,6 +68,10 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
         from rltui.readers.console.reader import ConsoleReader
 
         return ConsoleReader(format)
+    if format == "wrapped-console":
+        from rltui.readers.console.hard_wraps import WrappedConsole
+
+        return WrappedConsole()
     if format in ("jsonl", "samples"):
         from rltui.readers.jsonl import JsonlReader
 

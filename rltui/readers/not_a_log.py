@@ -8,7 +8,9 @@ from rltui.readers.compressed import NotSupported, unpacked_head
 
 _HOLE = bytes(64)
 """What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
-_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
+_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e]|\Z)")
+_STRAY = 2
+"""Zeros outside of holes in the beginning of a text, at most: a torn write leaves one."""
 _BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
 _NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
@@ -18,7 +20,7 @@ _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18
 def is_binary(head: bytes) -> bool:
     """Whether this is no text."""
     text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
-    return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
+    return text[:1024].count(b"\0") > _STRAY or len(_BINARY.findall(text)) * 50 > len(text)
 
 
 def why_not(head: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import orjson
 
 from rltui.readers import document, step_files
-from rltui.readers.base import Rows
+from rltui.readers.base import Record, Rows
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
@@ -107,7 +107,8 @@ def sniff(head: bytes, name: str) -> str | None:
     if not name.endswith(_TEXTS) and is_alone(start, head_is_all) and (found := _document(start, name, head_is_all)):
         return found  # as Python printed it
     return (
-        _console(text, name)
+        _broken_console(text)
+        or _console(text, name)
         or _csv(text, name)
         or _learnt(text)
         or _document(start, name, head_is_all)
@@ -303,12 +304,31 @@ def _console(text: bytes, name: str) -> str | None:
 
 def _learnt(text: bytes) -> str | None:
     """A console's log whose step lines no dialect knows."""
+    return "console" if any(isinstance(record, Rows) for record in _records(text)) else None
+
+
+def _records(text: bytes) -> list[Record]:
+    """What a console's reader makes of the first lines."""
     from rltui.readers.console.reader import ConsoleReader
 
     reader = ConsoleReader()
     reader.gives_lines = False
-    records = [*reader.feed(b"\n".join(text.split(b"\n")[: 5 * _LOOKED_AT])), *reader.rest(), *reader.finish()]
-    return "console" if any(isinstance(record, Rows) for record in records) else None
+    return [*reader.feed(b"\n".join(text.split(b"\n")[: 5 * _LOOKED_AT])), *reader.rest(), *reader.finish()]
+
+
+def _broken_console(text: bytes) -> str | None:
+    """A console's log that a terminal broke at its width: whole lines tell more."""
+    from rltui.readers.console import hard_wraps
+
+    if not (whole := hard_wraps.whole(text)):
+        return None
+    return "wrapped-console" if _told(whole) > _told(text) else None
+
+
+def _told(text: bytes) -> int:
+    """How many numbers a console's reader takes from the first lines."""
+    rows = [record for record in _records(text) if isinstance(record, Rows)]
+    return sum(sum(x == x for x in column) for one in rows for column in one.values.values())
 
 
 def _csv(text: bytes, name: str) -> str | None:

@@ -19,6 +19,7 @@ from rltui.readers.console.layouts import (
     spread,
     title,
     titled,
+    without_count,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
@@ -82,6 +83,8 @@ _WORDED = lazy(r"^(?![|│┃║]\D*$).*[^\W_]")
 """Words, but for those that name the columns of a table."""
 _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
 """A message that says but what follows: with a colon, as a heading, in a few words."""
+_LED = lazy(r"[^\W\d][\w/\-]*:\s+[^\W\d]")
+"""A title of one word, before words."""
 _ROUND = re.compile(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
 _RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
 
@@ -122,6 +125,7 @@ class StepBlock:
 
     def line(self, message: str, prefix: str) -> bool:
         """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
+        message = without_count(message, lambda count: count == self.step)
         lead = split_lead(message)
         if prefix + lead.source == self.source:
             self.elsewhere = False
@@ -202,7 +206,7 @@ class StepBlock:
         cells = self._cells(message)
         if not cells:
             heads, rest = titled(without_lead(message).lstrip(MARKS))
-            cells = attributes(rest) if heads else {}
+            cells = attributes(rest) if heads else told_whole(rest, least=1) if _LED.match(rest) else {}
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

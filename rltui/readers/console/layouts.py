@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 
@@ -57,8 +58,13 @@ _CALLED = lazy(
 """A count among the words of a title: `=== ROLLOUT DETAILS (Step 3) ===`, `[Iteration 3] Summary:`."""
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
 """What stands between the counts of a heading that names several."""
+_LABEL = lazy(r"^[^\w]*[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2}(?:[ :#]+\d{1,4}(?:/\d{1,4})?)?[^\w]*$")
+_BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
+_WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
+"""A time behind the counts of a heading."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
 _TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
+_AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
 _FILLED_BAR = lazy(
@@ -153,6 +159,14 @@ def titled(message: str) -> tuple[str, str]:
     return found[1], message[found.end() :]
 
 
+def without_count(message: str, is_step: Callable[[int], bool]) -> str:
+    """A line of a part of the step above without the count of that, which it says again: `Train 50: loss 0.3`."""
+    again = _AGAIN.match(message)
+    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps:
+        return message
+    return f"{again[1]}{again[2]}: {again[4]}"
+
+
 def is_frame(message: str) -> bool:
     """Whether a line only draws, or names the two columns of a table: what stands above it goes on below."""
     return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
@@ -216,10 +230,27 @@ def headings(message: str) -> list[Slot]:
     """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
     if (one := heading(message)) is not None:
         return [one]
+    if (told := _BRACKETED.match(message)) is not None and heading(told[2]) is None and _is_label(told[2]):
+        message = told[1]
+        if (one := heading(message)) is not None:
+            return [one]
     parts = _HEADINGS.split(message) if len(message) < HEADLINE else []
-    slots = [slot for part in parts if (slot := heading(part)) is not None]
-    apart = len({slot.name for slot in slots}) == len(slots) == len(parts)
-    return slots if apart and 1 < len(slots) <= MOST_COUNTS else []
+    counts = [heading(part) for part in parts]
+    slots = [slot for slot in counts if slot is not None]
+    if len(parts) < 2 or not slots or len({slot.name for slot in slots}) < len(slots) or len(slots) > MOST_COUNTS:
+        return []
+    last = max(i for i, slot in enumerate(counts) if slot is not None)
+    labels = [i for i, slot in enumerate(counts) if slot is None]
+    if labels and not any(is_named(slot.name, words().counters) for slot in slots):
+        return []
+    return slots if all(_is_label(parts[i]) if i < last else _WHEN.match(parts[i]) for i in labels) else []
+
+
+def _is_label(part: str) -> bool:
+    """Whether a part of a heading says what stands below, or in which part of the run: `Summary`, `Stage 2`."""
+    known = words()
+    others = known.texts | known.items | known.places | known.prose | known.evaluation | known.benchmarks
+    return _LABEL.match(part) is not None and not has_word(part, others)
 
 
 class PairBlock:
@@ -304,6 +335,8 @@ class ColumnTable:
         if not self._names:
             return None
         for cells in _splits(message):
+            if len(cells) == len(self._names) + 1 and cells[0].isdecimal() and "," not in message:
+                cells = cells[1:]  # behind the index of a data frame
             if len(cells) == len(self._names) and all(
                 c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
             ):

@@ -47,6 +47,24 @@ _ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
 _ERASED = lazy(r"[^\x08]\x08")
 _ANGLED = lazy(r"<([^\W\d][\w/.\-]{0,60})>\s?=(?=\s?[-+.\d])")
 """A name as SageMaker sets it: `<loss>=0.3`."""
+_STYLE = (
+    r"(?:bold|dim|italic|underline|reverse|strike|on|not|(?:(?:bright|dark|deep|light|spring|sea|dodger|steel)_)*"
+    r"(?:black|red|green|yellow|blue|magenta|cyan|white|orange|purple|violet|gr[ae]y)\d{0,3}|#[0-9a-fA-F]{6})"
+)
+_STYLED = lazy(rf"\[/?{_STYLE}(?: {_STYLE})*\]|\[/\]")
+"""The mark-up of rich, where a program printed it as it is: `[bold red]loss[/bold red]`."""
+_TAGGED = lazy(r"</?(?:b|i|u|p|em|li|tt|pre|div|span|font|code|small|strong|h[1-6])(?:\s[^<>]{0,200})?>")
+"""Elements of a page around words and numbers."""
+_EMPHASIS = lazy(
+    r"(?<![\w*`])(`|\*\*)([^\W\d_][\w/.@%+\-]*(?:[ :#]+(?!\d)[\w/.@%+\-]+){0,5}:?|[-+]?\.?\d[\d.,eE%+\-]{0,30})\1"
+    r"(?![\w*`])"
+)
+"""A name or number as Markdown sets it. A count by name, `**Step 3**`, stays: so answers number their parts."""
+_OF_STATISTIC = lazy(
+    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
+    rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"
+)
+"""What a statistic is of, where an arrow or a dash sets that apart: `Reward => avg: 0.1, max: 0.3`."""
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -209,14 +227,28 @@ def without_colours(message: str) -> str:
     return _ANSI.sub("", message) if "\x1b" in message else message
 
 
+def without_markup(message: str) -> str:
+    """A message without the marks of rich, HTML and Markdown around its words."""
+    if "[/" in message:
+        message = _STYLED.sub("", message)
+    if "</" in message:
+        message = _TAGGED.sub("", message)
+    if "`" in message or "**" in message:
+        message = _EMPHASIS.sub(r"\2", message)
+    return message
+
+
 def plain(message: str) -> str:
-    """A message without colours, angles around names and what was written over; with signs of ASCII for those that fill
-    a whole place and for those of print: `||g||` for `‖g‖`, `r_mean` for r with a bar."""
+    """A message without colours, mark-up, angles around names and what was written over; with signs of ASCII for those
+    that fill a whole place and for those of print: `||g||` for `‖g‖`, `r_mean` for r with a bar."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
         message = erased  # written over, as `script` records it
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
+    message = without_markup(message)
+    if any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
+        message = _OF_STATISTIC.sub(r"\1 \2", message)
     if message.isascii():
         return message
     message = _MEAN.sub(r"\1_mean", message.translate(_SET_IN_PRINT))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import pair_cells
+from rltui.readers.console.named_numbers import done_within
 from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, part_of
 
 INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
@@ -36,6 +37,10 @@ def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None
     """Lines that count something within a step belong to the one above them."""
     for one in inner:
         over = [line for line in lines if line.place < one.place]
+        if over and (last := done_within(one.message)):
+            over[-1].below |= last
+            over[-1].lines = (*over[-1].lines, *one.lines)
+            continue
         cells = pair_cells(INDEX.sub("", one.message)) if over else None
         if cells:
             own = over[-1].names(None)

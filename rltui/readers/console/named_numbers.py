@@ -5,7 +5,7 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -24,12 +24,13 @@ RECENT = 8
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
-    r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?"
+    r"(?:[%µA-Za-z]{1,8}(?:/[A-Za-z]{1,8})?|/[A-Za-z]{1,8}(?!\w*\s*[:=]?\s*[-+.]?\d))?"
     r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
     rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
-"""Behind a blank it is a unit if no number follows, whose name it would be then: `tok/s 512`."""
+"""Behind a blank or a slash it is a unit if no number follows, whose name it would be then: `tok/s 512`,
+`p1 0.3/p2 0.4`."""
 _RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
 _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
 """A unit that says by itself what is measured: `335 tok/resp`."""
@@ -314,14 +315,28 @@ def pairs(message: str) -> dict[str, float]:
         return {}
     if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
         return {}
-    return {timed(name, unit): value(x) for name, x, of, unit in found if not of or "." in of}  # not `epoch:0/2`
+    stated = [(timed(name, unit), x) for name, x, of, unit in found if not of or "." in of]  # not `epoch:0/2`
+    return {name: value(x) for name, (_, x) in zip(_with_subjects(name for name, _ in stated), stated, strict=True)}
+
+
+def _with_subjects(names: Iterable[str]) -> Iterator[str]:
+    """Names, a bare statistic behind what it is of: `Reward avg: 0.1, min: 0.0`."""
+    subject = ""
+    for name in names:
+        before, _, last = name.rpartition(" ")
+        is_statistic = last.lower() in words().statistics
+        if is_statistic and not before and subject:
+            yield f"{subject} {name}"
+            continue
+        subject = before if is_statistic else name
+        yield name
 
 
 def _counts_in(name: str) -> bool:
     """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
     said = name.replace("#", " ").split()
     known = words().counters | words().weak_counters
-    return any(word.lower() in known and following.isdecimal() for word, following in pairwise(said))
+    return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
 
 
 def told_whole(message: str, least: int = 2) -> dict[str, float]:

@@ -11,6 +11,7 @@ from math import nan
 
 from rltui.readers.console import generic
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
+from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
@@ -30,6 +31,8 @@ SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
+INDENT = ("  ", "\t")
+"""What a program puts before the further lines of what it prints at once."""
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
@@ -155,6 +158,9 @@ class OwnWords(OpenEnd[_Known]):
             return evaluation, True
         if self._are_settings(said):
             return [], False
+        if parts := glued(raw, self._head):
+            each = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
+            return [row for rows in each for row in rows], True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -174,6 +180,8 @@ class OwnWords(OpenEnd[_Known]):
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Any line: step lines of any wording are known by how they recur."""
+        if parts := glued(raw, self._head):
+            return [row for part in parts for row in self.line(part, shape, prefix)]
         learner = self._learner
         if shape in self._never and not (learner is not None and learner.is_open):
             return []  # as most lines
@@ -192,9 +200,10 @@ class OwnWords(OpenEnd[_Known]):
             return []  # one of many processes, each with a count of its own
         if self._foreign(lead):
             return []
+        indented = raw.startswith(INDENT)
         raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message, prefix, self.at, self._time)
+        rows = learner.take(message, prefix, self.at, self._time, indented)
         if rows:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
@@ -258,9 +267,9 @@ class OwnWords(OpenEnd[_Known]):
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names this one, which may be counted anew in each epoch."""
         key = first_of("epoch", cells)
-        if key is None and self._epochs.last is None:
-            return count
-        return self._epochs.step(None if key is None else epoch_of(cells[key]), count, total)
+        above = None if self._learner is None else self._learner.epoch
+        epoch = above if key is None else epoch_of(cells[key])
+        return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
     def _of_part(self, begun: generic.StepBlock) -> None:
         """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that

@@ -89,6 +89,8 @@ class ConsoleReader(LineReader):
         return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
 
     def feed(self, data: bytes) -> list[Record]:
+        if b"\0" in data:
+            data = data.replace(b"\0", b"")  # left where a log was cut to nothing while its writer went on
         block = self._buffer.feed(self._unwrapper.feed(data))
         self._intake.skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:

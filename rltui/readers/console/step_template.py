@@ -81,6 +81,11 @@ def _is_plain(slot: Slot) -> bool:
     return is_named(slot.name, words().counters) and not has_word(slot.name, words().amounts)
 
 
+def _measured(slots: list[Slot]) -> bool:
+    """Whether several numbers by name are such as a training measures, whatever it calls them: they have decimals."""
+    return sum("." in slot.text and not has_word(slot.name, words().prose) for slot in slots) > 1
+
+
 def rises(lines: list[list[Slot]]) -> bool:
     """Whether some whole number of these lines may still turn out to count: it rose, or is named like a step and did
     not fall."""
@@ -113,7 +118,7 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
         wanted = words().training | words().durations if plain else words().training
-        if not is_about(others, wanted):
+        if not is_about(others, wanted) and not (plain and len(lines) >= BY_COURSE and _measured(others)):
             continue
         above = [line[epoch].value for line in lines] if epoch is not None and epoch != i else epochs
         values = [(e, line[i].value) for e, line in zip(above, lines, strict=True)]

@@ -32,11 +32,12 @@ from rltui.readers.console.layouts import (
     pair_cells,
     title,
     titled,
+    without_count,
 )
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.name_words import is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, slots_of, step_first
+from rltui.readers.console.named_numbers import Slot, done_within, is_whole, of_evaluation, slots_of, step_first
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -50,6 +51,8 @@ from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
+_MARKED = lazy(r"^[^\w*`]*(\*\*|`)([^\W\d_][^*`]{0,40}\d)\1")
+"""A count as Markdown sets it: answers number their parts so, and few logs their steps."""
 SET_APART = 12
 """Lines of the program's own among those of a block below a heading, at most."""
 MAX_SOURCES = 100
@@ -76,7 +79,13 @@ class TemplateLearner:
         self._over: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above the heading of the open block
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
+        self._marked = False  # its steps are counted in marks of Markdown
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
+
+    @property
+    def epoch(self) -> int | None:
+        """Of the newest line that begins with one; 0 is none."""
+        return self._epoch or None
 
     @property
     def knows_steps(self) -> bool:
@@ -108,13 +117,17 @@ class TemplateLearner:
         self._whole = None
         return self._known.go_on()
 
-    def take(self, message: str, process: str = "", at: int = 0, time: float = nan) -> list[StepRow] | None:
+    def take(
+        self, message: str, process: str = "", at: int = 0, time: float = nan, indented: bool = False
+    ) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
-        of its shape can matter. `at`: its number in the file, `time`: when it was written."""
+        of its shape can matter. `at`: its number in the file, `time`: when it was written, `indented`: below others."""
         self._at, self._time, given = at, time, message
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
             source, message = "", given  # what the dict is called is no program
+        if indented and source and self._under is not None and before.strip() == f"{source}:":
+            source, message = "", given  # nor what some of the numbers below a step are called
         message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
@@ -122,7 +135,14 @@ class TemplateLearner:
             return []
         opening, self._opening = self._opening, ""
         if any(map(str.isdecimal, message)):
+            marked = _MARKED.match(message) if self._known.main is None or self._marked else None
+            if marked is not None:
+                message = marked[2] + message[marked.end() :]
+            epoch = _epoch(message)
+            self._epoch = self._epoch if epoch is None else epoch
             rows = self._numbers(message, rank, source, process)
+            rows = [] if epoch is not None and rows is None else rows
+            self._marked |= bool(rows) and marked is not None
             if opening and source == "" and self._under is not None:
                 self._source(opening)
             return rows
@@ -179,6 +199,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if not begins and self._headed:
+            message = without_count(message, self._is_step)
         if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
             return []
         if begins or is_behind_bar(message):
@@ -219,6 +241,11 @@ class TemplateLearner:
             return True
         return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
 
+    def _is_step(self, count: int) -> bool:
+        """Whether the heading above states this count of steps."""
+        above = self._block.slots.values()
+        return any(s.value == count and is_whole(s) and is_named(s.name, words().counters) for s in above)
+
     def _is_at(self, count: Slot) -> bool:
         """Whether what stands above states this count."""
         above = self._block.slots.values() if self._under is None else self._under.slots
@@ -239,6 +266,11 @@ class TemplateLearner:
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
+        if self._under is not None and source in self._sources and (inner := done_within(message)):
+            self._under.below |= inner  # the last one of a name counts
+            self._under.lines = (*self._under.lines, self._at)
+            step = self._under_step
+            return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells = {} if begins else pair_cells(said)
         if named and cells:
@@ -356,6 +388,12 @@ class TemplateLearner:
     def above(self) -> dict[str, float]:
         """The numbers right above the line that comes now, of no step that is known."""
         return self._loose_pairs()[0]
+
+
+def _epoch(message: str) -> int | None:
+    """The epoch that a line begins with: what is counted below may begin anew with it."""
+    first = slots_of(message)[0] if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else None
+    return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
 
 
 def _counts_first(slots: Iterable[Slot]) -> list[Slot]:

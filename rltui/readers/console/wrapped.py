@@ -12,8 +12,8 @@ from rltui.readers.lines import LineBuffer
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
 _LINE = 1 << 16
 """Bytes of a first line that are waited for."""
-_MESSAGE = ("message", "msg", "event", "log", "text")
-_LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream")
+_MESSAGE = ("message", "msg", "event", "log", "text", "MESSAGE")
+_LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream", "PRIORITY")
 """What tells a logger's line from a row of metrics: each line has one of these beside its message."""
 _TIME = ("timestamp", "time", "asctime", "ts", "@timestamp", "created", "exc_info")
 _PLACE = frozenset(("line", "lineno", "pid", "process", "thread", "v", "hostname", "rank", "version", *_LEVEL, *_TIME))
@@ -61,7 +61,12 @@ def _logged(row: dict[str, object]) -> str | None:
     if name == "log":  # Docker
         return str(row[name])
     time = next((str(row[key]) for key in _TIME if isinstance(row.get(key), str)), "")
-    return " ".join(filter(None, (time, level if isinstance(level, str) else "", str(row[name]), *_numbers(row))))
+    return " ".join(
+        filter(
+            None,
+            (time, level if isinstance(level, str) and not level.isdecimal() else "", str(row[name]), *_numbers(row)),
+        )
+    )
 
 
 def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterator[str]:
@@ -69,7 +74,7 @@ def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterat
     for key, value in row.items():
         if isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
             yield from _numbers(value, within if key in _FIELDS else f"{within}{key}/", depth + 1)
-        elif key not in _PLACE and isinstance(value, int | float) and not isinstance(value, bool):
+        elif key not in _PLACE and key[:1] != "_" and isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{within}{key}={value}"
 
 

@@ -195,6 +195,11 @@ def _page() -> bytes:
 
 
 @cache
+def _broken(log: bytes) -> bytes:
+    """A log as a terminal of 80 places shows it."""
+    return b"\n".join(line[i : i + 80] for line in log.split(b"\n") for i in range(0, max(len(line), 1), 80))
+
+
 def seeds() -> dict[str, list[bytes]]:
     """Files by format; those of `compressed` hold JSON lines."""
     jsonl = _jsonl()
@@ -205,6 +210,7 @@ def seeds() -> dict[str, list[bytes]]:
         "verl-console": [_verl()],
         "trl-console": [_trl(), *_trl_runs()],
         "console": [_console(), _verl() + _trl(), _printed(), *_dialects()],
+        "wrapped-console": [_broken(_verl()), _broken(_console())],
         "jsonl": [jsonl],
         "json": [
             json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode(),

@@ -124,7 +124,7 @@ def test_damage_costs_what_follows(pack: Packer) -> None:
 
 def test_a_bomb_is_read_in_pieces() -> None:
     reader = make_unpacking("console")
-    reader.feed(gzip.compress(b"\0" * (64 << 20)))
+    reader.feed(gzip.compress(b"a" * (64 << 20)))
     assert reader.skipped["line longer than 1 MiB"] == 1
 
 

@@ -1,0 +1,90 @@
+"""Logs that were copied from a terminal, which broke their lines at its width, and logs that only look like that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.readers.sniff import sniff
+from tests.unit.readers.reading import read
+from tests.unit.readers.test_lines_of_home_made_loops import rows
+
+FORMS = {
+    "pairs": "step {n}/600 | loss {a:.4f} | policy_loss {b:.4f} | kl_loss 0.1250 | mean_reward {c:.4f} | ratio 0.99 | "
+    "clip_frac 0.0312 | entropy 1.2345",
+    "verl": "step:{n} - actor/pg_loss:{b} - actor/grad_norm:{a} - critic/score/mean:{c} - actor/kl_loss:0.125 - "
+    "actor/lr:1e-06 - response_length/mean:{n}.0 - timing_s/step:20.5",
+    "logged": "2026-01-02 10:00:00,123 - trainer - INFO - Iteration {n}: reward={c:.4f}, loss={a:.4f}, "
+    "pg_loss={b:.4f}, kl={a:.4f}, 网络 entropy=1.2345",
+    "dict": "{{'loss': {a}, 'grad_norm': {b}, 'learning_rate': 5e-06, 'reward': {c}, 'reward_std': 0.25, 'kl': 0.125, "
+    "'epoch': 0.5}}",
+}
+
+
+def text(form: str) -> str:
+    between = "Generating 64 completions, this takes a while because the model is large and slow and old ...\n"
+    return "".join(
+        form.format(n=n, a=round(n * 0.123457, 6), b=round(-n / 7, 6), c=round(n / 611, 6))
+        + "\n"
+        + (between if n % 7 == 3 else "")
+        for n in range(1, 61)
+    )
+
+
+def broken(text: str, width: int) -> str:
+    parts = (line[i : i + width] for line in text.split("\n") for i in range(0, max(len(line), 1), width))
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("width", [80, 97, 120])
+@pytest.mark.parametrize("form", ["pairs", "verl", "dict"])
+def test_lines_that_a_terminal_broke_are_whole(form: str, width: int, tmp_path: Path) -> None:
+    whole = rows(tmp_path, text(FORMS[form]))
+    assert len(whole) == 60
+    assert rows(tmp_path, broken(text(FORMS[form]), width)) == whole
+
+
+def test_signs_that_fill_two_places_count_twice(tmp_path: Path) -> None:
+    whole, out = text(FORMS["logged"]), []
+    for line in whole.split("\n"):
+        at = 0
+        part = ""
+        for sign in line:
+            size = 1 if sign.isascii() else 2
+            if at + size > 80:
+                out.append(part)
+                part, at = "", 0
+            part, at = part + sign, at + size
+        out.append(part)
+    assert [row["entropy"] for row in rows(tmp_path, "\n".join(out)).values()] == [1.2345] * 60
+
+
+@pytest.mark.parametrize("cut", [1, 7, 100, 5000])
+def test_where_the_bytes_are_cut_makes_no_difference(cut: int) -> None:
+    data = broken(text(FORMS["pairs"]), 80).encode()
+    whole = read("wrapped-console", data)
+    pieces = read("wrapped-console", data, [cut] * (len(data) // cut))
+    assert sniff(data, "train.log") == "wrapped-console"
+    assert (pieces.steps, pieces.rows) == (whole.steps, whole.rows)
+
+
+ONLY_ALIKE = {
+    "cut samples": "step {n} loss {a:.4f} reward {c:.3f}\nSample: "
+    + "the answer is found in the book of numbers " * 2
+    + "th",
+    "rows of one width": "step {n:05d} loss {a:09.4f} reward {c:.4f} kl 0.1250 len 00311 clip 0.0312 grad 1.2345 saved",
+    "set in columns": "[01/02/26 03:04:05] INFO     Step {n:04d} loss={a:09.4f} reward={c:.4f}     trainer.py:120\n"
+    "                             kl=0.0012 lr=1e-06 clip=0.0312",
+    "a table": "| step {n:04d} | loss {a:09.4f} | reward {c:.4f} | kl 0.1250 | entropy 1.2345 | lr 1e-06 |",
+    "rules": "=" * 80 + "\nstep {n} loss {a:.4f} reward {c:.3f}\n" + "-" * 80,
+}
+
+
+@pytest.mark.parametrize("form", ONLY_ALIKE.values(), ids=ONLY_ALIKE)
+def test_lines_of_one_width_that_are_whole_stay(form: str, tmp_path: Path) -> None:
+    assert sniff(text(form).encode(), "train.log") == "console"
+    found = rows(tmp_path, text(form))
+    assert {n: row["reward_mean"] for n, row in found.items()} == {
+        n: pytest.approx(n / 611, abs=6e-4) for n in range(1, 61)
+    }
