@@ -12,8 +12,8 @@ from tests.evaluation.causes.measure import ask
 from tests.unit.reported import told
 
 FIRST = 53000
-ELSEWHERE: frozenset[str] = frozenset()
-"""Plants whose cause this run of theirs does not tell, or not first."""
+ELSEWHERE = frozenset({"prompts are too easy"})
+"""Plants whose cause does not head the report of this run. A task that is solved is no fault: notes tell of it."""
 
 
 @pytest.mark.parametrize("name", PLANTS)
