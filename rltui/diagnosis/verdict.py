@@ -212,7 +212,13 @@ def _only_to_mend(case: Case, f: Finding) -> bool:
 
 
 def _watch(case: Case) -> list[Finding] | None:
-    return case.loud or ([] if case.stopped_short else None)
+    return case.loud or ([] if case.stopped_short or _for_nothing(case) else None)
+
+
+def _for_nothing(case: Case) -> bool:
+    """So many steps brought no gain that going on needs a look, though nothing says what is wrong."""
+    level = [f for f in case.active if case.has(f, Trait.LEVEL) and not case.has(f, Trait.PLATEAU)]
+    return any(Mark.COSTS in f.marks for f in level) and not validation_rises(case.look)
 
 
 TESTS: tuple[tuple[Decision, Callable[[Case], list[Finding] | None]], ...] = (
@@ -227,7 +233,8 @@ TESTS: tuple[tuple[Decision, Callable[[Case], list[Finding] | None]], ...] = (
 def _kinds(case: Case, decision: Decision) -> tuple[Kind, ...]:
     found = {case.catalogue[f.id].kind for f in case.loud}
     if not found:
-        return () if decision == "not-enough-evidence" else ("healthy",)
+        for_nothing = decision == "continue-watch" and _for_nothing(case)
+        return () if decision == "not-enough-evidence" else ("not-learning",) if for_nothing else ("healthy",)
     return tuple(k for k in KINDS if k in found)
 
 

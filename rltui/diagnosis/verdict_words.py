@@ -156,7 +156,10 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
         return (
             "Nothing more is to come from this run."
             if over
-            else sentences("A warning that lasts would change it", again)
+            else sentences(
+                f"A {'gain that shows' if decision == 'continue-watch' else 'warning that lasts'} would change it",
+                again,
+            )
         )
     if decision == "continue-watch" and _held_back(case):
         several = len(look.facts.validation_sets) > 1

@@ -241,6 +241,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
     level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
+    if logged_for(look, look.reward, p["long_rows"]):
+        marks = (Mark.COSTS,)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
 
 

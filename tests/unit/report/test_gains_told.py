@@ -47,7 +47,7 @@ def gains(t: float, chance: random.Random) -> Cells:
 
 
 def stands(t: float, chance: random.Random) -> Cells:
-    return {"critic/score/mean": 0.4 + chance.gauss(0, 0.02), "actor/kl_loss": 0.001 + chance.gauss(0, 0.0001)}
+    return {"critic/score/mean": 0.4 + chance.gauss(0, 0.02), "actor/kl_loss": 0.01 * t + chance.gauss(0, 0.0001)}
 
 
 @pytest.mark.parametrize(("course", "glyph"), [(gains, "✓"), (stands, "?")])
@@ -57,6 +57,24 @@ def test_an_end_is_shown_as_good_only_if_something_was_gained(
     run = written(tmp_path / "run", 120, course)
     assert main(["report", str(run)]) == 0
     assert f"**{glyph} DONE**" in capsys.readouterr().out
+
+
+def test_many_steps_for_nothing_ask_for_a_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing says what is wrong, and going on without a word would be no advice."""
+    told = reported(written(tmp_path / "run", 320, stands), capsys)
+    assert told["verdict"]["decision"] == "continue-watch"
+    assert told["verdict"]["kinds"] == ["not-learning"]
+    assert "reward has not risen from its start" in told["answer"]["what"]
+    assert [f["id"] for f in told["findings"] if f["severity"] != "info"] == []
+    slow = reported(
+        written(
+            tmp_path / "slow",
+            320,
+            lambda t, chance: stands(t, chance) | {"critic/score/mean": 0.4 + 0.1 * t + chance.gauss(0, 0.02)},
+        ),
+        capsys,
+    )
+    assert slow["verdict"]["decision"] == "continue"
 
 
 def test_a_gain_that_validation_does_not_show_is_not_all_clear(
@@ -142,7 +160,7 @@ def test_a_fall_at_once_with_the_policy_as_before_asks_for_the_grader_first(
     run = written(tmp_path / "run", 200, gains, every=5, score=lambda t: 0.6 if t < 0.4 else 0.42)
     report = reported(run, capsys)
     assert "grading changed" in report["answer"]["why"]
-    assert "the set and the grader of now" in report["answer"]["do"]
+    assert "the validation file and grader of now" in report["answer"]["do"]
 
 
 def test_kl_rises_in_vain_no_sooner_than_the_reward_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
