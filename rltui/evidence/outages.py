@@ -41,7 +41,8 @@ class Stretch:
 @dataclass(slots=True)
 class Stretches:
     """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
-    at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
+    at another value, twice or more in a row, in batches without spread behind batches with one: the highest value only
+    if it was far away."""
 
     found: list[Stretch] = field(default_factory=list)
     _seen: int = 0  # points
@@ -87,7 +88,7 @@ class Stretches:
         self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
     ) -> Mask:
         """Points from `begin` on at which all answers of one batch after the other got one number, behind batches that
-        had a spread. The highest number may be earned by all."""
+        had a spread. The highest number may be earned by all, but not from one row to the next."""
         out = np.zeros(len(agreed), dtype=np.bool_)
         pairs = same & agreed[1:] & agreed[:-1]
         if not pairs.any():
@@ -99,7 +100,9 @@ class Stretches:
             at = begin + a
             first = max(0, at - BEFORE)
             rows, x = reward.rows[first:at], reward.values[first:at]
-            fresh = reward.values[at] < highest[a] and not _agreed(rows, x, spread, most).any()
+            fresh = not _agreed(rows, x, spread, most).any() and (
+                reward.values[at] < highest[a] or _leapt(x, highest[a])
+            )
             if fresh or (goes_on and a == 0):
                 still = np.flatnonzero(~pairs[a:])
                 out[a : a + 1 + (int(still[0]) if len(still) else len(pairs) - a)] = True
@@ -118,6 +121,13 @@ def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -
     """Rows in which all answers got the same."""
     out: Mask = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
     return out
+
+
+def _leapt(before: Floats, value: float) -> bool:
+    """A value that the points before it are nowhere near."""
+    if len(before) < BEFORE // 2:
+        return False
+    return value - median(before) > BAND * max(sd_d(before), sd_m(before))
 
 
 def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> float:
@@ -287,27 +297,28 @@ def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Ou
     if (one.lowest and fall <= clear * sd) or bool((stood == one.value).any()):
         return None
     least = level - fall / 2
-    end, exact = _with_others(x, one, found[1:], least)
+    way = 1.0 if fall >= 0 else -1.0  # to the lowest number, or to a higher one
+    end, exact = _with_others(way * x, replace(one, value=way * one.value), found[1:], way * least, way)
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
-    if over and fall > clear * sd and median(after) < least:
-        return None  # it has to be learnt again
+    if over and abs(fall) > clear * sd and way * median(after) < way * least:
+        return None  # it has to be learnt again, or was learnt
     if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
         return None
-    partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
+    partial = len(after) > 0 and way * (level - after[0]) > max(BAND * sd, abs(fall) / 10)
     last = end if partial else end - 1
     since, lasts = int(reward.steps[one.begin]), end == len(x)
     return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts, name)
 
 
-def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float) -> tuple[int, int]:
+def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float, way: float) -> tuple[int, int]:
     """End of a stretch together with those that follow it at once, and how many points they hold, if the reward came
     back behind them, to `least`, or if all answers got the same in each. Else its own: a reward that does not come back
     may be lost for good."""
     own = min(one.end, len(x))
     end, exact, alike = own, own - one.begin, one.alike
     for other in others:
-        near = other.begin - end <= BETWEEN and other.value == one.value and _holds(other, len(x))
+        near = other.begin - end <= BETWEEN and way * other.value == one.value and _holds(other, len(x))
         if not near or float(x[end : other.begin].max()) >= least:
             break
         end = min(other.end, len(x))
