@@ -12,6 +12,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
+from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
@@ -19,6 +20,8 @@ from rltui.run.sums import median
 
 LEAST = 10
 """Rows that tell a level."""
+FRESH = 3
+"""Points behind one at which the reward turned over, by which it is known."""
 RETURNS = 3
 """Times that the reward was back in one row: once or twice it may be two outages."""
 
@@ -32,6 +35,8 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     if lasting and lasting[0].level >= WARNING:
         return lasting
     graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
+    if (over := _turned_over(look, memory)) is not None:
+        return [over]
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
     return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p)
 
@@ -53,6 +58,27 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
         *((name, "as before") for name in POLICY if look.series(name)),
     ]
     return Signal(level, text, tuple(proofs), onset_step=outage.since)
+
+
+def _turned_over(look: Look, memory: Memory) -> Signal | None:
+    """The reward has the opposite sign since one row, until it is half of what it was again."""
+    series = look.series(look.reward)
+    if series is None:
+        return None
+    if "turned" not in memory:
+        found = turned(series, look.logged, int(memory.get("seen", 0)) - FRESH)
+        memory["seen"] = len(series)
+        if found is None:
+            return None
+        memory |= {"turned": found.since, "before": found.before, "after": found.after}
+    before, after = memory["before"], memory["after"]
+    if median(series.values[series.steps.searchsorted(memory["turned"]) :][-LEAST:]) / before > 0.5:
+        del memory["turned"]
+        return None
+    name, step = reward_name(look), int(memory["turned"])
+    text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, with values beyond all before, "
+    text += "while the policy was as before: its sign is turned, and what was right is unlearnt since."
+    return Signal(CRITICAL, text, ((look.reward, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 
 def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
