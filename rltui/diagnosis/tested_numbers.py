@@ -185,7 +185,10 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
-        near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
+        gap = _gap(facts, shift.step)
+        if test.within is not None and gap > test.within:
+            continue
+        near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"

@@ -58,11 +58,13 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
 
 
 class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
-    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset."""
+    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset.
+    `within`: the row before is at most so many steps away. In more updates the policy may become another one."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
+    within: Annotated[int, Meta(ge=1)] | None = None
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
