@@ -29,14 +29,14 @@ RETURNS = 3
 @rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
-    the same number again and again."""
+    the same number again and again, or it has the opposite sign since one row."""
+    if (over := _turned_over(look, memory)) is not None:
+        return [over]
     newest = look.outages[-1] if look.outages else None
     lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
     if lasting and lasting[0].level >= WARNING:
         return lasting
     graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
-    if (over := _turned_over(look, memory)) is not None:
-        return [over]
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
     return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p)
 
