@@ -1,9 +1,9 @@
 """Rows in which the reward was not measured: its source failed, and every answer got the same reward.
 
 A policy does not lose all of its reward from one row to the next while it writes as before, nor does it learn all of it
-back in one: where the reward does so, it is the grader. Nor do all answers of batch after batch earn one and the same
-number where they never did before, unless it is the highest: that is what a grader gives by default. What such rows say
-of rewards, advantages and gradients is no fact of the run: `Look.series` leaves them out.
+in one: where the reward does so, it is the grader. Nor do all answers of batch after batch earn one and the same number
+where they never did before, unless it is the highest and was near: that is what a grader gives by default. What such
+rows say of rewards, advantages and gradients is no fact of the run: `Look.series` leaves them out.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ class Outage:
         """Points that rewards went into; of held-out scores only what the same grader made the lowest reward."""
         out = np.zeros(len(series), dtype=np.bool_)
         if group in ("reward", "validation") or name in UPDATE:
-            a, b = series.rows.searchsorted(self.first_row), series.rows.searchsorted(self.last_row, "right")
+            first = self.first_row - (group == "validation")  # behind the update of the row before
+            a, b = series.rows.searchsorted(first), series.rows.searchsorted(self.last_row, "right")
             out[a:b] = group == "reward" or name in UPDATE or series.values[a:b] == self.value
         return out
 
