@@ -21,6 +21,7 @@ MOSTLY = 0.7  # of a slowdown, on a log scale: explained by one of the two
 NOW = 20  # newest rows that tell how it stands
 MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth a word
 DOUBT = 2.0  # standard errors between two windows of steps
+MOST_LOG = 700.0  # beyond it numbers break
 WAITS = 0.1  # of the step: waiting that is worth a word
 
 

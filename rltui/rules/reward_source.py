@@ -76,8 +76,8 @@ def _turned_over(look: Look, memory: Memory) -> Signal | None:
         del memory["turned"]
         return None
     name, step = reward_name(look), int(memory["turned"])
-    text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, with values beyond all before, "
-    text += "while the policy was as before: its sign is turned, and what was right is unlearnt since."
+    text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
+    text += "the policy was as before: its sign is turned."
     return Signal(CRITICAL, text, ((look.reward, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 

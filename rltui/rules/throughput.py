@@ -12,7 +12,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.step_time import DOUBT, grown, own_share, phase_share, typical, waits
+from rltui.evidence.step_time import DOUBT, MOST_LOG, grown, own_share, phase_share, typical, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
 from rltui.prose import sentence
@@ -42,7 +42,6 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     mean, spread = typical(seconds[-window:])
     if mean <= memory.get("mean", mean):
         memory["mean"], memory["spread"] = mean, spread
-    means = exp(mean - memory["mean"])
     wide = sqrt((spread**2 + memory["spread"] ** 2) / window)
     luck = often * max(median_error(window, noise(np.log(timed)), 0.0), wide)
 
@@ -56,7 +55,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory["rate"] = min(memory.get("rate", rate), rate)
         per_token = rate / memory["rate"] if memory["rate"] > 0 else None
     ratio = now / best
-    slowed = min(ratio, means)
+    slowed = min(ratio, exp(min(MOST_LOG, mean - memory["mean"])))
     unexplained = slowed if per_token is None else min(slowed, per_token)
     eased = not past(slowed, p["notice"])
     if eased and not held(look, "step-time-regression"):
