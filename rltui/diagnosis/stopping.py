@@ -240,14 +240,23 @@ def young(clock: Clock, onset: int) -> bool:
 
 def recovering(facts: Facts, name: str, onset: int, part: float, points: int = NEWEST) -> bool:
     """The metric has made good this part of what it lost, beyond doubt and not long after its lowest, or all of it:
-    what has come up to half of its best and stays there has lost the other half."""
+    what has come up to half of its best and stays there has lost the other half. What still comes up is not there yet.
+    """
     found = _lost_and_gained(facts, name, onset, points)
     if found is None:
         return False
     lost, gained, error, lowest = found
     if gained < max(part * lost, CLEAR * error):
         return False
-    return gained >= lost or young(facts.clock, lowest)
+    return gained >= lost or young(facts.clock, lowest) or _still_rises(facts, name, lowest)
+
+
+def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
+    """Since its lowest point the metric has not levelled out: its newest third is better than what came before."""
+    metric = facts.metric(name)
+    since = None if metric is None else metric.since_step(lowest)
+    late = None if since is None else since.late
+    return since is not None and late is not None and since.better * late.errors >= SURELY
 
 
 def made_good(facts: Facts, name: str, onset: int) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from rltui.diagnosis.tested_numbers import AROUND, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
-from rltui.evidence.trends import mirrored, turned
+from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
-from rltui.rules.expectation import ByChance, Opposed, Turned
+from rltui.rules.expectation import ByChance, Opposed, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -85,7 +85,7 @@ def _pairs(one: MetricFacts, other: MetricFacts) -> tuple[Ints, Floats]:
     return steps[known], np.array(pairs).reshape(-1, 2)
 
 
-def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
+def _upside_down(look: Look, test: UpsideDown, spell: Spell) -> Outcome:
     one, other = fact_of(look, test.metric), fact_of(look, test.of)
     if one is None or other is None:
         return missing(look, test.metric if one is None else test.of)
@@ -96,7 +96,7 @@ def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
     bounds = [(low + high, high - low)] if low is not None and high is not None and high > low else []
     wholes = [(0.0, None), (1.0, 1.0), (PERCENT, PERCENT), *bounds]
     tried = range(int(near[0]), int(near[1]) + 1)
-    at = next((at for at in tried if turned(both[:, 0], both[:, 1], at, wholes)), None)
+    at = next((at for at in tried if upside_down(both[:, 0], both[:, 1], at, wholes)), None)
     if at is None:
         if len(both) < 2 * FIRST:
             return Outcome("unknown", f"there are too few points of {label_of(one.name)}")
@@ -112,5 +112,5 @@ def _turned(look: Look, test: Turned, spell: Spell) -> Outcome:
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
     Opposed: _opposed,
-    Turned: _turned,
+    UpsideDown: _upside_down,
 }

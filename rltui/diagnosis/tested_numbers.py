@@ -62,6 +62,8 @@ seconds that these must have: a short phase may be spared."""
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
+LATE = 0.3
+"""Of the time since a finding of the first steps: what is reached later still is no cause of it."""
 SET_OUT = 0.1
 """Share of the way from its start to a level that a metric must have gone to have set out for it."""
 COUNTERS = "progress"
@@ -185,7 +187,10 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
-        near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
+        gap = _gap(facts, shift.step)
+        if test.within is not None and gap > test.within:
+            continue
+        near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, _beside(facts)):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
@@ -259,11 +264,17 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
 
 def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
     """What says that the level was reached after the finding began: a cause does not follow its effect. Empty if it
-    had at least set out for it by then, and of a finding of the first steps, before which nothing was seen. What only
-    counts up is dated exactly, and has to be there."""
+    had at least set out for it by then, and of a finding of the first steps, before which nothing was seen, unless the
+    level was reached long after. What only counts up is dated exactly, and has to be there."""
     onset, meaning = spell.onset, metrics().get(facts.name)
-    if onset is None or onset <= facts.start.first_step + dating_tolerance(spell.end):
+    if onset is None:
         return ""
+    if onset <= (first_rows := facts.start.first_step + dating_tolerance(spell.end)):
+        until = onset + int(LATE * (spell.end - onset))
+        level = facts.median_within(None, until, FIRST)
+        if level is None or until <= first_rows or NUMBERS[test.op](level, test.value):
+            return ""
+        return f"was {value_of(facts.name, level)} until step {until}, and it began at step {onset}"
     counts = meaning is not None and meaning.group == COUNTERS
     by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + _gap(facts, onset))
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)

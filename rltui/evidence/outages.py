@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Protocol
 
@@ -61,7 +61,8 @@ class Outage:
         """Points that rewards went into; of held-out scores only what the same grader made the lowest reward."""
         out = np.zeros(len(series), dtype=np.bool_)
         if group in ("reward", "validation") or name in UPDATE:
-            a, b = series.rows.searchsorted(self.first_row), series.rows.searchsorted(self.last_row, "right")
+            first = self.first_row - (group == "validation")  # behind the update of the row before
+            a, b = series.rows.searchsorted(first), series.rows.searchsorted(self.last_row, "right")
             out[a:b] = group == "reward" or name in UPDATE or series.values[a:b] == self.value
         return out
 
@@ -169,27 +170,28 @@ def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Ou
     if (one.lowest and fall <= clear * sd) or bool((stood == one.value).any()):
         return None
     least = level - fall / 2
-    end, exact = _with_others(x, one, found[1:], least)
+    way = 1.0 if fall >= 0 else -1.0  # to the lowest number, or to a higher one
+    end, exact = _with_others(way * x, replace(one, value=way * one.value), found[1:], way * least, way)
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
-    if over and fall > clear * sd and median(after) < least:
-        return None  # it has to be learnt again
+    if over and abs(fall) > clear * sd and way * median(after) < way * least:
+        return None  # it has to be learnt again, or was learnt
     if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
         return None
-    partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
+    partial = len(after) > 0 and way * (level - after[0]) > max(BAND * sd, abs(fall) / 10)
     last = end if partial else end - 1
     since, lasts = int(reward.steps[one.begin]), end == len(x)
     return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts, name)
 
 
-def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float) -> tuple[int, int]:
+def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float, way: float) -> tuple[int, int]:
     """End of a stretch together with those that follow it at once, and how many points they hold, if the reward came
     back behind them, to `least`, or if all answers got the same in each. Else its own: a reward that does not come back
     may be lost for good."""
     own = min(one.end, len(x))
     end, exact, alike = own, own - one.begin, one.alike
     for other in others:
-        near = other.begin - end <= BETWEEN and other.value == one.value and _holds(other, len(x))
+        near = other.begin - end <= BETWEEN and way * other.value == one.value and _holds(other, len(x))
         if not near or float(x[end : other.begin].max()) >= least:
             break
         end = min(other.end, len(x))

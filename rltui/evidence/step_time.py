@@ -20,6 +20,8 @@ SLOW = 1.3  # times the usual: below it is the spread of ordinary steps
 MOSTLY = 0.7  # of a slowdown, on a log scale: explained by one of the two
 NOW = 20  # newest rows that tell how it stands
 MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth a word
+DOUBT = 2.0  # standard errors between two windows of steps
+MOST_LOG = 700.0  # beyond it numbers break
 WAITS = 0.1  # of the step: waiting that is worth a word
 
 
@@ -58,6 +60,12 @@ class OwnShare:
     low: float
     high: float
     status: str  # "usual" | "high" | "low"
+
+
+def typical(seconds: Floats) -> tuple[float, float]:
+    """Mean and spread of the logarithms of the times that were measured."""
+    logs = np.log(seconds[seconds > 0])
+    return (float(logs.mean()), float(logs.std())) if len(logs) else (0.0, 0.0)
 
 
 def slow_step(look: Look, step: int) -> SlowStep | None:

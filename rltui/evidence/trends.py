@@ -353,7 +353,7 @@ TOGETHER, AS_STEEP, MEETS = 0.85, 1.4, 0.1
 of what the one gains over the range of the other by which what both sides add up to may miss the whole."""
 
 
-def turned(x: Floats, y: Floats, at: int, wholes: Sequence[tuple[float, float | None]]) -> bool:
+def upside_down(x: Floats, y: Floats, at: int, wholes: Sequence[tuple[float, float | None]]) -> bool:
     """Whether the second course follows the first one up to point `at`, and from there on just as much upside down,
     three points at least on each side. At the same value of the first one, from 0 to 1, what the second one was and
     what it is must add up to one of `wholes`: 0 if its sign was turned, 1 if it is what is missing to 1; beside it what

@@ -15,7 +15,7 @@ from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS, MetricFacts
-from rltui.evidence.signal import NOTICE, WARNING, Signal, num
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
@@ -74,6 +74,11 @@ def opened(look: Look, trait: Trait) -> bool:
 def loud(look: Look, trait: Trait) -> bool:
     """A finding with this trait is open as a warning or worse."""
     return _any_open(look, trait, WARNING)
+
+
+def critical(look: Look, trait: Trait) -> bool:
+    """A finding with this trait is open as a critical one."""
+    return _any_open(look, trait, CRITICAL)
 
 
 def _any_open(look: Look, trait: Trait, least: int) -> bool:

@@ -17,6 +17,7 @@ from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
+    critical,
     dead_groups,
     gained,
     little_gained,
@@ -92,7 +93,7 @@ def _size_in(name: str) -> float | None:
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Learning rate above the usual band, or many times what it was. The band is loud only where in the first tenth KL
     rose and the reward fell, until the reward is above its start: a dip that is made good harmed nothing."""
-    if (jump := _rate_jumped(look, p)) is not None:
+    if (jump := _rate_jumped(look, p, memory)) is not None:
         return [jump]
     logged = look.blocks("lr")
     rate = float(logged.highs.max()) if logged is not None else look.settings.lr
@@ -131,9 +132,10 @@ def _above(look: Look, rate: float) -> int | None:
     return int(look.steps[0]) if look.n else None
 
 
-def _rate_jumped(look: Look, p: Params) -> Signal | None:
+def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
     """A learning rate that rose, from one row to the next, to many times all that it ever was, and stays there: no
-    schedule does so behind its warm-up."""
+    schedule does so behind its warm-up. As bad as what broke since: `memory` keeps whether something was broken before.
+    """
     series, first = look.series("lr"), int(p["jump_rows"])
     if series is None or len(series) <= first or series.values[-1] < p["jump"] * series.values[:first].max():
         return None
@@ -149,7 +151,9 @@ def _rate_jumped(look: Look, p: Params) -> Signal | None:
     step = int(series.steps[at])
     text = f"The learning rate rose from {num(was)} to {num(float(series.values[at]))} at step {step}, "
     text += f"{num(float(series.values[at]) / was)} times all that it was before."
-    return Signal(WARNING, text, (("lr", ""),), onset_step=step)
+    harm = float(any(critical(look, trait) for trait in (Trait.HARMFUL, Trait.BREAKS_POLICY)))
+    broke = harm > memory.setdefault(f"broken before {step}", harm)
+    return Signal(CRITICAL if broke else WARNING, text, (("lr", ""),), onset_step=step)
 
 
 def _loss_swings(look: Look, p: Params) -> str:

@@ -58,11 +58,13 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
 
 
 class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
-    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset."""
+    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset.
+    `within`: the row before is at most so many steps away. In more updates the policy may become another one."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
+    within: Annotated[int, Meta(ge=1)] | None = None
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
@@ -188,7 +190,7 @@ class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
     decisive: bool = True
 
 
-class Turned(Record, frozen=True, tag="turned", tag_field="test"):
+class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
     """Up to the onset one metric rose and fell with the other, and since then it does so just as much upside down."""
 
     metric: Words
@@ -385,7 +387,7 @@ Test = (
     | Unpaid
     | ByChance
     | Opposed
-    | Turned
+    | UpsideDown
     | Retained
     | TaskScore
     | Updates

@@ -6,8 +6,9 @@ from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, rule, tail, validation
+from rltui.rules.base import Memory, Params, loud, rule, tail, validation
 from rltui.rules.reward import fall_begins
+from rltui.rules.traits import Trait
 
 
 @rule("dpo-likelihood-displacement", Look)
@@ -23,11 +24,12 @@ def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[S
     other = float(rejected[:10].mean() - rejected[-10:].mean()) if len(rejected) >= 20 else 0.0
     if fall < p["nat"]:
         return []
-    much = fall > p["share"] * abs(float(chosen[:10].mean())) or (other > 0 and fall > p["of_rejected"] * other)
-    held_out = validation(look)
+    start = abs(float(chosen[:10].mean()))
+    much = fall > p["share"] * start or (other > 0 and fall > p["of_rejected"] * other)
+    lost = fall > max(p["lost"], p["doubled"] * start)
     level = NOTICE
     if much:
-        level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
+        level = CRITICAL if lost or loud(look, Trait.VALIDATION_FALLS) else WARNING
     text = f"Chosen answers lost {num(fall)} nats of log-probability while the margin rose."
     return [Signal(level, text, (("dpo_logps_chosen", ""), ("dpo_reward_margin", "")), moved="dpo_logps_chosen")]
 

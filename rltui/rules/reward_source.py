@@ -12,6 +12,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
+from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
@@ -22,6 +23,8 @@ LEAST = 10
 """Rows that tell a level."""
 HOLES = 50
 """Newest rows that tell whether the log has holes."""
+FRESH = 3
+"""Points behind one at which the reward turned over, by which it is known."""
 RETURNS = 3
 """Times that the reward was back in one row: once or twice it may be two outages."""
 
@@ -29,7 +32,9 @@ RETURNS = 3
 @rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
-    the same number again and again."""
+    the same number again and again, or it has the opposite sign since one row."""
+    if (over := _turned_over(look, memory)) is not None:
+        return [over]
     newest = look.outages[-1] if look.outages else None
     lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
     if lasting and lasting[0].level >= WARNING:
@@ -56,6 +61,27 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
         *((name, "as before") for name in POLICY if look.series(name)),
     ]
     return Signal(level, text, tuple(proofs), onset_step=outage.since)
+
+
+def _turned_over(look: Look, memory: Memory) -> Signal | None:
+    """The reward has the opposite sign since one row, until it is half of what it was again."""
+    series = look.series(look.reward)
+    if series is None:
+        return None
+    if "turned" not in memory:
+        found = turned(series, look.logged, int(memory.get("seen", 0)) - FRESH)
+        memory["seen"] = len(series)
+        if found is None:
+            return None
+        memory |= {"turned": found.since, "before": found.before, "after": found.after}
+    before, after = memory["before"], memory["after"]
+    if median(series.values[series.steps.searchsorted(memory["turned"]) :][-LEAST:]) / before > 0.5:
+        del memory["turned"]
+        return None
+    name, step = reward_name(look), int(memory["turned"])
+    text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
+    text += "the policy was as before: its sign is turned."
+    return Signal(CRITICAL, text, ((look.reward, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 
 def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log, sqrt
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.step_time import grown, own_share, phase_share, waits
+from rltui.evidence.step_time import DOUBT, MOST_LOG, grown, own_share, phase_share, typical, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
 from rltui.prose import sentence
@@ -25,7 +25,8 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Steps slower than this run's best, and not because responses are longer.
 
     `memory` keeps the best median of step time and of step time per token of response. As the best of many it lies
-    below the usual one by chance, the more so the fewer rows each is of; so far it is taken to be higher.
+    below the usual one by chance, the more so the fewer rows each is of; so far it is taken to be higher. Steps of two
+    kinds, short and long, have a median that leaps between them: the mean has to be as much higher.
     """
     seconds = look.values("time_per_step_s")
     if not logged_for(look, "time_per_step_s", p["warmup"] + p["window"]):
@@ -37,7 +38,12 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     newest = seconds[-NOISE_POINTS:]
     timed = newest if newest.min() > 0 else seconds[seconds > 0][-NOISE_POINTS:]
-    luck = chance(len(seconds), window) * median_error(window, noise(np.log(timed)), 0.0)
+    often = chance(len(seconds), window)
+    mean, spread = typical(seconds[-window:])
+    if mean <= memory.get("mean", mean):
+        memory["mean"], memory["spread"] = mean, spread
+    wide = sqrt((spread**2 + memory["spread"] ** 2) / window)
+    luck = often * max(median_error(window, noise(np.log(timed)), 0.0), wide)
 
     def past(times: float, limit: float) -> bool:
         return log(times) >= log(limit) + luck
@@ -49,13 +55,18 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory["rate"] = min(memory.get("rate", rate), rate)
         per_token = rate / memory["rate"] if memory["rate"] > 0 else None
     ratio = now / best
-    unexplained = ratio if per_token is None else min(ratio, per_token)
-    eased = not past(ratio, p["notice"])
+    slowed = min(ratio, exp(min(MOST_LOG, mean - memory["mean"])))
+    unexplained = slowed if per_token is None else min(slowed, per_token)
+    eased = not past(slowed, p["notice"])
     if eased and not held(look, "step-time-regression"):
         return []
-    start = median(seconds[capped(p["warmup"], len(seconds)) :][:window])
+    first = seconds[capped(p["warmup"], len(seconds)) :][:window]
+    start, (usual, around) = median(first), typical(first)
+    doubt = DOUBT * sqrt((spread**2 + around**2) / window)
     level = EASED if eased else NOTICE
-    slower = now >= p["notice"] * start  # if not, the fast steps between were the exception
+    slower = (
+        now >= p["notice"] * start and mean - usual >= log(p["notice"]) + doubt
+    )  # if not, the fast steps between were the exception
     if slower and past(unexplained, p["critical"]):
         level = CRITICAL
     elif slower and past(unexplained, p["warn"]):

@@ -57,6 +57,15 @@ def test_a_number_that_the_rising_reward_just_reached_is_a_default() -> None:
     assert rows_out(data) == [(AT, END - 1, False)]
 
 
+def test_the_highest_reward_is_earned_by_all_from_batch_to_batch_and_not_at_once() -> None:
+    at_once, earned = defaulting(1.0), defaulting(1.0)
+    assert rows_out(at_once) == [(AT, END - 1, False)]
+    near = np.linspace(0.5, 0.97, 40)
+    earned["reward_mean"][AT - 40 : AT] = near + 0.02 * np.random.default_rng(8).standard_normal(40)
+    earned["reward_mean"][END:], earned["reward_std"][END:] = 1.0, 0.0
+    assert rows_out(earned) == []
+
+
 def test_batches_that_agreed_before_may_agree_again() -> None:
     """One prompt a batch: all of its answers may earn the same part of the reward."""
     data = defaulting(0.5)

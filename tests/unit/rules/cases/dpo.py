@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from tests.unit.rules.given import NONE, Columns, ramp, rows, wave
+import numpy as np
+
+from tests.unit.rules.given import CRITICAL, NONE, Columns, N, ramp, rare, rows, wave
 
 DPO_OFF: Columns = dict.fromkeys(
     ("score_mean", "kl_ref", "entropy", "pg_loss", "response_length_mean", "val_score"), NONE
 )
 
 CASES = (
+    rows(
+        "dpo-likelihood-displacement",  # forgotten for good, and a short answer that costs a nat more
+        {
+            **DPO_OFF,
+            "dpo_logps_chosen": -10 - 40 * ramp(50, 200) + wave(1),
+            "dpo_reward_margin": wave(3) * ramp(50, 200),
+        },
+        {
+            **DPO_OFF,
+            "dpo_logps_chosen": -1.4 - 1.6 * ramp(50, 200) + wave(0.1),
+            "dpo_reward_margin": wave(3) * ramp(50, 200),
+            "val_score": rare(np.where(np.arange(N) < 120, 0.979, 0.958), 50),
+        },
+        CRITICAL,
+        still=2,
+        algorithm="dpo",
+    ),
     rows(
         "dpo-likelihood-displacement",
         {

@@ -131,6 +131,27 @@ CASES = (
         {"score_mean": np.where(T > 250, 1.0, wave(0.5)), "frac_reward_zero_std": np.where(T > 250, 1.0, wave(0.3))},
     ),
     rows(
+        "reward-function-fault",  # the sign of the reward turned, and a policy that broke
+        {"score_mean": np.where(T > 200, -1.0, 1.0) * wave(0.5, 0.1) * (1 - ramp(215, 20))},
+        {
+            "score_mean": np.where(T > 200, -1.0, 1.0) * wave(0.5, 0.1) * (1 - ramp(215, 20)),
+            "response_length_mean": np.where(T > 200, 5.0, wave(300)),
+        },
+        CRITICAL,
+        still=2,
+    ),
+    rows(
+        "reward-function-fault",  # all earn the most there is from one row on, and from batch to batch more
+        {
+            "score_mean": np.where(T > 250, 1.0, wave(0.5, 0.1)),
+            "reward_std": np.where(T > 250, 0.0, wave(0.4, 0.1)),
+        },
+        {
+            "score_mean": np.minimum(1.0, wave(0.5, 0.1) + 0.5 * ramp(200, 50)),
+            "reward_std": np.where(T > 250, 0.0, wave(0.4, 0.1) * (1 - ramp(200, 50))),
+        },
+    ),
+    rows(
         "reward-scale-shift",
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2) * TENFOLD},
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2)},

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.hardware.base import GpuSample
+from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import gpus, sampled
-from tests.unit.rules.given import NOTICE, machine, ramp, rows, wave
+from tests.unit.rules.given import NOTICE, N, machine, ramp, rows, wave
 
 PHASED = {"time_per_step_s": wave(100.0), "phase:update_actor": wave(10.0)}
 
@@ -26,12 +27,19 @@ def generating(power: float) -> FakeRun:
     return run
 
 
+def two_kinds(share: float, later: float) -> Floats:
+    """Steps of .15 and .7 s, as the longest answer ends by itself or at the limit, `later` times that from row 200."""
+    long = np.random.default_rng(1).random(N) < share
+    return np.asarray(np.where(long, wave(0.7, 0.1), wave(0.15, 0.1, 2)) * np.where(np.arange(N) < 200, 1.0, later))
+
+
 CASES = (
     rows(
         "step-time-regression",
         {"time_per_step_s": wave(60.0) * (1 + 0.8 * ramp(200, 5))},
         {"time_per_step_s": wave(60.0) * (1 + 0.2 * ramp(200, 5))},
     ),
+    rows("step-time-regression", {"time_per_step_s": two_kinds(0.5, 5.0)}, {"time_per_step_s": two_kinds(0.5, 1.0)}),
     rows("phase-bottleneck", {**PHASED, "phase:rollout": wave(88)}, {**PHASED, "phase:rollout": wave(75)}, NOTICE),
     rows(
         "rollout-straggler",

@@ -1,0 +1,62 @@
+"""Where the reward went over to its negative: from one row on the same answers cost what they earned.
+
+No policy goes from a level to the opposite one from row to row while it writes as before. It does soon follow: what it
+is trained on from there on is the wrong way round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.evidence.outages import Points, policy_moved
+from rltui.evidence.trends import sd_d, sd_m, windows
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+BEFORE = 20
+"""Points before that say how it stood; at least half of them must be there."""
+AFTER = 2
+"""Points that lie beyond all before. The first of them tells the level and the policy: it follows within a few."""
+CLEAR = 4.0
+"""Standard errors by which the level before has to differ from 0, and the one after may differ from its negative."""
+ALIKE = 0.5
+"""Or so much of the level: the first updates move it."""
+NEAR = 6
+"""Points before at which the policy is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """From step `since` on (point `at`) the reward is the negative of what it was."""
+
+    at: int
+    since: int
+    before: float
+    after: float
+
+
+def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
+    """The first point from `start` on at which the reward turned over to values that lie beyond all before."""
+    x, rows = reward.values, reward.rows
+    if len(x) < BEFORE // 2 + AFTER:
+        return None
+    low, high = np.minimum.accumulate(x), np.maximum.accumulate(x)
+    ahead = windows(x, AFTER)[1:]  # from point 1 on
+    fell = (ahead.max(axis=1) < np.minimum(low[: len(ahead)], 0.0)) & (high[: len(ahead)] > 0)
+    rose = (ahead.min(axis=1) > np.maximum(high[: len(ahead)], 0.0)) & (low[: len(ahead)] < 0)
+    found = np.flatnonzero(fell | rose) + 1
+    for at in (int(i) for i in found if i >= max(start, BEFORE // 2)):
+        before, after = x[max(0, at - BEFORE) : at], x[at : at + AFTER]
+        old, new = median(before), float(after[0])
+        noise = max(sd_d(before), sd_m(before), 1e-12)
+        room = max(CLEAR * noise, ALIKE * abs(old))
+        if abs(old) <= CLEAR * noise / len(before) ** 0.5 or abs(new + old) > room:
+            continue
+        if abs(new - old) <= CLEAR * noise:
+            continue
+        near = rows[max(0, at - NEAR) : at]
+        if any(policy_moved(near, rows[at : at + points], logged) is False for points in (AFTER, 1)):
+            return Turned(at, int(reward.steps[at]), old, new)
+    return None
