@@ -20,9 +20,9 @@ BEFORE = 20
 AFTER = 2
 """Points that lie beyond all before. The first of them tells the level and the policy: it follows within a few."""
 CLEAR = 4.0
-"""Standard errors by which the level before has to differ from 0, and the one after may differ from its negative."""
+"""Sd of the noise of a row that the level before lies away from 0: what learns its way across 0 is near it."""
 ALIKE = 0.5
-"""Or so much of the level: the first updates move it."""
+"""Share of the level by which the one after may differ from its negative: the first updates move it."""
 NEAR = 6
 """Points before at which the policy is looked at."""
 
@@ -51,10 +51,7 @@ def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
         before, after = x[max(0, at - BEFORE) : at], x[at : at + AFTER]
         old, new = median(before), float(after[0])
         noise = max(sd_d(before), sd_m(before), 1e-12)
-        room = max(CLEAR * noise, ALIKE * abs(old))
-        if abs(old) <= CLEAR * noise / len(before) ** 0.5 or abs(new + old) > room:
-            continue
-        if abs(new - old) <= CLEAR * noise:
+        if abs(old) <= CLEAR * noise or abs(new + old) > ALIKE * abs(old):
             continue
         near = rows[max(0, at - NEAR) : at]
         if any(policy_moved(near, rows[at : at + points], logged) is False for points in (AFTER, 1)):
