@@ -252,9 +252,11 @@ def recovering(facts: Facts, name: str, onset: int, part: float, points: int = N
 
 
 def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
-    """Since its lowest point the metric has not levelled out: its newest third is better than what came before."""
+    """The metric has not levelled out: of the newest half since its lowest point the last third is better than the
+    rest."""
     metric = facts.metric(name)
-    since = None if metric is None else metric.since_step(lowest)
+    half = None if metric is None else (lowest + int(metric.series.steps[-1])) // 2
+    since = None if metric is None or half is None else metric.since_step(half)
     late = None if since is None else since.late
     return since is not None and late is not None and since.better * late.errors >= SURELY
 
