@@ -80,7 +80,7 @@ def _turned_over(look: Look, memory: Memory) -> Signal | None:
         return None
     name, step = reward_name(look), int(memory["turned"])
     text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
-    text += "the policy was as before: its sign is turned."
+    text += "the policy was as before: as if its sign were turned."
     return Signal(CRITICAL, text, ((look.reward, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 

@@ -46,8 +46,8 @@ def ask(name: str, seed: int, keep: Path | None = None) -> Told:
     leads = [f["causes"][0] for f in open_now if f["causes"]]
     supported = [one for f in open_now for one in f["causes"] if one["status"] == "supported"]
     what = report["answer"]["what"]
-    after_the_end = tuple(f"an error: {cause[0].lower()}{cause[1:]}" for cause in causes)
-    if why.startswith(causes) or what.startswith(causes) or any(text in what for text in after_the_end):
+    at_the_end = any(f"an error: {cause}".lower() in what.lower() for cause in causes)
+    if why.startswith(causes) or what.startswith(causes) or at_the_end:
         result = "leads"
     elif why.removeprefix(PERHAPS).startswith(causes):
         result = "perhaps"
