@@ -157,9 +157,9 @@ def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Ou
     if not _holds(one, len(x)) or (before and rows[begin] <= before[-1].last_row):
         return None
     recent = _points_before(begin, rows, before)
-    if not _usual(x[recent]):  # the row in which it began holds batches of both kinds
+    if not _usual(x[recent], one.value):  # the row in which it began holds batches of both kinds
         recent, begin = recent[:-1], begin - 1
-        if not _usual(x[recent]):
+        if not _usual(x[recent], one.value):
             return None
     if len(recent) < BEFORE // 2:
         return None
@@ -216,14 +216,17 @@ def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:
     return np.concatenate(parts[::-1])
 
 
-def _usual(x: Floats) -> bool:
-    """The newest point lies where those before it do; of a reward that rises, where the newest of them do."""
+def _usual(x: Floats, value: float) -> bool:
+    """The newest point lies where those before it do, or misses that by a tenth of the way to `value` at most; of a
+    reward that rises, where the newest of them do."""
     before = x[:-1]
     if len(before) < SEVERAL:
         return False
     band = BAND * max(sd_d(before), sd_m(before))
     level, newest = median(before), median(before[-SEVERAL:])
-    return bool(abs(x[-1] - level) <= band or (level < newest and abs(x[-1] - newest) <= band))
+    return bool(
+        abs(x[-1] - level) <= max(band, abs(level - value) / 10) or (level < newest and abs(x[-1] - newest) <= band)
+    )
 
 
 def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:

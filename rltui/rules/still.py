@@ -241,9 +241,15 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
     level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
-    if logged_for(look, look.reward, p["long_rows"]):
+    if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
         marks = (Mark.COSTS,)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
+
+
+def _learns_elsewhere(look: Look) -> bool:
+    """Validation has risen since its start: the training prompts may have become harder."""
+    found = look.facts.validation
+    return found is not None and found.since_start is not None and found.since_start.direction == found.better
 
 
 def _held_back(look: Look) -> str:
