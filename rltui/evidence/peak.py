@@ -52,7 +52,7 @@ def smoothed(
         return None
     steps, values, width = found
     sd = noise(series.values if blocks is None else blocks.medians) if sd is None else sd
-    se = sd / sqrt(min(width, len(values)))
+    se = sd / sqrt(min(width if blocks is not None else least_of(width), len(values)))
     return Curve(steps, values, se, width) if isfinite(se) else None
 
 
@@ -71,6 +71,11 @@ def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1)
         width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
         steps, values = series.steps[middles], smooth(running_medians(blocks.medians), width)
     return (steps, values, width) if np.isfinite(values).all() else None
+
+
+def least_of(width: int) -> int:
+    """Of so many evaluations a value of `borne_out` is the mean at least, which is what its error goes by."""
+    return width // 2 + 1
 
 
 def borne_out(good: Floats, width: int) -> Floats:

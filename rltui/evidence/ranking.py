@@ -12,7 +12,7 @@ from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.evaluations import mean_z, together, validation_sets
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
-from rltui.evidence.peak import borne_out, highest, smoothed
+from rltui.evidence.peak import borne_out, highest, least_of, smoothed
 from rltui.evidence.trends import running_medians, sd_d
 from rltui.frameworks.parts import is_task
 from rltui.run.run import Checkpoint
@@ -115,7 +115,7 @@ def _by_sets(sets: Sequence[Series], facts: MetricFacts) -> Ranking | None:
     if curve is None:
         return None
     width, value, value_se = curve.width, curve.values, curve.se
-    points = np.sqrt(min(width, len(main)))
+    points = np.sqrt(min(least_of(width), len(main)))
     score, se, basis, single = value, value_se, f"validation, {main.key}", main.values
     if len(sets) > 1:
         single = mean_z(sets)

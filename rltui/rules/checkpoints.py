@@ -7,6 +7,7 @@ from math import log, sqrt
 
 from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
+from rltui.evidence.peak import least_of
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.rules.base import Memory, Params, rule
@@ -50,9 +51,9 @@ def _lost(r: Ranking, at: int, near: int, top: float) -> float:
     if r.se <= 0:
         return 0.0
     if r.held_out and abs(at - near) <= r.width // 2:
-        return float(r.single[at] - r.single[near]) / (r.se * sqrt(2.0 * r.width))
+        return float(r.single[at] - r.single[near]) / (r.se * sqrt(2.0 * least_of(r.width)))
     newest = r.held_out and near == len(r.score) - 1
-    return (float(r.score[at]) - top) / (r.se * sqrt(r.width) if newest else r.se)
+    return (float(r.score[at]) - top) / (r.se * sqrt(least_of(r.width)) if newest else r.se)
 
 
 def _rotation(look: Look, r: Ranking, kept: Sequence[Checkpoint], over: bool) -> str:

@@ -68,7 +68,7 @@ def test_a_sign_that_turned_is_the_reward_functions_fault(moved: bool, tmp_path:
     turned = np.where(SINCE, -1.0, 1.0) * usual["score"] * np.where(SINCE, lost, 1.0)
     more = {"length": np.where(SINCE, 6.0, usual["length"])} if moved else {}
     found = report(tmp_path, score=turned, **{SPREAD: np.abs(wave(0.4, 0.02, ROWS, 12)) * lost}, **more)
-    of = {one["id"] for one in found["findings"] if "sign is turned" in one["summary"]}
+    of = {one["id"] for one in found["findings"] if "sign were turned" in one["summary"]}
     assert of == (set() if moved else {"reward-function-fault"})
     if not moved:
         assert found["verdict"]["because"][0] == "reward-function-fault"

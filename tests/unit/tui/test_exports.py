@@ -48,7 +48,10 @@ async def test_each_screen_leaves_as_markdown_picture_and_copy(
     async with app.run_test(size=size) as pilot:
         await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
         for screen, keys in PLACES.items():
-            await pilot.press("1", *keys)
+            await pilot.press("1")
+            for key in keys:
+                if app.screen.name != screen:  # where a pane has no room its first key opens it
+                    await pilot.press(key)
             assert app.screen.name == screen
             await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what is asked")
             await leaves(app, pilot, tmp_path, screen)

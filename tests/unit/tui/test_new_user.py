@@ -60,7 +60,7 @@ async def test_finding_evidence_config_key_checkpoint_and_file(
 
         # the config key to change
         await read_on(app, pilot, "Fixes")
-        assert "learning_rate" in await read_on(app, pilot, "learning_rate")
+        assert "log_completions" in await read_on(app, pilot, "log_completions")
 
         # the file
         await press(app, pilot, "^s", "snapshot")
