@@ -12,7 +12,6 @@ import numpy as np
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
 from rltui.compare.tables import PrimaryChoice, primary_order
-from rltui.evidence.effects import chance
 from rltui.evidence.evaluations import FEW
 from rltui.evidence.metric import alone
 from rltui.frameworks.load import metrics
@@ -23,8 +22,8 @@ OFFERED = 6  # metrics that are named where none is known to rank runs
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The primary metric of one run. `good` is the smoothed curve turned so that more is better; `means`: of how many
-    independent means the best is the best."""
+    """The primary metric of one run. `good` is the smoothed curve turned so that more is better; `luck`: by
+    how many standard errors the best may lie above the others by chance."""
 
     steps: Floats
     good: Floats
@@ -34,7 +33,7 @@ class Scored:
     se: float | None
     first: float
     last: float
-    means: float = 1.0
+    luck: float
 
     @property
     def best_good(self) -> float:
@@ -53,7 +52,7 @@ class Scored:
     @property
     def learned(self) -> bool:
         """Whether the gain is more than noise, of which the best of many means is the highest."""
-        return self.gain > self.noise + chance(round(self.means), 1) * (self.se or 0.0)
+        return self.gain > self.noise + self.luck * (self.se or 0.0)
 
 
 def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: bool) -> Primary:
@@ -128,5 +127,5 @@ def score(name: str, curve: RunCurve, higher_is_better: bool, before: int | None
         se=None if peak is None else peak.se,
         first=found.start.value,
         last=found.end.value,
-        means=1.0 if peak is None else max(1.0, peak.means),
+        luck=0.0 if peak is None else peak.luck,
     )

@@ -88,9 +88,9 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:
         said[outcome.answer].append(outcome)
-    half = text.whole and said["unknown"]
-    status: CauseStatus = "contradicted" if said["unmet"] else "supported" if said["met"] and not half else "untestable"
-    telling = said["unmet"] or (said["unknown"] if half else said["met"] or said["unknown"])
+    met = [] if text.whole and said["unknown"] else said["met"]
+    status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
+    telling = said["unmet"] or met or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
     look = text.look if status == "untestable" else ""
     if look:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
@@ -77,13 +78,14 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
     end, None for a log that was read whole."""
     table = _tail()
     found: dict[str, Sign] = {}
-    reward = next((one for name in table.rewards if (one := _ends(series(name), gap)) is not None), None)
-    paid = reward is not None and bool(reward[0] and reward[1]) and median(reward[1]) > max(reward[0])
     looked: dict[str, tuple[list[float], list[float], int] | None] = {}
+    ends_of = cache(lambda name: _ends(series(name), gap))
+    reward = next((one for name in table.rewards if (one := ends_of(name)) is not None), None)
+    paid = reward is not None and bool(reward[0] and reward[1]) and median(reward[1]) > max(reward[0])
     for line in table.signs:
         for name in line.metrics:
             if name not in looked:
-                looked[name] = _ends(series(name), gap)
+                looked[name] = ends_of(name)
             ends = looked[name]
             if ends is None:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from typing import Any
 
@@ -63,10 +63,7 @@ def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
     if len(both) < FIRST:
         return Outcome("unknown", f"there are too few points of {label_of(loses.name)}")
     (low, high), ends = both.T, (both[0], both[-1])
-    told = ", ".join(
-        f"{label_of(facts.name)} {value_of(facts.name, ends[0][i])} → {value_of(facts.name, ends[1][i])}"
-        for i, facts in enumerate((loses, gains))
-    )
+    told = ", ".join(_went((loses, gains), *ends))
     if np.ptp(low) == 0 or np.ptp(high) == 0:
         return Outcome("unmet", told)
     if ends[0][0] - ends[1][0] < LOST * abs(ends[0][0]) or ends[1][1] <= ends[0][1]:
@@ -85,6 +82,14 @@ def _pairs(one: MetricFacts, other: MetricFacts) -> tuple[Ints, Floats]:
     return steps[known], np.array(pairs).reshape(-1, 2)
 
 
+def _went(metrics: Sequence[MetricFacts], before: Floats, now: Floats) -> list[str]:
+    """Each metric with its value before and now."""
+    return [
+        f"{label_of(one.name)} {value_of(one.name, was)} → {value_of(one.name, is_now)}"
+        for one, was, is_now in zip(metrics, before, now, strict=True)
+    ]
+
+
 def _upside_down(look: Look, test: UpsideDown, spell: Spell) -> Outcome:
     one, other = fact_of(look, test.metric), fact_of(look, test.of)
     if one is None or other is None:
@@ -101,11 +106,7 @@ def _upside_down(look: Look, test: UpsideDown, spell: Spell) -> Outcome:
         if len(both) < 2 * FIRST:
             return Outcome("unknown", f"there are too few points of {label_of(one.name)}")
         return Outcome("unmet", f"{label_of(other.name)} does not follow {label_of(one.name)} upside down")
-    told = [
-        f"{label_of(facts.name)} {value_of(facts.name, both[at - 1][i])} → {value_of(facts.name, both[-1][i])}"
-        for i, facts in enumerate((one, other))
-    ]
-    since = f"since step {steps[at - 1]} {told[0]} and {told[1]}"
+    since = f"since step {steps[at - 1]} {' and '.join(_went((one, other), both[at - 1], both[-1]))}"
     return Outcome("met", f"{since}, which rose and fell together before", EXACT)
 
 

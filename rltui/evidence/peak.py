@@ -30,6 +30,11 @@ class Peak:
     step: int
     means: float
 
+    @property
+    def luck(self) -> float:
+        """How far, in standard errors, the best of so many means lies above a usual one by chance."""
+        return chance(round(self.means), 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -117,7 +122,7 @@ def fallen(
     have fallen; of `few` points (evaluations) the peak is no better than most of those that it is the mean of.
     """
     x, n = metric.values, len(metric)
-    limit = (SHORT_LIMIT if n < SHORT_POINTS else LIMIT) + chance(round(peak.means), 1)
+    limit = (SHORT_LIMIT if n < SHORT_POINTS else LIMIT) + peak.luck
     at = int(metric.steps.searchsorted(peak.step))
     height, height_se = better * peak.value, max(peak.se, median_error(_covered(at, n, peak), sd, carried))
     low, low_se = better * now.value, now.se

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.evidence.outages import Points, policy_moved
+from rltui.evidence.stretches import BEFORE, CLEAR
 from rltui.evidence.trends import sd_d, sd_m, windows
 from rltui.run.sums import median
 from rltui.run.table import Series
 
-BEFORE = 20
-"""Points before that say how it stood; at least half of them must be there."""
 AFTER = 2
 """Points that lie beyond all before. The first of them tells the level and the policy: it follows within a few."""
-CLEAR = 4.0
-"""Sd of the noise of a row that the level before lies away from 0: what learns its way across 0 is near it."""
 ALIKE = 0.5
 """Share of the level by which the one after may differ from its negative: the first updates move it."""
 NEAR = 6
@@ -40,14 +37,15 @@ class Turned:
 def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
     """The first point from `start` on at which the reward turned over to values that lie beyond all before."""
     x, rows = reward.values, reward.rows
-    if len(x) < BEFORE // 2 + AFTER:
+    first = max(start, BEFORE // 2)
+    if len(x) < first + AFTER:
         return None
-    low, high = np.minimum.accumulate(x), np.maximum.accumulate(x)
-    ahead = windows(x, AFTER)[1:]  # from point 1 on
-    fell = (ahead.max(axis=1) < np.minimum(low[: len(ahead)], 0.0)) & (high[: len(ahead)] > 0)
-    rose = (ahead.min(axis=1) > np.maximum(high[: len(ahead)], 0.0)) & (low[: len(ahead)] < 0)
-    found = np.flatnonzero(fell | rose) + 1
-    for at in (int(i) for i in found if i >= max(start, BEFORE // 2)):
+    ahead = windows(x[first:], AFTER)
+    low, high = np.minimum.accumulate(x[first - 1 :]), np.maximum.accumulate(x[first - 1 :])
+    low, high = np.minimum(low, x[:first].min())[: len(ahead)], np.maximum(high, x[:first].max())[: len(ahead)]
+    fell = (ahead.max(axis=1) < np.minimum(low, 0.0)) & (high > 0)
+    rose = (ahead.min(axis=1) > np.maximum(high, 0.0)) & (low < 0)
+    for at in (first + np.flatnonzero(fell | rose)).tolist():
         before, after = x[max(0, at - BEFORE) : at], x[at : at + AFTER]
         old, new = median(before), float(after[0])
         noise = max(sd_d(before), sd_m(before), 1e-12)

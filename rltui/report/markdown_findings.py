@@ -115,13 +115,14 @@ def turned(evidence: Evidence) -> bool:
 def causes(report: Report) -> list[str]:
     """Causes by finding as its tests left them, each with the numbers that speak for it or against it."""
     lines: list[str] = []
-    for finding in explained(report, "causes"):
+    told = explained(report, "causes")
+    for finding in told:
         lines += [f"**{name_of(finding)}** ({BASIS[finding.basis]})", ""]
         lines += [f"- {cause_line(cause)}" for cause in finding.causes]
         if finding.where:
             lines.append(f"- where to look: {', '.join(_place(place) for place in finding.where)}")
         lines.append("")
-    if any(finding.where for finding in explained(report, "causes")):
+    if any(finding.where for finding in told):
         lines.append("Code places are those of the public repository. Your own checkout wins if they differ.")
     return lines or ["No open finding needs a cause."]
 

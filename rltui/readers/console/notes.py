@@ -186,9 +186,9 @@ class NoteFinder:
             found = rule.matches(message)
             if rule.pattern is not None and found is None:
                 continue
-            if rule.kind == "warning" and (seen or not self._new(message)):
+            if rule.kind == "warning" and seen:
                 continue
-            if rule.kind == "change" and not self._new(message):
+            if rule.kind in ("warning", "change") and not self._new(message):
                 continue
             if rule.kind == "module" and found is not None:
                 out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []

@@ -144,6 +144,11 @@ class Case:
                 level = level * np.exp(self.noise(0.02))
             self[name] = level if when is None else np.where(when, value, self[name])
 
+    def logs_all(self) -> None:
+        """The writer is none that logs neither entropy bonus nor critic nor the phases of a step."""
+        if self.writer == TRL:
+            self.writer = VERL
+
     def timed(self, **phases: Column) -> None:
         """The phases of a step in seconds, and the step as their sum: those given are times of the usual ones."""
         base = float(np.median(self["time_per_step_s"]))

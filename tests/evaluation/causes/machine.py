@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.evaluation.causes.case import TRL, Case, plant
+from tests.evaluation.causes.case import Case, plant
 from tests.evaluation.causes.policy import OUTSIDE
 
 GRADER = (
@@ -16,14 +16,9 @@ GRADER = (
 )
 
 
-def _phases(c: Case) -> None:
-    if c.writer == TRL:
-        c.writer = "verl"
-
-
 @plant("longer answers make steps slow")
 def longer_answers(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     by = 1 + c.some(1.0, 2.0) * c.since(5)
     c["response_length_mean"] = c["response_length_mean"] * by
     c.timed(gen=by, update=by, old=by)
@@ -32,21 +27,21 @@ def longer_answers(c: Case) -> tuple[str, ...]:
 
 @plant("tokens come slower")
 def slower_tokens(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     c.timed(gen=1 + c.some(1.5, 4) * c.since(1))
     return ("Generation writes fewer tokens", "The sampler preempts", "The server is overloaded")
 
 
 @plant("grading becomes slow")
 def slow_grader(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     c.timed(grade=1 + c.some(15, 40) * c.since(3))
     return ("Slow reward or tools", "Slow grader", "Scoring takes longer")
 
 
 @plant("saves become slow")
 def slow_saves(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     c.timed(save=c.some(0.8, 2.0) * c.since(1))
     return (
         "Checkpoints or validation",
@@ -58,42 +53,42 @@ def slow_saves(c: Case) -> tuple[str, ...]:
 
 @plant("sending weights becomes slow")
 def slow_sync(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     c.timed(sync=1 + c.some(30, 60) * c.since(2))
     return ("Sending weights", "Weights are sent slowly")
 
 
 @plant("log-probs become slow")
 def slow_log_probs(c: Case) -> tuple[str, ...]:
-    _phases(c)
+    c.logs_all()
     c.timed(old=1 + c.some(10, 20) * c.since(2))
     return ("The log-probs of policy or reference", "Making the experience")
 
 
+def _answers_only(c: Case, value: float) -> None:
+    """All answers get one and the same score from the fault on."""
+    after = np.arange(1, c.w.length + 1) >= c.begin
+    c["score_mean"] = np.where(after, value, c["score_mean"])
+    c.pays(value, value, after)
+    c["reward_std"] = np.where(after, 0.0, c["reward_std"])
+    c["frac_reward_zero_std"] = np.where(after, 1.0, c["frac_reward_zero_std"])
+    c["grad_norm"] = np.where(after, 1e-3, 1) * c["grad_norm"]
+
+
 @plant("the reward service is down")
 def service_down(c: Case) -> tuple[str, ...]:
-    after = np.arange(1, c.w.length + 1) >= c.begin
     for step in range(c.begin, c.w.length, max(1, c.w.length // 40)):
         c.log.append(
             (step, f"2026-01-01 10:00:{step % 60:02} WARNING reward: HTTP 503 Service Unavailable from rm:8000")
         )
-    c["score_mean"] = np.where(after, c.w.low, c["score_mean"])
-    c.pays(c.w.low, c.w.low, after)
-    c["reward_std"] = np.where(after, 0.0, c["reward_std"])
-    c["frac_reward_zero_std"] = np.where(after, 1.0, c["frac_reward_zero_std"])
-    c["grad_norm"] = np.where(after, 1e-3, 1) * c["grad_norm"]
+    _answers_only(c, c.w.low)
     return GRADER
 
 
 @plant("the grader answers one default")
 def one_default(c: Case) -> tuple[str, ...]:
-    after = np.arange(1, c.w.length + 1) >= c.begin
     default = c.w.low + c.w.width * float(c.w.rng.choice([0.0, 0.5, 1.0]))
-    c["score_mean"] = np.where(after, default, c["score_mean"])
-    c.pays(default, default, after)
-    c["reward_std"] = np.where(after, 0.0, c["reward_std"])
-    c["frac_reward_zero_std"] = np.where(after, 1.0, c["frac_reward_zero_std"])
-    c["grad_norm"] = np.where(after, 1e-3, 1) * c["grad_norm"]
+    _answers_only(c, default)
     return GRADER
 
 

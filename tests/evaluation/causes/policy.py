@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.evaluation.causes.case import TRL, Case, plant
+from tests.evaluation.causes.case import Case, plant
 
 TOO_LARGE = ("Steps too large", "The learning rate jumped", "Learning rate too high", "The learning rate is too high")
 OUTSIDE = (
@@ -143,8 +143,7 @@ def penalty_too_strong(c: Case) -> tuple[str, ...]:
 
 @plant("the entropy bonus is too large")
 def entropy_bonus(c: Case) -> tuple[str, ...]:
-    if c.writer == TRL:
-        c.writer = "verl"
+    c.logs_all()
     c.config["entropy"] = 0.05
     c.shows("entropy")
     by = c.since(c.w.length * 0.15)
@@ -285,8 +284,7 @@ def optimiser_lost(c: Case) -> tuple[str, ...]:
 
 @plant("the critic breaks")
 def critic_breaks(c: Case) -> tuple[str, ...]:
-    if c.writer == TRL:
-        c.writer = "verl"
+    c.logs_all()
     c.config["estimator"] = "gae"
     by = c.since(10)
     c["vf_explained_var"] = 0.6 + c.noise(0.03) - 1.6 * by
