@@ -43,9 +43,15 @@ def headed(head: str, parts: Sequence[str]) -> str:
 
 
 def each_once(texts: Iterable[str]) -> list[str]:
-    """Each text once. One that another begins with says no more: `n = 2` beside `n = 2 (below 8)`."""
-    told = list(dict.fromkeys(texts))
-    return [one for one in told if not any(other.startswith(f"{one} (") for other in told)]
+    """Each text once. One that another begins with says no more: `n = 2` beside `n = 2 (below 8)`. What is said in two
+    brackets of the same is said in one: `n = 2 (below 8 and over 1)`."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        head, bracket, rest = text.partition(" (")
+        whole = bracket and rest.endswith(")") and " (" not in rest
+        said = found.setdefault(head if whole else text, [])
+        said += [rest[:-1]] if whole and rest[:-1] not in said else []
+    return [f"{head} ({listed(said)})" if said else head for head, said in found.items()]
 
 
 def listed(texts: Sequence[str]) -> str:

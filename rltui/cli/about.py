@@ -22,7 +22,7 @@ def explain(words: list[str]) -> int:
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
         near = nearest(args.id)
-        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f" (near: {', '.join(near)})" if near else ""))
+        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f". Near it: {', '.join(near)}" if near else ""))
     write(explained, None)
     return 0
 
@@ -98,9 +98,9 @@ def manual(words: list[str]) -> int:
     else:
         from difflib import get_close_matches
 
-        near = get_close_matches(topic, [*MADE, *topics(), *COMMANDS], 3)
-        hint = f" (near: {', '.join(near)})" if near else ""
-        raise Stop(f"help {topic}: no such page{hint} (`rltui help` lists them)")
+        near = get_close_matches(topic, [*MADE, *topics(), *COMMANDS], 3, 0.7)
+        hint = f". Did you mean {' or '.join(near)}?" if near else ""
+        raise Stop(f"help {topic}: no such page{hint or '. `rltui help` lists them'}")
     return 0
 
 

@@ -14,6 +14,7 @@ from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_sti
 from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
+    JUST_BEFORE,
     SET,
     Outcome,
     Spell,
@@ -22,7 +23,7 @@ from rltui.diagnosis.tested_numbers import (
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
 from rltui.evidence.beside_rows import Measured, Sampled
 from rltui.evidence.look import Look
-from rltui.evidence.signal import num
+from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
@@ -49,7 +50,7 @@ SAMPLES = 30
 """Newest samples of the machine that tell how it stands."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 """If the first does not act, the second may act in its place."""
-TELLING = ("warning", "change", "traceback", "oom", "killed", "fault")
+TELLING = ("warning", "change", "traceback", "oom", "killed", "fault", "resume")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3
@@ -86,7 +87,7 @@ class Ground:
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = max(DECISIVE, outcome.weight) if test.decisive and not outcome.late else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late)
+        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late, long=outcome.long)
 
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""
@@ -100,7 +101,7 @@ def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
     told = ", ".join(f"{entry.key} = {entry.value}" for entry in named)
     if one is None:
         return Outcome("unknown", "the config does not say for how many updates a rollout is used", SET)
-    return Outcome("unmet" if one else "met", f"{told}: {'one update' if one else 'several updates'} a rollout", SET)
+    return Outcome("unmet" if one else "met", f"{'one update' if one else 'several updates'} a rollout by {told}", SET)
 
 
 def acting(config: Mapping[str, ConfigValue], key: str | None) -> ConfigValue | None:
@@ -169,9 +170,12 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
             if still := stood_still(ground.look, own, spell):
                 stood = f"“{_title(rule)}” is no more than a note, and {still}"
                 continue
-            since = f" (since step {own.onset})" if own.onset is not None else ""
+            if (stood_for := _stood_for(own, spell)) >= JUST_BEFORE:
+                stood_long = f"“{_title(rule)}” had stood for {stood_for} steps before, which proves nothing"
+                return Outcome("unknown", stood_long, long=True)
+            since = f" since step {own.onset}" if own.onset is not None else ""
             is_late = not test.during and own.onset is not None and own.onset > began + spell.early
-            return Outcome("met", f"{_title(rule)}{since}", late=is_late)
+            return Outcome("met", f"the finding “{_title(rule)}”{since}", late=is_late)
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
@@ -182,10 +186,18 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late_ones = [rule for rule in test.rules if rule in ground.spells]
     for rule in late_ones:
         if ahead := set_out_before(ground.look, ground.spells[rule], began - late, by):
-            return Outcome("met", f"{_title(rule)}: {ahead}")
+            return Outcome("met", f"the finding “{_title(rule)}”: {ahead}")
     if late_ones:
         return Outcome("unmet", f"“{_title(late_ones[0])}” came later, at step {ground.spells[late_ones[0]].onset}")
     return Outcome("unmet", f"the check “{_title(test.rules[0])}” found nothing")
+
+
+def _stood_for(own: Spell, spell: Spell) -> int:
+    """For how many steps a note about a setting had stood as the finding began: what did no harm for long is no proof
+    that it did any. 0 of what is loud, or of what is dated by a metric."""
+    if own.moved or own.level >= WARNING or own.onset is None or spell.onset is None:
+        return 0
+    return spell.onset - own.onset
 
 
 def _since(ground: Ground, rule: str, spell: Spell) -> int:
@@ -210,12 +222,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
     pattern, late = _compiled(test.pattern), dating_tolerance(spell.end)
     for note in ground.notes:
-        if note.kind in TELLING and note.by(spell.end + late) and pattern.search(note.text):
+        if note.kind in TELLING and note.by(spell.end + late) and (found := pattern.search(note.text)):
             at = f" at step {note.step}" if note.step is not None else ""
-            return Outcome("met", f"the log says{at}: “{note.text.strip()[:QUOTED]}”")
+            return Outcome("met", f"the log says{at}: “{_quoted(note.text, found)}”")
     if not ground.printed:
         return Outcome("unknown", "no log of what the program printed was read")
     return Outcome("unmet", "the log that was read names no such error")
+
+
+def _quoted(text: str, found: re.Match[str]) -> str:
+    """A line of the log, cut where it is long: what was looked for stays in it, from where it begins."""
+    if len(text.strip()) <= QUOTED:
+        return text.strip()
+    first = 0 if found.end() <= QUOTED else text.rfind(" ", 0, found.start()) + 1
+    last = first + max(QUOTED, found.end() - found.start())
+    return f"{'…' if first else ''}{text[first:last].strip()}{'…' if last < len(text.rstrip()) else ''}"
 
 
 def _in_samples(ground: Ground, test: InSamples, spell: Spell) -> Outcome:
@@ -275,6 +296,8 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
         return max(met, key=lambda one: one.weight)
     unknown = [one for one in outcomes if one.answer == "unknown"]
     unmet = [one for one in outcomes if one.answer == "unmet"]
+    if stood_long := next((one for one in unknown if one.long), None):
+        return stood_long
     if unknown and all(one.weight == SET for one in unmet):
         direct = [
             one for one, asked_for in zip(outcomes, test.tests, strict=True) if not isinstance(asked_for, OtherFinding)

@@ -338,7 +338,7 @@ def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
     if facts is None or level is None or low is None or high is None or high <= low:
         return []
     share = (level - low) / (high - low)
-    return [(label_of(facts.name), share, f"{num(level)} of {num(low)} to {num(high)}")]
+    return [(label_of(facts.name), share, f"{num(level)}, {percent(share)} of the way from {num(low)} to {num(high)}")]
 
 
 def _validated(look: Look, spell: Spell) -> list[tuple[str, float, str]]:

@@ -30,7 +30,7 @@ setting speaks for it."""
 class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
     it was found of. `at`: the very step at which something happened at once. `late`: it is dated after what it is
-    to explain, though not by more than dates may err."""
+    to explain, though not by more than dates may err. `long`: it was so long before, and did no harm."""
 
     answer: Answer
     text: str
@@ -38,6 +38,7 @@ class Outcome(Struct, frozen=True):
     part: str = ""
     at: int | None = None
     late: bool = False
+    long: bool = False
 
 
 class Spell(Struct, frozen=True):
@@ -232,7 +233,9 @@ def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
         for name, was, now in ((test.metric, before, after), (test.of, other_before, other_after))
     ]
     more = after * other_before >= (1 + test.by) * before * other_after
-    return Outcome("met" if more else "unmet", f"{told[0]}, {told[1]}")
+    if test.metric.startswith("phase:"):  # its seconds are told where the step's are
+        told = [f"with {told[1]}"]
+    return Outcome("met" if more else "unmet", ", ".join(told))
 
 
 def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:

@@ -13,7 +13,7 @@ from rltui.evidence.model import GO_BACK, SEVERITY_RANK, BestCheckpoint, Cause, 
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
-from rltui.prose import each_once, ended, listed
+from rltui.prose import ended, listed
 from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SURE_BY = {
     "hypothesis": "from the course of the metrics alone",
     "config": "the config says so",
     "samples": "the samples show it",
-    "log": "the log says so",
+    "log": "the log shows it",
 }
 
 
@@ -139,9 +139,11 @@ def cause_text(cause: Cause) -> str:
     """What it may come from, with the setting that it rests on and the numbers that speak for it; of what nobody could
     test what to look at."""
     if cause.look:
-        return f"{cause.text} (nothing that is logged tells, so look at {cause.look})"
-    proof = each_once(text for text in (cause_setting(cause), cause.because) if text)
-    return f"{cause.text} ({', '.join(proof)})" if proof else cause.text
+        return f"{ended(cause.text)} Nothing that is logged tells, so look at {cause.look}"
+    setting = cause_setting(cause)
+    proof = [text for text in (setting if setting not in cause.because else "", cause.because) if text]
+    word = "Proof" if cause.status == "supported" else "Not tested"
+    return f"{ended(cause.text)} {word}: {', '.join(proof)}" if proof else cause.text
 
 
 def _do(report: Report, finding: Finding | None) -> str:
@@ -158,7 +160,7 @@ def _do(report: Report, finding: Finding | None) -> str:
     saved = best is not None and best.path is not None
     fixes = [fix for fix in finding.fixes if saved or fix.act != GO_BACK][:FIXES]
     if not fixes:
-        return f"{finding.fixes[0].text} (if one is kept elsewhere, as none was found)."
+        return f"{ended(finding.fixes[0].text)} None was found, so only if one is kept elsewhere."
     if len(fixes) == 1:
         return ended(fix_text(fixes[0]))
     return " ".join(f"({place}) {ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))
@@ -196,6 +198,8 @@ def _keep(report: Report) -> str:
     saved = "no saved checkpoint was found" if best.on_disk is None else "no saved checkpoint is of use"
     if not best.beats_start:
         nothing = "nothing saved beats the start" if best.path is not None else f"{saved}, and no step beats the start"
+        if best.against.startswith("no better"):
+            return f"{nothing}. The step with the highest mean{_before(best)} is {best.step} ({value}), {best.against}."
         against = f", {best.against}" if best.against else ""
         return f"{nothing}. The best{_before(best)} is step {best.step} ({value}{against})."
     if best.path is None:
@@ -206,7 +210,7 @@ def _keep(report: Report) -> str:
 
 
 def _before(best: BestCheckpoint) -> str:
-    return f" before the fault began at step {best.before}" if best.before is not None else ""
+    return " before the fault" if best.before is not None else ""
 
 
 def _sure(report: Report, finding: Finding | None) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rltui.evidence.model import Cause, Finding, Fix
 from rltui.plots.numbers import unpadded
+from rltui.prose import ended
 from rltui.report.escape import code, plain
 
 MOST_CAUSES = 3
 """Of a finding in the short report: those that this run supports, else those that nobody could test."""
 STANDS = {"supported": "✓", "untestable": "?", "contradicted": "✗"}
-AGAINST = {"supported": "", "untestable": "not tested, ", "contradicted": "against it: "}
+WORDS = {"supported": "Proof", "untestable": "Not tested", "contradicted": "Against it"}
 
 
 def likely(finding: Finding) -> tuple[Cause, ...]:
@@ -19,15 +20,13 @@ def likely(finding: Finding) -> tuple[Cause, ...]:
 
 
 def cause_line(cause: Cause) -> str:
-    """`✓ Learning rate too high: `lr = 1e-05` (learning rate 1e-6 → 1e-5 at step 100)`."""
-    tied = ""
-    if cause.config_key is not None:
-        unset = f"{code(cause.config_key)} not set in this config"
-        tied = f": {unset if cause.value is None else code(cause_setting(cause))}"
-    because = f" ({AGAINST[cause.status]}{plain(cause.because)})" if cause.because else ""
-    if quotes_setting(cause):
-        tied, because = "", f": {AGAINST[cause.status]}{plain(cause.because)}"
-    return f"{STANDS[cause.status]} {plain(cause.text)}{tied}{because}"
+    """`✓ Learning rate too high. Proof: `lr = 1e-05`, learning rate 1e-6 → 1e-5 at step 100`."""
+    setting = cause_setting(cause)
+    proof = [code(setting)] if setting and setting not in cause.because else []
+    proof += [f"{code(cause.config_key)} not set in this config"] if cause.config_key and cause.value is None else []
+    proof += [plain(cause.because)] if cause.because else []
+    told = f" {WORDS[cause.status]}: {', '.join(proof)}" if proof else ""
+    return f"{STANDS[cause.status]} {ended(plain(cause.text)) if told else plain(cause.text)}{told}"
 
 
 def cause_setting(cause: Cause) -> str:
@@ -38,9 +37,9 @@ def cause_setting(cause: Cause) -> str:
 
 
 def quotes_setting(cause: Cause) -> bool:
-    """Whether its proof begins with the setting that it rests on, as `num_generations = 2 (below 8)` does."""
+    """Whether its proof names the setting that it rests on, as `num_generations = 2 (below 8)` does."""
     setting = cause_setting(cause)
-    return bool(setting) and f"{cause.because} ".startswith(f"{setting} ")
+    return bool(setting) and setting in cause.because
 
 
 def same_change(fix: Fix) -> tuple[str | None, str]:

@@ -65,7 +65,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"
     )
-    summary += f", {percent(min(share, 1.0))} lost" if best > 0 else ""  # a share of what was above zero, at most all
+    summary += f", {percent(share)} lost" if best > 0 and share < 1.0 else ""  # a share of what was above zero
     summary += ", down to its floor." if at_floor else "."
     return [
         Signal(

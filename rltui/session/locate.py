@@ -71,6 +71,7 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
+FORCE = "Force a reader with --format-in"
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
 NAMED = 3  # files that cannot be read which are named, each
@@ -129,7 +130,7 @@ def _piped(format_in: str | None) -> Found:
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
         from rltui.readers.not_a_log import why_not
 
-        raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. Force a reader with --format-in")
+        raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. {FORCE}")
     if found is None or found == "sqlite":
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
     return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)
@@ -312,21 +313,19 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
 
         head = place.head(path, HEAD)
         data = head if isinstance(head, bytes) else b""
-        steps = hint(suggested(enumerate(data.decode("utf-8", "replace").splitlines(), 1)))
-        why = joined((why_not(data), steps or "force a reader with --format-in"))
+        if not data:
+            return f"{path}: it is empty so far"
+        lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
+        why = joined((why_not(data), hint(suggested(enumerate(lines, 1))) or FORCE))
         return f"{path}: no training log recognised: {why}"
-    what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
-    return (
-        f"{path}: no training log recognised ({what}{', left out: ' + left_out if left_out else ''}). "
-        "Name the log file itself, or force a reader with --format-in"
-    )
+    left_out = f" Left out: {left_out}." if left_out else ""
+    if not listing.files:
+        return f"{path}: no training log, it holds no files.{left_out} Name the directory or the file that training writes"
+    what = counted(len(listing.files), "file")
+    return f"{path}: no training log recognised in {what}.{left_out} Name the log file itself, or {FORCE.lower()}"
 
 
 def _said(path: str, text: str) -> str:
     return text if text.startswith(path) else f"{path}: {text}"
 
-
-def _count(files: Iterable[FileStat]) -> str:
-    n = sum(1 for _ in files)
-    return "no files" if n == 0 else f"{n} file{'s' if n > 1 else ''} looked at"

@@ -148,7 +148,7 @@ def _crash(name: str, text: str, *causes: str) -> None:
         return causes
 
 
-_crash("the disk is full", DISK, "The disk is full")
+_crash("the disk is full", DISK, "The disk was full")
 _crash("the GPU's memory is full", CUDA, "CUDA out of memory", "The GPU's memory", "Out of GPU memory", "GPU memory")
 _crash("the host's memory is full", KERNEL, "The host", "Host memory", "Out of host memory", "The kernel")
 _crash("a rank is missing", NCCL, "NCCL", "A rank", "One rank", "A collective")

@@ -279,7 +279,40 @@ def optimiser_lost(c: Case) -> tuple[str, ...]:
     c["grad_norm"] = c["grad_norm"] * (1 + 8 * soon)
     c["kl_ref"] = c["kl_ref"] * (1 + 2 * c.since(15))
     c.lower(c.since(6), 0.45)
-    return ("Optimiser state", "Something changed at a restart", "The run was resumed there")
+    return ("The optimiser's state", "Something changed at a restart", "The run was resumed there")
+
+
+@plant("the optimiser starts anew in silence")
+def optimiser_lost_in_silence(c: Case) -> tuple[str, ...]:
+    optimiser_lost(c)
+    c.log[:] = [(c.begin, f"Resuming from checkpoint at step {c.begin}")]
+    return ("The run was resumed there", "Something changed at a restart")
+
+
+@plant("the clip range lets all through")
+def clip_too_wide(c: Case) -> tuple[str, ...]:
+    c.config["clip_high"] = 10.0
+    c.logs_all()
+    by = c.since(c.w.length * 0.2)
+    c.shows("kl_ref", "ppo_kl")
+    c["clip_frac"] = np.zeros(c.w.length)
+    c["ppo_kl"] = c["ppo_kl"] + c.some(0.1, 0.3) * by
+    c["kl_ref"] = c["kl_ref"] + 1.5 * by**2
+    c["grad_norm"] = c["grad_norm"] * (1 + 6 * by)
+    c.lower(c.since(c.w.length * 0.2, 8), 0.25)
+    return ("The clip range is so wide",)
+
+
+@plant("a high rate did no harm for long, then answers run away")
+def old_rate(c: Case) -> tuple[str, ...]:
+    """The rate lies above the usual band from the start; what breaks the run is an entropy bonus that is not logged."""
+    c.config["lr"] = 2e-5
+    c["lr"] = np.full(c.w.length, 2e-5)
+    c.shows("entropy")
+    by = c.since(c.w.length * 0.1)
+    c["entropy"] = c["entropy"] + c.some(4, 6) * by
+    c.lower(c.since(c.w.length * 0.1, 5), 0.1)
+    return ("Entropy", "The entropy", "Nothing holds entropy")
 
 
 @plant("the critic breaks")

@@ -182,7 +182,7 @@ CASES = {
         rate_is_zero, "reward-flat-from-start", "Learning rate too low", {f"{ACTOR}.optim.lr": 0.0}
     ),
     "format farmed": Planted(format_farmed, "reward-component-decoupling", "The extra part is cheaper"),
-    "disk full": Planted(lambda c: None, "run-crashed", "The disk is full", log=DISK),
+    "disk full": Planted(lambda c: None, "run-crashed", "The disk was full", log=DISK),
 }
 
 

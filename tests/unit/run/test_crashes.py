@@ -74,7 +74,7 @@ ENDS = {
     ),
     "disk": (
         traceback("OSError: [Errno 28] No space left on device: '/ckpt/global_step_30/model.pt'", *SAVED),
-        ["the disk is full while the checkpoint was saved", "/ckpt/global_step_30/model.pt"],
+        ["the disk was full while the checkpoint was saved", "/ckpt/global_step_30/model.pt"],
         "Free the disk",
     ),
     "disk, in the words of torch": (
@@ -83,7 +83,7 @@ ENDS = {
             " file write failed",
             *SAVED,
         ),
-        ["the disk is full"],
+        ["the disk was full"],
         "max_actor_ckpt_to_keep",
     ),
     "disk, in the words of safetensors": (
@@ -92,7 +92,7 @@ ENDS = {
             ' message: "No space left on device" })',
             "trainer.py:_save",
         ),
-        ["the disk is full while the checkpoint was saved"],
+        ["the disk was full while the checkpoint was saved"],
         "Free the disk",
     ),
     "host memory, by the kernel": (
@@ -170,7 +170,7 @@ ENDS = {
             "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network"
             " address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE"
         ),
-        ["a port is in use", "port 29500"],
+        ["a port was in use", "port 29500"],
         "another port",
     ),
     "time limit": (
@@ -354,7 +354,7 @@ def test_the_quote_is_of_the_error_that_names_the_end(tmp_path: Path, capsys: py
         + "\nThe above exception was caused by:\nOSError: [Errno 28] No space left on device\n"
     )
     summary = told(tmp_path, capsys, rows(1, 60) + chain)["summary"]
-    assert "The disk is full" in summary
+    assert "The disk was full" in summary
     assert "No space left on device" in summary
     assert "unexpected pos" not in summary
 
