@@ -22,7 +22,9 @@ def explain(words: list[str]) -> int:
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
         near = nearest(args.id)
-        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f". Near it: {', '.join(near)}" if near else ""))
+        raise Stop(
+            f"explain {args.id}: no such rule, page or metric" + (f". Near it: {', '.join(near)}" if near else "")
+        )
     write(explained, None)
     return 0
 

@@ -87,7 +87,9 @@ class Ground:
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = max(DECISIVE, outcome.weight) if test.decisive and not outcome.late else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late, long=outcome.long)
+        return Outcome(
+            answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late, long=outcome.long
+        )
 
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""

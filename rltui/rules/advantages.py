@@ -50,7 +50,9 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if useless and not paying(look, "critic-uninformative"):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     worth = "helps little" if now > 0 else "is no better than a constant" if now == 0 else "only adds noise"
-    text = f"The critic explains {num(now)} of the variance of the returns (a constant: 0, all: 1): its baseline {worth}."
+    text = (
+        f"The critic explains {num(now)} of the variance of the returns (a constant: 0, all: 1): its baseline {worth}."
+    )
     proofs = (("vf_explained_var", "median of its newest rows"),)
     return [Signal(level, text, proofs, moved="vf_explained_var", marks=(Mark.COSTS,) if useless else ())]
 

@@ -314,18 +314,17 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         head = place.head(path, HEAD)
         data = head if isinstance(head, bytes) else b""
         if not data:
-            return f"{path}: it is empty so far"
+            return f"{path}: no training log recognised: it is empty so far"
         lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
         why = joined((why_not(data), hint(suggested(enumerate(lines, 1))) or FORCE))
         return f"{path}: no training log recognised: {why}"
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     left_out = f" Left out: {left_out}." if left_out else ""
     if not listing.files:
-        return f"{path}: no training log, it holds no files.{left_out} Name the directory or the file that training writes"
+        return f"{path}: no training log recognised, it holds no files.{left_out} Name the directory or the file that training writes"
     what = counted(len(listing.files), "file")
     return f"{path}: no training log recognised in {what}.{left_out} Name the log file itself, or {FORCE.lower()}"
 
 
 def _said(path: str, text: str) -> str:
     return text if text.startswith(path) else f"{path}: {text}"
-

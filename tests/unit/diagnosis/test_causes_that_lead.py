@@ -86,4 +86,7 @@ def test_pairs_whose_labels_are_random_are_named(tmp_path: Path) -> None:
 
 
 def test_limits_of_one_number_share_a_bracket() -> None:
-    assert each_once(["n = 2", "n = 2 (below 8)", "n = 2 (over 1)", "m 3 (a)"]) == ["n = 2 (below 8 and over 1)", "m 3 (a)"]
+    assert each_once(["n = 2", "n = 2 (below 8)", "n = 2 (over 1)", "m 3 (a)"]) == [
+        "n = 2 (below 8 and over 1)",
+        "m 3 (a)",
+    ]

@@ -74,11 +74,12 @@ def test_a_gap_that_grows_before_an_early_collapse_may_have(tmp_path: Path) -> N
 
 
 def test_a_gap_that_is_dated_after_the_collapse_does_not_lead(tmp_path: Path) -> None:
-    """Dates err by some steps, so it may have been first: it is not taken for proof beside a rate that is too high."""
+    """Dates err by some steps, so it may have been first: it is not taken for proof, and a rate above the usual
+    band that had done no harm for long is none either."""
     after = np.clip((np.arange(ROWS) - AT - 6) / 4, 0, 1)
     gap, rate = wave(0.002, 0.0001, ROWS) + 0.05 * after, {"actor_rollout_ref.actor.optim.lr": 2e-5}
     report = run(tmp_path / "run", gap, "rollout_corr/kl", **rate)
     found = finding(report, "reward-collapse")
     assert found is not None
     order = [cause["text"] for cause in found["causes"]]
-    assert order.index("Steps too large") < order.index(APART)
+    assert order[0] not in ("Steps too large", APART)

@@ -117,7 +117,7 @@ def test_what_nobody_could_test_says_only_what_to_look_at() -> None:
         "The parser is wrong", because="samples are not kept (to keep them: x), so look at five", look="five samples"
     )
     why = answer_of(fakes.finding(causes=(cause,))).why
-    assert why == "not known, perhaps: The parser is wrong (nothing that is logged tells, so look at five samples)."
+    assert why == "not known, perhaps: The parser is wrong. Nothing that is logged tells, so look at five samples."
 
 
 def test_where_the_leading_finding_has_no_remedy_the_next_one_is_named_with_its_own() -> None:

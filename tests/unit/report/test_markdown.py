@@ -97,11 +97,11 @@ def test_causes_name_the_config_key_and_whether_it_is_proved() -> None:
     )
     frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(causes=causes, basis="hypothesis"),)))
     text = section(render(build(frame)), 4)
-    assert "✓ Penalty too weak: beta = 0.001" in text
+    assert "✓ Penalty too weak. Proof: beta = 0.001" in text
     assert "Bad data" not in text, "one that nobody tested says nothing beside one that the run supports"
     assert "Most are cut" not in text
     long = section(whole(build(frame)), 4)
-    assert "? Bad data (not tested, look at the data)" in long
+    assert "? Bad data. Not tested: look at the data" in long
     assert "✗ Most are cut: `epsilon` not set in this config (against it: cut at limit 1.1 %)" in long
     assert "(hypothesis)" in long
 
@@ -327,6 +327,6 @@ def test_the_head_answers_first(tmp_path: Path, capsys: pytest.CaptureFixture[st
     said = {line[2:].split(": ")[0]: line.split(": ", 1)[1] for line in head if line.startswith("- ")}
     assert list(said) == ["Since", "Why", "To do", "Keep", "How sure", "Not looked at"]
     assert said["Why"].startswith("not known, perhaps: "), "nothing here can be tested"
-    assert said["Why"].removeprefix("not known, perhaps: ").split(" (")[0].rstrip(".") in below
-    assert said["To do"].removeprefix("(1) ").split(" (")[0].rstrip(".") in below
+    assert said["Why"].removeprefix("not known, perhaps: ").split(". ")[0].rstrip(".") in below
+    assert said["To do"].removeprefix("(1) ").split(". ")[0].rstrip(".") in below
     assert said["Keep"].startswith("no saved checkpoint was found")

@@ -345,7 +345,7 @@ SUM, GATHER, SCATTER = "ALLREDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"
 def test_the_rank_that_the_others_wait_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], log: str, who: str
 ) -> None:
-    assert who in told(tmp_path, capsys, rows(1, 60) + log)["causes"][0]["text"]
+    assert who in told(tmp_path, capsys, rows(1, 60) + log)["causes"][0]["because"]
 
 
 def test_the_quote_is_of_the_error_that_names_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
