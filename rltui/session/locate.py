@@ -16,7 +16,7 @@ from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.sources import slurm, stdin
-from rltui.sources.base import FileStat, Listing, Place, SourceError
+from rltui.sources.base import Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
@@ -321,7 +321,8 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     left_out = f" Left out: {left_out}." if left_out else ""
     if not listing.files:
-        return f"{path}: no training log recognised, it holds no files.{left_out} Name the directory or the file that training writes"
+        where = "Name the directory or the file that training writes"
+        return f"{path}: no training log recognised, it holds no files.{left_out} {where}"
     what = counted(len(listing.files), "file")
     return f"{path}: no training log recognised in {what}.{left_out} Name the log file itself, or {FORCE.lower()}"
 

@@ -35,3 +35,13 @@ def test_prose_of_any_length_is_none(tmp_path: Path) -> None:
     line, name = LOGS["own words"][1], "README.md"
     (tmp_path / name).write_text(PAGES + "".join(map(line, range(1, 201))))
     assert "no training log recognised" in refused(tmp_path / name)
+
+
+def test_what_is_no_log_is_told_without_advice_that_cannot_help(tmp_path: Path) -> None:
+    """Nothing has to be forced upon an empty file, and bytes of a program hold no steps."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty.log").write_bytes(b"")
+    (tmp_path / "program.log").write_bytes(bytes(range(256)) * 40)
+    assert refused(tmp_path / "empty").endswith("Name the directory or the file that training writes")
+    assert refused(tmp_path / "empty.log").endswith("it is empty so far")
+    assert "--line" not in refused(tmp_path / "program.log")

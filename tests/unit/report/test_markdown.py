@@ -102,7 +102,7 @@ def test_causes_name_the_config_key_and_whether_it_is_proved() -> None:
     assert "Most are cut" not in text
     long = section(whole(build(frame)), 4)
     assert "? Bad data. Not tested: look at the data" in long
-    assert "✗ Most are cut: `epsilon` not set in this config (against it: cut at limit 1.1 %)" in long
+    assert "✗ Most are cut. Against it: `epsilon` not set in this config, cut at limit 1.1 %" in long
     assert "(hypothesis)" in long
 
 
