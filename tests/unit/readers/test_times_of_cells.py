@@ -1,4 +1,4 @@
-"""When a row was written: stamps in every unit and spelling, and columns called `time` that hold how long a step took."""
+"""When a row was written: stamps in every unit and spelling. A column called `time` may hold how long a step took."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_how_long_a_step_took_is_no_time(tmp_path: Path, form: str, beside: dict
     path.write_text(FORMS[form](rows))
     report = reported(path)
     durations = [name for name in report["metrics"] if name != "total_loss"]
-    assert len(durations) == 1 and ends(report, durations[0]) == (ROWS, 30.01, 30.6)
+    assert len(durations) == 1
+    assert ends(report, durations[0]) == (ROWS, 30.01, 30.6)
     if beside:
         assert datetime.fromisoformat(report["as_of"]).timestamp() == moment(ROWS)
 
