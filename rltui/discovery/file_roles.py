@@ -99,6 +99,15 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
 
+def may_hold_rows(relative: str) -> bool:
+    """Whether a file that is called like a dump of samples may be one of metrics: in no folder of samples, and not one
+    of many by its number."""
+    *folders, name = relative.split(os.sep)
+    stem, suffix = os.path.splitext(name)
+    is_one = suffix in (".jsonl", ".csv", ".tsv") and not stem[-1:].isdigit()
+    return is_one and not any(SAMPLE_DIR.fullmatch(folder) for folder in folders)
+
+
 @cache
 def _dumps() -> tuple[re.Pattern[str], ...]:
     """Where the frameworks put prompts and completions."""

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from rltui.sources.slurm import Job
 
 MAX_ID = 300
+ROWS = ("jsonl", "csv")
 
 
 class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
@@ -125,6 +126,7 @@ def group(
     of_steps = {first for first in families if sniff(first) == STEP_FILES}
     others_of = {path for first in of_steps for path in families[first]}
     sniffed = {path: sniff(path) for path in by_role["metrics"] if path not in others_of}
+    _rows_called_samples(by_role, root, sniffed, sniff)
     messages = [path for path, found in sniffed.items() if found == MESSAGES]
     formats = {path: found for path, found in sniffed.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
     formats |= dict.fromkeys(of_steps, STEP_FILES)
@@ -207,6 +209,17 @@ def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, li
         relative = os.path.relpath(file.path, root)
         found[file_roles.role(relative, in_checkpoint)].append(file.path)
     return found
+
+
+def _rows_called_samples(
+    by_role: dict[str, list[str]], root: str, sniffed: dict[str, str | None], sniff: Callable[[str], str | None]
+) -> None:
+    """Moves files that are called like dumps of samples and hold rows of metrics: `rollout.jsonl` beside `train.jsonl`
+    is what a loop logs of its rollouts."""
+    for path in by_role["rollouts"]:
+        if file_roles.may_hold_rows(os.path.relpath(path, root)) and (found := sniff(path)) in ROWS:
+            sniffed[path] = found
+    by_role["rollouts"] = [path for path in by_role["rollouts"] if path not in sniffed]
 
 
 # --- Runs of a home ----------------------------------------------------------------------------------------------

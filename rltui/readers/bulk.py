@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.readers.byte_texts import KeyTable
-from rltui.readers.keys import MAX_STEP, MILLISECONDS, SINCE_EPOCH, StepColumn, times_of
+from rltui.readers.keys import FINER_UNITS, LAST_SECOND, MAX_STEP, SINCE_EPOCH, StepColumn, times_of
 from rltui.readers.rows import number
 from rltui.text import clean_key
 
@@ -111,8 +111,10 @@ def times(cells: Floats | Sequence[str]) -> Floats:
     """Of each cell `time_of`."""
     if not isinstance(cells, np.ndarray):
         return np.array(times_of(list(cells)), dtype=np.float64)
-    seconds: Floats = np.where(np.abs(cells) > MILLISECONDS, cells / 1000, cells)
-    return np.where((seconds > SINCE_EPOCH) & np.isfinite(seconds), seconds, nan)
+    seconds: Floats = cells
+    for _ in range(FINER_UNITS):
+        seconds = np.where(seconds > LAST_SECOND, seconds / 1000, seconds)
+    return np.where((seconds > SINCE_EPOCH) & (seconds <= LAST_SECOND), seconds, nan)
 
 
 def no_times(count: int) -> Floats:

@@ -22,7 +22,7 @@ from rltui.readers.csv_table import (
     with_index,
 )
 from rltui.readers.epochs import CountsByEpoch, epoch_of
-from rltui.readers.keys import StepColumn, first_of, names_zone, step_of, time_of
+from rltui.readers.keys import StepColumn, first_of, is_time, names, names_zone, step_of, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
 from rltui.readers.rows import RowBuilder, number
@@ -104,6 +104,7 @@ class CsvReader:
         self._rows = RowBuilder(self.skipped, self.skipped_at)
         self._table: CsvTable | None = None
         self._metrics: dict[str, str] = {}  # column -> key
+        self._is_first = False  # the first row below a header that names a time is still to come
         self._line = 0
         self._steps = StepColumn(self._skip)
         self._epochs = CountsByEpoch()
@@ -163,7 +164,7 @@ class CsvReader:
     def _is_known(self, block: bytes) -> bool:
         table = self._table
         points = self._decimal.mark == "." or b"." not in block
-        if table is None or self._held or not points or not table.is_plain or self._means.on:
+        if table is None or self._held or not points or not table.is_plain or self._means.on or self._is_first:
             return False
         return table.separator in SEPARATORS and (table.separator == "," or b"," not in block)
 
@@ -289,6 +290,8 @@ class CsvReader:
         if table is None or len(cells) != len(table.columns):
             return
         row = dict(zip(table.columns, cells, strict=True))
+        if self._is_first:
+            table = self._find_time(table, row)
         if table.steps:
             for step, cell in zip(table.steps, cells[1:], strict=True):
                 self._by_step.setdefault(step, {})[cells[0].strip()] = cell
@@ -321,6 +324,16 @@ class CsvReader:
         for mean in self._means.add(step, _filled(metrics), time):
             self._rows.add(*mean)
 
+    def _find_time(self, table: CsvTable, row: dict[str, str]) -> CsvTable:
+        """The column of time as the first row shows it: of the columns so called, one may hold how long a step took."""
+        self._is_first = False
+        named = [column for column in names("time") if column in row]
+        times = [column for column in named if is_time(row[column]) or not row[column].strip()]
+        metrics = self._metrics | {column: column for column in named if table.long is None}
+        self._metrics = {column: key for column, key in metrics.items() if column not in times}
+        self._table = replace(table, time=times[0] if times else None)
+        return self._table
+
     def _names_columns(self, line: bytes) -> bool:
         return self._table is None and line.lstrip().startswith(b"#") and commented_header(line, "") is not None
 
@@ -341,7 +354,7 @@ class CsvReader:
         if is_title(table):
             return
         self._words = set()
-        self._header, self._wraps = line, table.wraps
+        self._header, self._wraps, self._is_first = line, table.wraps, table.time is not None
         self._table = table
         self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
         self._total = first_of("total", table.columns) if table.step is not None else None

@@ -16,7 +16,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
-from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, names_zone, step_of, time_of, times_of
+from rltui.readers.keys import MAX_STEP, StepColumn, first_of, is_time, names, names_zone, step_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
     as_evaluation,
@@ -335,9 +335,7 @@ class JsonlReader:
         layout = self._layouts.get(keys)
         if layout is None:
             step = first_of("step", row)
-            time = first_of("time", row)
-            if time is not None and time_of(row[time]) != time_of(row[time]):
-                time = None  # a duration of that name
+            time = next((key for key in names("time") if key in row and is_time(row[key])), None)
             self._rows.zoned = time is not None and names_zone(row[time])
             layout = _Layout(
                 step,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from datetime import datetime
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +15,10 @@ from rltui.readers.rows import number
 MAX_STEP = (1 << 53) - 1
 """The largest step: what a float still holds exactly."""
 COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
-MILLISECONDS = 1e11
-"""Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
+LAST_SECOND = 1e11
+"""Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds, micro- or
+nanoseconds."""
+FINER_UNITS = 3
 NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
 """What HF's table in a notebook calls its loss, and what stands before what is held out."""
 SINCE_EPOCH = 1e8
@@ -103,18 +105,38 @@ class StepColumn:
 
 
 def time_of(value: object) -> float:
-    """Seconds since the epoch of a time cell: seconds, milliseconds or ISO 8601 text; NaN where it holds none."""
+    """Seconds since the epoch of a time cell: a number, ISO 8601 text, or a date as e-mails have it; NaN where it holds
+    none."""
     x = number(value)
     if x is None and isinstance(value, str):
         try:
-            x = datetime.fromisoformat(value.strip()).timestamp()
+            x = _date(value.strip()).timestamp()
         except (ValueError, OverflowError, OSError):
             return nan
-    if x is None or not isfinite(x):
-        return nan
-    if abs(x) > MILLISECONDS:
-        x /= 1000
-    return x if x > SINCE_EPOCH else nan
+    return nan if x is None else in_seconds(x)
+
+
+def is_time(value: object) -> bool:
+    """Whether a cell holds a time since the epoch. What is called `time` may be a duration."""
+    return not isnan(time_of(value))
+
+
+def in_seconds(stamp: float) -> float:
+    """Seconds since the epoch of a stamp in seconds or a thousandth, millionth or billionth of them; NaN for what is no
+    time since the epoch."""
+    for _ in range(FINER_UNITS):
+        if stamp > LAST_SECOND:
+            stamp /= 1000
+    return stamp if SINCE_EPOCH < stamp <= LAST_SECOND else nan
+
+
+def _date(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text.replace("/", "-"))
+    except ValueError:
+        from email.utils import parsedate_to_datetime  # rarely needed, and 8 ms to import
+
+        return parsedate_to_datetime(text)
 
 
 def names_zone(value: object) -> bool:
@@ -122,7 +144,7 @@ def names_zone(value: object) -> bool:
     if not isinstance(value, str) or number(value) is not None:
         return False
     try:
-        return datetime.fromisoformat(value.strip()).tzinfo is not None
+        return _date(value.strip()).tzinfo is not None
     except ValueError:
         return False
 

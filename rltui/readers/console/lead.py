@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import has_word, words
 from rltui.readers.console.named_numbers import RECENT
-from rltui.readers.keys import MILLISECONDS
+from rltui.readers.keys import in_seconds
 from rltui.readers.number_text import NUMBER
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -176,7 +176,7 @@ def stamps(text: str) -> list[Stamp]:
     for found in _STAMP.finditer(text):
         if found["epoch"] is not None:
             since = float(found["epoch"])
-            out.append(Stamp(1970, 1, 1, -1, since / 1000 if since > MILLISECONDS else since))
+            out.append(Stamp(1970, 1, 1, -1, in_seconds(since)))
             continue
         hour, zone = int(found["hour"]), (found["zone"] or "").strip().replace("UTC", "Z").replace("Z", "+00:00")
         if found["half"] is not None:
