@@ -29,6 +29,8 @@ from rltui.sources import memory
 AT_ONCE = 16
 """Runs of remote machines read side by side: one after the other each would wait for the link."""
 NOT_LOOKED = "not looked"
+BROKE_OFF = ("crashed", "stalled")
+"""States of a run that did not come to its end."""
 HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": "unknown"}
 """Of a run that was judged, by its verdict; every other verdict is against going on."""
 QUOTED = 100  # characters of the line with which a log ended
@@ -292,10 +294,13 @@ def limits(rows: Sequence[RunRow]) -> str:
 
 
 def verdict(row: RunRow) -> str:
-    """The badge if the whole log was read, else the trouble that its ends show, marked so; else nobody looked."""
+    """The badge if the whole log was read, else the trouble that its ends show, marked so, or that they break off; else
+    nobody looked."""
     if row.badge is not None:
         return row.badge
-    return called(row.health) if row.health == NOT_LOOKED else f"tail: {row.health}"
+    if row.health != NOT_LOOKED:
+        return f"tail: {row.health}"
+    return f"tail: {row.state}" if row.state in BROKE_OFF else called(NOT_LOOKED)
 
 
 def to_json(rows: Sequence[RunRow]) -> str:

@@ -33,7 +33,7 @@ from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.rescales import Rescales
-from rltui.evidence.signal import CRITICAL, WARNING
+from rltui.evidence.signal import CRITICAL, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import having, rules, unread_pages
@@ -308,6 +308,10 @@ class Engine:
             machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
         lives |= machine.lives
         guard.take(machine.failed)
+        sampled = Sampled.of(run, look, now=run_state is not None)
+        logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
+        of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
+        lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
         farmed_at = _began(lives, Trait.FARMS_REWARD, WARNING)
         ranked = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None)
         broken_at, of_all = breakdown(lives), ranked
@@ -318,14 +322,9 @@ class Engine:
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
         against = [one for one in run.history.contradictions if one.since <= look.step]
         standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against)
-        sampled = Sampled.of(run, look, now=run_state is not None)
-        logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
-        of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
-        told = dict(ask(Standing, standing, self.catalogue, guard)) | of_samples
-        for rule_id, found in told.items():
-            for signal in found:
-                life = follow(UNBORN, signal, rows, look.step, 1, 1)
-                lives[rule_id, signal.subject] = dated(life, UNBORN, signal, look)
+        of_standing = dict(ask(Standing, standing, self.catalogue, guard))
+        lives |= _at_once(of_standing, look)
+        told = of_standing | of_samples
         by_limits = [rule.id for rule in self._limited if asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
         skipped = [b for b in out_of_place if b.applies]
@@ -364,6 +363,15 @@ class Engine:
             checks_failed=guard.told(),
             gaps=look.gaps,
         )
+
+
+def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life]:
+    """The lives of what one look is enough to see."""
+    return {
+        (rule_id, signal.subject): dated(follow(UNBORN, signal, look.n, look.step, 1, 1), UNBORN, signal, look)
+        for rule_id, found in told.items()
+        for signal in found
+    }
 
 
 FEW_ROWS = 100

@@ -19,6 +19,14 @@ def began(finding: Finding) -> str:
     return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
 
 
+TOO_CLOSE = "too close to tell which began first"
+
+
+def seems_earlier(finding: Finding, root: Finding) -> bool:
+    """What follows from another is dated before it: onsets are known to within some steps, and these lie within."""
+    return None not in (finding.onset_step, root.onset_step) and (finding.onset_step or 0) < (root.onset_step or 0)
+
+
 def in_sentence(title: str) -> str:
     """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
     return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]

@@ -18,16 +18,13 @@ from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision
 from rltui.evidence.words import way
 from rltui.prose import capital
-from rltui.rules.base import farmed, gaining, loud, rising, validation_over
+from rltui.rules.base import LATELY_LEAST, farmed, gaining, lately_rows, loud, rising, validation_lately
 from rltui.rules.traits import Trait
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
-VALIDATION_SE = 3.0  # standard errors by which validation moves now: the error is itself guessed from few evaluations
-FEWEST = 5  # evaluations below which nobody can say that validation stands still
 APART = 10  # evaluations of which the first and the last window have none in common
-RECENT = 50  # rows that show how it moves now: these, or the last fifth
 BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
 BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
 HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
@@ -153,7 +150,7 @@ def _kl(look: Look) -> Way:
         return "none"
     if kl.recent is not None and kl.recent.direction:
         return _direction(kl.recent.direction)
-    rows = _recent(len(kl.series))
+    rows = lately_rows(len(kl.series))
     errors = look.facts.errors("kl_ref", rows)
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
     if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
@@ -171,27 +168,23 @@ def _reward(look: Look) -> Way:
         return "down"
     if loud(look, Trait.DRIFT):
         return "flat"
-    if rising(look) or gaining(look, _recent(look.n)):
+    if rising(look) or gaining(look, lately_rows(look.n)):
         return "up"
     return _direction(way(reward.since_start))
 
 
 def _validation(look: Look) -> Way:
-    held_out, moved = look.facts.validation, validation_over(look, _recent(look.n))
-    if held_out is None or moved is None or len(held_out.values) < FEWEST:
+    held_out = look.facts.validation
+    if held_out is None or held_out.late is None or len(held_out.values) < LATELY_LEAST:
         return "none"
     if loud(look, Trait.VALIDATION_FALLS):
         return "down"
-    if abs(moved) >= VALIDATION_SE:
-        return _direction(1 if moved > 0 else -1)
+    if moved := validation_lately(look):
+        return _direction(moved)
     if held_out.since_start is None and held_out.ordered:
         return _direction(held_out.ordered)
     ends = between(held_out.start, held_out.end, SHORT_LIMIT) if len(held_out.values) >= APART else None
     return _direction(way(held_out.since_start) or way(ends) or way(held_out.recent))
-
-
-def _recent(rows: int) -> int:
-    return max(RECENT, rows // 5)
 
 
 def _direction(sign: int) -> Way:

@@ -18,7 +18,7 @@ from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look
 from rltui.evidence.model import Episode, Severity
-from rltui.rules.base import farmed, validation
+from rltui.rules.base import farmed, validation, validation_lately
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import RunState
@@ -215,9 +215,10 @@ def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:
-    """Validation is better than before by so many standard errors, and not back below its best."""
+    """Validation is better than before by so many standard errors, and neither back below its best nor falling
+    lately."""
     held_out, seen = validation(look), look.facts.validation
-    if held_out is None or held_out < errors or seen is None:
+    if held_out is None or held_out < errors or seen is None or validation_lately(look) < 0:
         return False
     below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0
     return not (below and seen.below_best)

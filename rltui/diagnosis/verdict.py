@@ -120,16 +120,22 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
 
 def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
     """The reasons and every other critical root, the worst first: whatever the decision rests on, what is critical is
-    named, and before anything milder."""
+    named, and before anything milder. Only what costs time or money does not come before a reason that is none of it:
+    it would lead to a stop that does not rest on it."""
     told = {f.id for f in because}
     others = [f for f in case.at("critical") if f.id not in told and f.root not in told]
-    return sorted([*because[:1], *others, *because[1:]], key=lambda f: -SEVERITY_RANK[f.severity])
+    rests = any(not case.has(f, Trait.COST_ONLY) for f in because)
+
+    def place(f: Finding) -> tuple[bool, int]:
+        return rests and f.id not in told and case.has(f, Trait.COST_ONLY), -SEVERITY_RANK[f.severity]
+
+    return sorted([*because[:1], *others, *because[1:]], key=place)
 
 
 def as_decided(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, ...]:
-    """The findings in the order in which they are told: open ones before what is over, the worst first, among equals
-    those that the verdict names in its order. What goes with a root stays behind it. To go back to a checkpoint is the
-    last of its fixes where none was found."""
+    """The findings in the order in which they are told: open ones before what is over, what leads the verdict, then
+    the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it. To
+    go back to a checkpoint is the last of its fixes where none was found."""
     open_ids = {f.id for f in findings if f.status == "active"}
 
     def head(f: Finding) -> str:
@@ -138,7 +144,12 @@ def as_decided(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, 
     worst = {name: max(SEVERITY_RANK[f.severity] for f in findings if head(f) == name) for name in map(head, findings)}
     place = {name: at for at, name in reversed(list(enumerate(verdict.because)))}
     last = len(place)
-    told = sorted(findings, key=lambda f: (f.status != "active", -worst[head(f)], place.get(head(f), last)))
+
+    def order(f: Finding) -> tuple[bool, bool, int, int]:
+        at = place.get(head(f), last)
+        return f.status != "active", at != 0, -worst[head(f)], at
+
+    told = sorted(findings, key=order)
     best = verdict.best_checkpoint
     if best is not None and best.path is not None:
         return tuple(told)

@@ -62,7 +62,7 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     beats = value > r.start and (value >= least or risen)
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
-        against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")
+        against += f", where a gain would take {num(least)}" if least > r.start else ""
     if not beats and at <= r.width // 2:  # its mean holds rows that are no start, and would be another start beside it
         against = "which is the start"
     limit = "" if before is None else f"of the steps before {before}, where the fault began"

@@ -114,7 +114,7 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
         return None
     middle, now = float(t.mean()), float(t[-1])
     ahead = level - float(x.mean())
-    if seen.direction * ahead <= 0:
+    if seen.direction * ahead <= 0 or seen.direction * (level - median(x[-10:])) <= 0:  # it is there already
         return None
     slope, slow, fast = theil_sen(t, x, BLOCKS)
     if slope * seen.direction <= 0 or _levelled(t, x, slope):

@@ -38,7 +38,7 @@ SECTIONS = (
     "Metric diagnosis",
     "Behavioural symptoms",
     "Likely causes, tied to config",
-    "Recommended fixes, by impact and risk",
+    "Recommended fixes, the leading finding's first",
     "Continue or stop",
     "Step time and hardware",
     "Pipeline",

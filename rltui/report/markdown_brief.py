@@ -215,8 +215,10 @@ def _symptoms(report: Report, room: Room) -> list[str]:
         else:
             lines.append(f"- {SEVERITY[root.severity]} {name_of(root)}{since(root)}")
         whole = room.folded if place < room.cards else 0
-        lines += [f"- {_line(report, f)}" for f in below[:whole]]
-        lines += [f"- {SEVERITY[f.severity]} {name_of(f)}{since(f)}" for f in below[whole:] if f.severity != "info"]
+        lines += [f"- {_line(report, f, root)}" for f in below[:whole]]
+        lines += [
+            f"- {SEVERITY[f.severity]} {name_of(f)}{since(f, root=root)}" for f in below[whole:] if f.severity != "info"
+        ]
         lines.append("")
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
@@ -247,11 +249,11 @@ def _card(report: Report, finding: Finding, room: Room) -> Iterator[str]:
         yield f"refuted if {_prose(' or '.join(wrong), room.words)}"
 
 
-def _line(report: Report, finding: Finding) -> str:
+def _line(report: Report, finding: Finding, root: Finding) -> str:
     """A finding that goes with another: its numbers, and what would refute it, in one line."""
     numbers = "".join(f": {_numbers(report, evidence)}" for evidence in finding.evidence[:1])
     wrong = f", refuted if {plain(in_sentence(finding.refute[0]).rstrip('.'))}" if finding.refute else ""
-    return f"{SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}{numbers}{wrong}"
+    return f"{SEVERITY[finding.severity]} {name_of(finding)}{since(finding, root=root)}{numbers}{wrong}"
 
 
 def _numbers(report: Report, evidence: Evidence) -> str:

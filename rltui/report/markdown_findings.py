@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rltui.diagnosis.finding_words import began
+from rltui.diagnosis.finding_words import TOO_CLOSE, began, seems_earlier
 from rltui.evidence.model import GO_BACK, Evidence, Finding, Fix
 from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
@@ -75,7 +75,9 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
     lines = ["- follow from it:"]
     for finding in below:
         numbers = ", ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
-        lines.append(f"  - {SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}: {numbers}".rstrip(": "))
+        lines.append(
+            f"  - {SEVERITY[finding.severity]} {name_of(finding)}{since(finding, root=root)}: {numbers}".rstrip(": ")
+        )
     return lines
 
 
@@ -179,10 +181,11 @@ def name_of(finding: Finding) -> str:
     return plain(finding.title) + subject
 
 
-def since(finding: Finding, after: str = "") -> str:
-    """`, since step 40`; empty if nobody knows, or if the words before it say so."""
+def since(finding: Finding, after: str = "", root: Finding | None = None) -> str:
+    """`, since step 40`; empty if nobody knows, or if the words before it say so. `root`: what it follows from."""
     text = began(finding)
-    return f", {text}" if text and not re.search(rf"\b{text}\b", after) else ""
+    unsure = f" ({TOO_CLOSE})" if root is not None and seems_earlier(finding, root) else ""
+    return f", {text}{unsure}" if text and not re.search(rf"\b{text}\b", after) else ""
 
 
 def _spans(finding: Finding) -> str:

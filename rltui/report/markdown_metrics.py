@@ -187,7 +187,9 @@ def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], fi
         marks.append((float(onset), "▼"))
     lines = [" " * (width + 2) + labels(first, last, SPARK)]
     if marks:
-        legend = ["◆ best checkpoint"] * (best is not None) + ["▼ onset of the worst finding"] * (onset is not None)
+        legend = ([f"◆ {best.called}"] if best is not None else []) + ["▼ onset of the worst finding"] * (
+            onset is not None
+        )
         lines.append(" " * (width + 2) + rail(marks, first, last, SPARK) + "  " + "  ".join(legend))
     group = None
     for label, (m, series) in zip(names, drawable, strict=True):

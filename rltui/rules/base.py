@@ -324,6 +324,26 @@ def validation_over(look: Look, rows: int) -> float | None:
     return errors_of((recent if recent is not None and len(recent.values) >= 4 else found).late)
 
 
+LATELY_ROWS = 50
+"""Rows that show how a score moves lately: these, or the last fifth."""
+LATELY_SE = 3.0
+"""Standard errors by which validation moves lately: the error is itself guessed from few evaluations."""
+LATELY_LEAST = 5
+"""Evaluations below which nobody can say where validation goes lately."""
+
+
+def lately_rows(rows: int) -> int:
+    return max(LATELY_ROWS, rows // 5)
+
+
+def validation_lately(look: Look) -> int:
+    """Which way validation moves lately, beyond doubt; 0 too where too few evaluations tell."""
+    found, moved = look.facts.validation, validation_over(look, lately_rows(look.n))
+    if found is None or moved is None or len(found.values) < LATELY_LEAST or abs(moved) < LATELY_SE:
+        return 0
+    return 1 if moved > 0 else -1
+
+
 def errors_of(effect: Effect | None) -> float | None:
     """An effect in standard errors."""
     return None if effect is None else effect.errors

@@ -259,9 +259,10 @@ def watch_and_findings(said: Said) -> Iterator[str]:
         if not about:
             yield f"watch: {event['finding']} opened, and is not open in the report"
             continue
-        own = about[0]["episodes"][-1]["severity"], about[0]["onset_step"]
-        if own != (event["severity"], event["onset_step"]):
-            yield f"watch: {event['finding']} {event['severity']} since {event['onset_step']}, report: {own}"
+        own = {about[0]["severity"], about[0]["episodes"][-1]["severity"]}  # as it stands, or the worst while watched
+        if event["severity"] not in own or event["onset_step"] != about[0]["onset_step"]:
+            was = f"{about[0]['severity']} since {about[0]['onset_step']}"
+            yield f"watch: {event['finding']} {event['severity']} since {event['onset_step']}, report: {was}"
 
 
 @rule

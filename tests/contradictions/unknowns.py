@@ -63,7 +63,7 @@ def saved_and_not_saved(said: Said) -> Iterator[str]:
     texts = {"page": said.page, "short page": said.brief}
     told = {name: page.text for name, page in texts.items() if page is not None} | {"entry": said.entry or ""}
     for where, text in told.items():
-        if best is not None and best["path"] is None and re.search(r"[Bb]est checkpoint\W+(?:step )?\d", text):
+        if best is not None and best["path"] is None and re.search(r"[Bb]est checkpoint[^\w\n]+(?:step )?\d", text):
             yield f"{where}: best checkpoint {best['step']}, none is known"
         if re.search(r"^- Keep: nothing is saved", text, re.M):
             yield f"{where}: nothing is saved, though nobody can tell from a log"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rltui.diagnosis.finding_words import TOO_CLOSE, began, seems_earlier
 from rltui.evidence.model import Finding
 from rltui.plots.numbers import number
 from rltui.report.causes import fix_setting, likely, quotes_setting
@@ -28,6 +29,7 @@ def draw(view: View, finding: Finding, width: int) -> list[Row]:
         rows += [
             title(width, "", "Follows from"),
             [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
+            *([[(f"   {began(root)}, {TOO_CLOSE}", "dim")]] if seems_earlier(finding, root) else []),
             [],
         ]
     rows += [*_causes(finding, width), *_fixes(finding, width)]

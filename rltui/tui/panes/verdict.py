@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number
+from rltui.report.answer import answer, leading_finding
+from rltui.report.causes import likely
 from rltui.report.markdown import TONES
 from rltui.tui.rows import Row, cut, length, put, spread, wrap, wrapped
 from rltui.tui.view import View
@@ -30,6 +32,7 @@ def checks(view: View) -> str:
     return f"{report.checks} checks" + (f", {skipped} could not run" if skipped else "")
 
 
+ACT = len("To do: ")
 SHORTEST = 8
 """Cells of a metric's name below which it names nothing."""
 
@@ -84,6 +87,20 @@ def clause(text: str, width: int) -> str:
     return next((f"{head.rstrip('.')}." for head in heads if len(head) < width), cut(text, width))
 
 
+HEAD_ROWS = 3
+"""The badge, what to keep and how sure."""
+
+
+def acts(view: View) -> list[tuple[str, str]]:
+    """Why, if a cause is borne out, and what to do about what leads the verdict, in the words of the report."""
+    leading = None if view.report is None else leading_finding(view.report)
+    if view.report is None or leading is None:
+        return []
+    told, causes = answer(view.report), likely(leading)
+    why = told.why if causes and causes[0].status == "supported" else ""
+    return [(word, text) for word, text in (("Why", why), ("To do", told.do if leading.fixes else "")) if text]
+
+
 def draw(view: View, width: int, height: int) -> list[Row]:
     report = view.report
     if report is None:
@@ -113,7 +130,10 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         rows.append([pad, *second, (f"  {more}", "fg")])
     sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.judged else ""
     tail = " ".join(part for part in (rest, sure, verdict.would_change) if part)
-    return rows + [[pad, (line, "dim")] for line in wrapped(tail, room, 3 - len(rows))]
+    rows += [[pad, (line, "dim")] for line in wrapped(tail, room, HEAD_ROWS - len(rows))]
+    said = acts(view) if height > HEAD_ROWS else []
+    rows += [[pad, put(f"{word}: ", ACT, "dim"), (cut(text, room - ACT), "fg")] for word, text in said]
+    return rows[:height]
 
 
 def pipeline(view: View, width: int, height: int) -> list[Row]:

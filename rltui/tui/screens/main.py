@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ORDER = ("findings", "metrics", "phases", "gpu", "log")
 SCREENS = ("phases", "gpu", "log")
 """Panes whose zoom is another screen."""
-WIDE = 120
+WIDE, TALL = 120, 40
 
 
 class MainScreen(PaneScreen):
@@ -63,8 +63,10 @@ class MainScreen(PaneScreen):
         air = 1 if height >= 30 else 0
         want = self._needed("findings")
         found = min(want, max(3, height // 3 - 3))
-        places = stacked(size, [("header", 1), ("", air), ("verdict", 3), ("", air), ("pipeline", 1), ("", air)])
-        y = 5 + 3 * air
+        verdict = panes.verdict.HEAD_ROWS + (len(panes.verdict.acts(self.view)) if height >= TALL else 0)
+        head = [("header", 1), ("", air), ("verdict", verdict), ("", air), ("pipeline", 1), ("", air)]
+        places = stacked(size, head)
+        y = 2 + verdict + 3 * air
         places["findings"] = Region(1, y, inset, found)
         y += found + air
         body = height - 1 - air - y
@@ -104,7 +106,7 @@ class MainScreen(PaneScreen):
         air = 1 if height >= 24 else 0
         want = self._needed("findings")
         found = min(want, max(3, height // 4 + 1))
-        tall = height >= 40
+        tall = height >= TALL
         time = self._needed("phases") if tall else 2
         gpus = min(self._needed("gpu"), 10) if tall else 2
         if height < 22:
