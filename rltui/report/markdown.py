@@ -38,7 +38,7 @@ SECTIONS = (
     "Metric diagnosis",
     "Behavioural symptoms",
     "Likely causes, tied to config",
-    "Recommended fixes, the leading finding's first",
+    "Recommended fixes, by evidence, impact and risk",
     "Continue or stop",
     "Step time and hardware",
     "Pipeline",

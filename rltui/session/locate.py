@@ -71,9 +71,9 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
-FORCE = "Force a reader with --format-in"
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
+FORCE = "Force a reader with --format-in"
 NAMED = 3  # files that cannot be read which are named, each
 MAX_PAGE = 1 << 26
 

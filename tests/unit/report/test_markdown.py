@@ -26,7 +26,7 @@ SECTIONS = [
     "2. Metric diagnosis",
     "3. Behavioural symptoms",
     "4. Likely causes, tied to config",
-    "5. Recommended fixes, the leading finding's first",
+    "5. Recommended fixes, by evidence, impact and risk",
     "6. Continue or stop",
     "7. Step time and hardware",
     "8. Pipeline",
