@@ -12,8 +12,9 @@ from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.prose import counted
+from rltui.prose import counted, listed
 from rltui.rules.base import Memory, Params, rule, tail
+from rltui.run.columns import Series
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
 """Non-finite here once and the step that was applied has spoilt the weights."""
@@ -132,6 +133,8 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A core metric that came with every row stopped, while others of the same place go on."""
     last = {name: s for name in CORE if (s := look.logged(name)) is not None and enough(p["window"], s.steps)}
     going = {s.key.rpartition("/")[0] for s in last.values() if int(s.rows[-1]) >= look.n - 2}
+    if last and not going:
+        return _all_vanished(look, last, p) + _evaluations_stopped(look, p)
     out = []
     for name, series in last.items():
         gone = look.n - 1 - int(series.rows[-1])
@@ -148,6 +151,28 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text = f"{series.key} is logged no more since step {step}, while other metrics go on."
         out.append(Signal(WARNING, text, ((name, f"last at step {step}"),), subject=name, onset_step=step))
     return out + _evaluations_stopped(look, p)
+
+
+def _all_vanished(look: Look, last: Mapping[str, Series], p: Params) -> list[Signal]:
+    """No core metric comes any more, but training rows do: what is counted or set is in them as before. Not the epoch,
+    which rows of evaluations have too."""
+    end = max(int(series.rows[-1]) for series in last.values())
+    before, since = min(int(p["window"]), end + 1), look.n - 1 - end
+    if not enough(p["rows"], look.steps[end + 1 :]):
+        return []
+    for witness in (series for name in WITNESSES if name != "epoch" and (series := look.logged(name)) is not None):
+        came = np.count_nonzero((witness.rows > end - before) & (witness.rows <= end))
+        comes = np.count_nonzero(witness.rows > end)
+        if came < p["present"] * before or comes < p["present"] * since:
+            continue
+        step = int(look.steps[end])
+        gone = {name: series for name, series in last.items() if int(series.rows[-1]) > end - p["rows"]}
+        keys = listed([series.key for series in gone.values()])
+        text = f"{keys} {'is' if len(gone) == 1 else 'are'} logged no more since step {step}, "
+        text += f"while {witness.key} goes on."
+        proofs = tuple((name, f"last at step {int(series.steps[-1])}") for name, series in gone.items())
+        return [Signal(WARNING, text, proofs, onset_step=step)]
+    return []
 
 
 def _evaluations_stopped(look: Look, p: Params) -> list[Signal]:

@@ -83,6 +83,40 @@ def test_evaluations_as_the_run_has_them_are_clear(tmp_path: Path, at: list[int]
     assert finding(said, "metric-vanished") is None
 
 
+def stopped(folder: Path, after: dict[str, float | None], rows: int) -> Path:
+    """A run whose newest `rows` rows hold these cells alone, each with its row's step."""
+    write(folder, learning(ROWS) | {"score": 0.2 + 0.4 * np.arange(ROWS) / ROWS, "lr": np.full(ROWS, 1e-6)})
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    for at in range(ROWS - rows, ROWS):
+        row = json.loads(lines[at])
+        lines[at] = json.dumps({"step": row["step"]} | {key: row.get(key) for key in after} | {"note/x": 1.0})
+    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("rows", [15, 100])
+def test_a_run_of_which_only_settings_are_logged_any_more_is_not_clear(tmp_path: Path, rows: int) -> None:
+    folder = stopped(tmp_path / "run", {}, 0)
+    said = told(folder)[2]
+    assert finding(said, "metric-vanished") is None
+    row = json.loads((folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    kept = {key: None for key in row if "lr" in key or "length" in key}
+    assert kept
+    said = told(stopped(tmp_path / "stopped", kept, rows))[2]
+    found = finding(said, "metric-vanished")
+    assert found is not None
+    assert found["severity"] == "warning"
+    assert found["onset_step"] == ROWS - rows
+    assert "All clear" not in said["verdict"]["text"]
+
+
+@pytest.mark.parametrize(("kept", "rows"), [({"lr": None}, 3), ({}, 40)])
+def test_a_few_rows_of_a_summary_or_rows_of_other_things_are_no_such_run(
+    tmp_path: Path, kept: dict[str, None], rows: int
+) -> None:
+    assert finding(told(stopped(tmp_path / "run", kept, rows))[2], "metric-vanished") is None
+
+
 @pytest.mark.parametrize(("grown", "named"), [(900.0, True), (60.0, False)])
 def test_host_memory_that_multiplies_is_told_beside_a_host_of_unknown_size(
     tmp_path: Path, grown: float, named: bool
