@@ -133,10 +133,13 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A core metric that came with every row stopped, while others of the same place go on."""
     last = {name: s for name in CORE if (s := look.logged(name)) is not None and enough(p["window"], s.steps)}
     going = {s.key.rpartition("/")[0] for s in last.values() if int(s.rows[-1]) >= look.n - 2}
-    if last and not going:
-        return _all_vanished(look, last, p) + _evaluations_stopped(look, p)
-    out = []
+    out = _all_vanished(look, last, p) if last and not going else []
+    if out:
+        going = {series.key.rpartition("/")[0] for series in last.values()}
+    told = {name for signal in out for name, _ in signal.proofs}
     for name, series in last.items():
+        if name in told:
+            continue
         gone = look.n - 1 - int(series.rows[-1])
         window = min(int(p["window"]), len(series))
         steady = int(series.rows[-1] - series.rows[-window]) + 1 <= window / p["present"]
