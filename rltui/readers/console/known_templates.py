@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
@@ -59,6 +60,7 @@ class KnownTemplates:
         self._held = 0  # lines that were held so far
         self._learns = True  # no copy does
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
+        self._by_plan: dict[str, str] = {}  # keys of lines whose count may yet begin anew, with what they are
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     def __contains__(self, key: str) -> bool:
@@ -155,6 +157,9 @@ class KnownTemplates:
         that is still `opened` under `key`."""
         out: list[StepRow] = []
         told: set[str] = set()
+        for name, kind in list(self._by_plan.items()) if over and self._learns else ():
+            if (template := self._by_key.get(name)) is not None and template.counter is None and self.main is None:
+                out += self._decide(name, template, kind, over)
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
         for name, template in self._by_key.items() if self._learns else ():
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
@@ -163,7 +168,7 @@ class KnownTemplates:
             lines = [*template.lines, *newest]
             first, seen = lines[0].slots, [line.slots for line in lines]
             waits = patience(seen) > 0 or name in self._waiting
-            surely = over and self.main is None and len(seen) >= SEEN and waits
+            surely = (over or name in self._by_plan) and self.main is None and len(seen) >= SEEN and waits
             counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
             if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                 continue
@@ -186,12 +191,16 @@ class KnownTemplates:
             return False
         return not any(map(self.is_main, line.slots))
 
-    def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
+    def _decide(self, key: str, template: Template, kind: str, over: bool = False) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         counter = self._counter(template, lines, kind)
+        if self._may_begin_anew(template, counter) and not over:
+            self._by_plan[key] = kind
+            return []
+        self._by_plan.pop(key, None)
         if self._may_be_within(key, template, counter):
             return []
         if counter is None:
@@ -227,6 +236,20 @@ class KnownTemplates:
         rank, _, said = key.partition(":")
         other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
         return other and f"{FIRST_RANK}:{said}" in self._by_key
+
+    def _may_begin_anew(self, template: Template, counter: int | None) -> bool:
+        """Whether these lines count one by one up to a total that is so near that they may do it again, `group 3/16`:
+        the line of the step that holds them all may come below them. Not those that an epoch tells apart."""
+        if self.main is not None or counter is None:
+            return False
+        told = [line.slots[counter] for line in template.lines]
+        planned, known = told[0].of, words()
+        if planned is None or planned + 2 > OUTER or last_word(told[0].name) in known.steps | {"epoch"}:
+            return False
+        if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
+            return False
+        one_by_one = all(b.value - a.value in (0, 1) for a, b in pairwise(told))
+        return one_by_one and len(told) < planned + 2
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count within the steps that lines above them tell: `rollout 5 | reward 0.3`, and
