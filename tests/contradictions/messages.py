@@ -35,7 +35,9 @@ def line_of_runs_and_row(said: Said) -> Iterator[str]:
         yield f"runs: step {cells[3]}, JSON: {steps}"
     if cells[2] != (row["state"] or "unknown"):
         yield f"runs: {cells[2]}, JSON: {row['state']}"
-    verdict = row.get("badge") or (called(row["health"]) if row["health"] == "not looked" else f"tail: {row['health']}")
+    broke_off = row["state"] in ("crashed", "stalled")
+    of_ends = called("not looked") if not broke_off else f"tail: {row['state']}"
+    verdict = row.get("badge") or (of_ends if row["health"] == "not looked" else f"tail: {row['health']}")
     if cells[6] != verdict:
         yield f"runs: {cells[6]!r}, JSON: {verdict!r}"
 

@@ -81,7 +81,7 @@ def test_a_best_step_from_before_a_fault_is_called_so(begins: int, tmp_path: Pat
     assert best["step"] < peak
     assert best["before"] is not None
     assert best["step"] < best["before"] <= peak
-    assert f"best step before the fault began at step {best['before']} was {best['step']} (" in page
+    assert f"best step before the fault was {best['step']} (" in page
     assert f"of the steps before {best['before']}" in best["basis"]
 
 

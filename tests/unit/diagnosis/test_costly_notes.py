@@ -109,7 +109,7 @@ def test_steps_that_wait_for_data_name_the_loader(tmp_path: Path, key: str, wait
     found = finding(said, "step-time-regression")
     assert found is not None
     assert found["severity"] == level
-    assert said["answer"]["why"].startswith("Steps wait for the data loader (")
+    assert said["answer"]["why"].startswith("Steps wait for the data loader. Proof: ")
     assert "Load data from a local disk" in said["answer"]["do"]
 
 

@@ -274,11 +274,10 @@ def test_config_stands_behind_the_cause_and_the_fix() -> None:
     columns = {**learning_run(0, N), "lr": np.full(N, 1e-5)}
     runaway(columns)
     finding = found(diagnose(columns, config={"lr": 1e-5, "kl_coef_loss": 1e-4}, framework="verl"), "kl-runaway")
-    assert [(c.config_key, c.value) for c in finding.causes[:2]] == [("lr", 1e-5), ("kl_coef_loss", 1e-4)]
-    assert [(f.config_key, f.value, f.to) for f in finding.fixes[:2]] == [
-        ("lr", 1e-5, 3.3e-6),
-        ("kl_coef_loss", 1e-4, 3e-4),
-    ]
+    of_config = {c.config_key: (c.value, c.status) for c in finding.causes if c.config_key}
+    assert of_config["kl_coef_loss"] == (1e-4, "supported")
+    assert of_config["lr"] == (1e-5, "untestable")  # it did no harm for many steps
+    assert ("kl_coef_loss", 1e-4, 3e-4) in [(f.config_key, f.value, f.to) for f in finding.fixes]
     assert len(finding.fixes) <= 3
 
 

@@ -46,7 +46,7 @@ def test_a_setting_that_the_next_launch_printed_otherwise(tmp_path: Path, resume
     again = [RESUMED, args(2, JUDGE)] if resume_first else [args(2, JUDGE), RESUMED]
     write(tmp_path / "run" / "train.log", args(), *rows(1, 100), *again, *rows(101, 220, 8.0))
     page = causes(tmp_path / "run")
-    assert "(resumed at step 101 with remote_rm_url unset → http://rm-v2:5000/get_reward)" in page
+    assert "resumed at step 101 with remote_rm_url unset → http://rm-v2:5000/get_reward" in page
 
 
 def test_the_log_of_each_launch_tells_its_settings(tmp_path: Path) -> None:
@@ -54,12 +54,14 @@ def test_the_log_of_each_launch_tells_its_settings(tmp_path: Path) -> None:
     write(tmp_path / "run" / "slurm-1002.out", args(2, ", reward_weights=[8.0, 4.0]"), *rows(101, 220, 8.0))
     write(tmp_path / "run" / "checkpoint-100" / "model.safetensors", "weights")
     page = causes(tmp_path / "run")
-    assert "with reward_weights [1.0, 0.5] → [8.0, 4.0])" in page
+    assert "with reward_weights [1.0, 0.5] → [8.0, 4.0]" in page
 
 
 def test_what_each_launch_has_of_its_own_is_no_change(tmp_path: Path) -> None:
     write(tmp_path / "run" / "train.log", args(), *rows(1, 100), args(2), RESUMED, *rows(101, 220, 8.0))
-    assert "(resumed at step 101)" in causes(tmp_path / "run")
+    page = causes(tmp_path / "run")
+    assert "resumed at step 101" in page
+    assert "resumed at step 101 with" not in page
 
 
 def test_settings_printed_without_a_launch_change_nothing(tmp_path: Path) -> None:
@@ -73,4 +75,6 @@ def test_two_models_of_one_launch_are_no_change(tmp_path: Path) -> None:
     other = args(1, ", num_layers=12")
     more = [args(1, ", num_layers=28"), other, *rows(1, 100), RESUMED, other, args(2, ", num_layers=28")]
     write(tmp_path / "run" / "train.log", *more, *rows(101, 220, 8.0))
-    assert "(resumed at step 101)" in causes(tmp_path / "run")
+    page = causes(tmp_path / "run")
+    assert "resumed at step 101" in page
+    assert "resumed at step 101 with" not in page
