@@ -60,7 +60,7 @@ class KnownTemplates:
         self._held = 0  # lines that were held so far
         self._learns = True  # no copy does
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
-        self._by_plan: dict[str, str] = {}  # keys of lines whose count may yet begin anew, with what they are
+        self._by_plan: set[str] = set()  # those of lines whose count may yet begin anew
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     def __contains__(self, key: str) -> bool:
@@ -157,9 +157,6 @@ class KnownTemplates:
         that is still `opened` under `key`."""
         out: list[StepRow] = []
         told: set[str] = set()
-        for name, kind in list(self._by_plan.items()) if over and self._learns else ():
-            if (template := self._by_key.get(name)) is not None and template.counter is None and self.main is None:
-                out += self._decide(name, template, kind, over)
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
         for name, template in self._by_key.items() if self._learns else ():
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
@@ -168,7 +165,7 @@ class KnownTemplates:
             lines = [*template.lines, *newest]
             first, seen = lines[0].slots, [line.slots for line in lines]
             waits = patience(seen) > 0 or name in self._waiting
-            surely = (over or name in self._by_plan) and self.main is None and len(seen) >= SEEN and waits
+            surely = self.main is None and len(seen) >= SEEN and (name in self._by_plan or (over and waits))
             counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in lines], over)
             if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                 continue
@@ -176,9 +173,12 @@ class KnownTemplates:
                 lead(template.lines, counter, self.ahead)
                 early = replace(template, names=set(), epochs=template.epochs.copy())
                 early.decide(counter)
-                out += early.rows([*template.lines[template.told :], *newest])
+                others = [t for t in self._like(early) if t is not template] if name in self._by_plan else []
+                held = [line for one in (template, *others) for line in one.lines[one.told :]]
+                out += early.rows([*sorted(held, key=lambda line: line.place), *newest])
                 told |= {name for line in newest for name in line.names(counter)}
-                template.told = len(template.lines)
+                for one in (template, *others):
+                    one.told = len(one.lines)
         return out, told
 
     def is_main(self, slot: Slot) -> bool:
@@ -191,16 +191,16 @@ class KnownTemplates:
             return False
         return not any(map(self.is_main, line.slots))
 
-    def _decide(self, key: str, template: Template, kind: str, over: bool = False) -> list[StepRow]:
+    def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         counter = self._counter(template, lines, kind)
-        if self._may_begin_anew(template, counter) and not over:
-            self._by_plan[key] = kind
+        if self._may_begin_anew(template, counter):
+            self._by_plan.add(key)
             return []
-        self._by_plan.pop(key, None)
+        self._by_plan.discard(key)
         if self._may_be_within(key, template, counter):
             return []
         if counter is None:
@@ -296,12 +296,14 @@ class KnownTemplates:
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""
-        out: list[TemplateLine] = []
-        for key, other in self._by_key.items():
-            if other.counter is None and other.lines and template.fits(other.lines[0]):
-                out += other.lines[other.told :]
-                self._by_key[key] = template
-        return out
+        like = self._like(template)
+        own = {id(other) for other in like}
+        self._by_key = {key: template if id(other) in own else other for key, other in self._by_key.items()}
+        return [line for other in like for line in other.lines[other.told :]]
+
+    def _like(self, template: Template) -> list[Template]:
+        """Those that are not known yet and of whose lines the first fits this one."""
+        return [t for t in self._by_key.values() if t.counter is None and t.lines and template.fits(t.lines[0])]
 
     def _given(self, template: Template, lines: list[TemplateLine]) -> list[StepRow]:
         """The rows of lines, in the order in which they came."""

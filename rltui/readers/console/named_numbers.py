@@ -58,6 +58,11 @@ _IN_BRACKETS = lazy(
     r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))(?:\s*[:=]\s*|\s+)$"
 )
 """A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
+_CONDITION = lazy(
+    r"(?<=\w)(\s?[(\[](?:[^()\[\]<>≤≥]{0,30}(?:[<>]=?|[≤≥])\s*[-+]?\d[\d.]*\s?%?|[nkN]\s?=\s?\d+)[)\]])"
+    r"(?=\s*[:=]|\s+[-+]?\d)"
+)
+"""The number of a condition in a name, or of so many samples: `fraction (reward > 0.5): 0.4`, `std (n=8): 0.3`."""
 _NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1(?:\s*[:=]\s*|\s+)$")
 """The size of something: `|g|=0.5`."""
 _SIZE = lazy(r"(?:^|[\s,;(])(\|{1,2})([A-Za-z]|grad)\1(?:\s*[:=]\s*|\s+)$")
@@ -88,6 +93,8 @@ _LISTED = frozenset(("", ",", "), ("))
 """What stands between the numbers of a list."""
 _WORDED = lazy(r"[^\W_]|[(\[<:/±]\s*$")
 """What tells something of the number behind it, or that it goes on."""
+_BECOMES = frozenset(("→", "->", "=>", "⟶", "➜", "➔"))
+"""Between a value and what it is now: `loss 0.5 → 0.4`."""
 _PASSED = frozenset(("elapsed", "took", "duration"))
 """Words before a clock that shows how long something took."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
@@ -126,9 +133,12 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
     whole = ""  # what those in brackets are parts of
     parts_of: dict[int, str] = {}
     listed: list[float] = []
+    conditions = [found.span() for found in _CONDITION.finditer(message)]
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
             break
+        if conditions and any(begin < match.start() < over for begin, over in conditions):
+            continue
         if match.start() < end or ("=" in message and _IN_NAME.match(message, match.start())):
             continue
         if date := _DATE.match(message, match.start()):
@@ -151,6 +161,10 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
             and _both(out[-1].name) is None
         ):
             out[-1] = replace(out[-1], of=int(value(written)), end=stop, lost=False)
+            continue
+        if gap.strip() in _BECOMES and out and out[-1].name and not is_named(out[-1].name, words().counters):
+            number = float(f"{value(written) * factor:.15g}")
+            out[-1] = replace(out[-1], text=written, value=number, end=match.end(), lost=False)
             continue
         if gap == ":" and out and has_word(out[-1].name, _PASSED):
             seconds = 60 * out[-1].value + value(match[0])
@@ -378,6 +392,9 @@ def _name(gap: str) -> str:
     tied = _TIED.sub("", gap)
     if size := _SIZE.search(gap):
         return f"{size[1]}{size[2]}{size[1]}"
+    if (at := next((m for m in _CONDITION.finditer(gap + "0") if gap[m.end() :].strip(" :=") == ""), None)) is not None:
+        own = _name(gap[: at.start()] + ":")
+        return own + at[1] if own and "=" not in at[1].replace("<=", "").replace(">=", "") else own
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
     if tied == gap:  # glued to what stands before, as in `v2`
