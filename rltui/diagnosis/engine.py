@@ -33,7 +33,7 @@ from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.rescales import Rescales
-from rltui.evidence.signal import CRITICAL, WARNING, Signal
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import having, rules, unread_pages
@@ -312,11 +312,12 @@ class Engine:
         logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
         of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
         lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
-        farmed_at = _began(lives, Trait.FARMS_REWARD, WARNING)
-        ranked = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None)
+        farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
+        trust = farmed_at is not None, doubted is not None
+        ranked = guard.ask("ranking of steps", None, ranking, look, trust[0], None, trust[1])
         broken_at, of_all = breakdown(lives), ranked
         if broken_at is not None:
-            unspoiled = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None, broken_at)
+            unspoiled = guard.ask("ranking of steps", None, ranking, look, trust[0], broken_at, trust[1])
             ranked = unspoiled or ranked
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))

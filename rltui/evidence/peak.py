@@ -9,12 +9,25 @@ from typing import Literal
 import numpy as np
 
 from rltui.evidence.blocks import Blocks
-from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Effect, Level, chance, effect, median_error, noise
+from rltui.evidence.effects import (
+    LIMIT,
+    SHORT_LIMIT,
+    SHORT_POINTS,
+    Effect,
+    Level,
+    chance,
+    effect,
+    median_error,
+    noise,
+    noise_of_few,
+)
 from rltui.evidence.trends import running_medians, smooth
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 BLOCK_WIDTH = 51
+FEW = 10
+"""Points below which their noise is that of few."""
 TIE = 1e-12
 """Of the largest value: smoothed values so near to the best are as good, and the first of them is named; levels so near
 to each other are the same."""
@@ -56,7 +69,9 @@ def smoothed(
     if found is None:
         return None
     steps, values, width = found
-    sd = noise(series.values if blocks is None else blocks.medians) if sd is None else sd
+    if sd is None:
+        x = series.values if blocks is None else blocks.medians
+        sd = noise_of_few(x) if len(x) < FEW else noise(x)
     se = sd / sqrt(min(width if blocks is not None else least_of(width), len(values)))
     return Curve(steps, values, se, width) if isfinite(se) else None
 

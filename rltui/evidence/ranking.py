@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.effects import NOISE_POINTS
@@ -24,11 +25,12 @@ PARTS = "reward_component_mean"
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
-    the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
-    `single`: the score of each evaluation alone. `held_out`: validation, not train reward; `sets`: of so many sets
-    together. `basis` says in words what ranks.
-    `rose_to`: its last window if the fact table says that it rose since the start. `task`: it ranks by how well the
-    task is done, not by a reward that may be farmed."""
+    the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is where it began, with
+    standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train reward;
+    `sets`: of so many sets together. `basis` says in words what ranks.
+    `rose_to`: its last window if the fact table says that it rose since the start. `learnt`: whether the train reward
+    was above its start at each step, which few evaluations may not show. `task`: it ranks by how well the task is done,
+    not by a reward that may be farmed."""
 
     steps: Ints
     score: Floats
@@ -38,9 +40,11 @@ class Ranking:
     value: Floats
     value_se: float
     start: float
+    start_se: float
     held_out: bool
     basis: str
     single: Floats
+    learnt: NDArray[np.bool_]
     sets: int = 1
     rose_to: float | None = None
     task: bool = True
@@ -53,15 +57,17 @@ class Ranking:
         return i - 1 if i and step - int(self.steps[i - 1]) <= int(self.steps[i]) - step else i
 
 
-def ranking(look: Look, farmed: bool = False, before: int | None = None) -> Ranking | None:
+def ranking(look: Look, farmed: bool = False, before: int | None = None, doubted: bool = False) -> Ranking | None:
     """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
     `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only evaluations before
     this step count, if there are enough, so that no mean of neighbours holds what came after a fault; medians of rows
-    hold none. None if neither has enough points, or if values overflow."""
+    hold none. `doubted`: the train reward says nothing of validation, or may not. None if neither has enough points, or
+    if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
     if sets:
-        return _by_sets(sets, look.facts.validation_sets[0])
+        train = None if farmed or doubted else _trained(look, before)
+        return _by_sets(sets, look.facts.validation_sets[0], train)
     task = _task_part(look) if farmed else None
     if task is not None:
         basis = f"{task.name} in training, as the total reward stands for the task no longer"
@@ -85,7 +91,6 @@ def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, 
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
-    start = float(running_medians(blocks.medians[:3])[0])
     return Ranking(
         steps=curve.steps,
         score=curve.values,
@@ -94,13 +99,60 @@ def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, 
         key=reward.series.key,
         value=curve.values,
         value_se=curve.se,
-        start=start,
+        start=float(running_medians(blocks.medians[:3])[0]),
+        start_se=curve.se * curve.width**0.5,  # of a single value, where the others are means
         held_out=False,
         basis=basis,
         single=curve.values,
+        learnt=_learnt(reward, curve.steps),
         rose_to=_rose_to(reward),
         task=task,
     )
+
+
+RISEN = 2.0
+"""Standard errors by which the train reward is above its start at a step, if the fact table says that it rose."""
+
+
+def _trained(look: Look, before: int | None) -> MetricFacts | None:
+    reward = look.series(look.reward)
+    part = None if reward is None else _until(reward, before)
+    return None if part is None or not len(part) else alone(look.reward, part)
+
+
+def _learnt(train: MetricFacts | None, steps: Ints) -> NDArray[np.bool_]:
+    """Whether the smoothed train reward was above where its curve begins, beyond the error of both, at each step; at
+    none if the fact table says of no rise, so that both say the same."""
+    gain = _gain(train, steps)
+    if train is None or train.curve is None or gain is None:
+        return np.zeros(len(steps), dtype=np.bool_)
+    half = train.curve.width // 2 + 1  # points that the first of the curve is the mean of
+    return np.asarray(gain >= RISEN * train.curve.se * np.sqrt(1.0 + train.curve.width / half))
+
+
+def _gain(train: MetricFacts | None, steps: Ints) -> Floats | None:
+    """What the train reward had gained by each step, if it rose at all."""
+    curve = None if train is None or _rose_to(train) is None else train.curve
+    if curve is None:
+        return None
+    at = np.minimum(curve.steps.searchsorted(steps), len(curve.steps) - 1)
+    return np.asarray(curve.values[at] - curve.values[0])
+
+
+BEHIND = 0.25
+"""Of the part of its way to 1 that the train reward gained: validation that cannot have gained so much of its own has
+nothing of it (as in `train-val-divergence`)."""
+
+
+def _keeps_up(train: MetricFacts | None, steps: Ints, value: Floats, error: float) -> NDArray[np.bool_]:
+    """Whether validation may have a share in what the train reward had gained by each step, both of them shares.
+    `error`: of a difference of its values from its first. Of other scales nobody can tell, and it may."""
+    gain = _gain(train, steps)
+    shares = train is not None and all(float(x.min()) >= 0.0 and float(x.max()) <= 1.0 for x in (train.values, value))
+    if train is None or train.curve is None or gain is None or not shares:
+        return np.ones(len(steps), dtype=np.bool_)
+    part = gain / max(1e-9, 1.0 - float(train.curve.values[0]))
+    return np.asarray(value - value[0] + RISEN * error >= BEHIND * part * (1.0 - value[0]))
 
 
 def _rose_to(metric: MetricFacts) -> float | None:
@@ -109,7 +161,7 @@ def _rose_to(metric: MetricFacts) -> float | None:
     return metric.end.value if since is not None and since.direction > 0 else None
 
 
-def _by_sets(sets: Sequence[Series], facts: MetricFacts) -> Ranking | None:
+def _by_sets(sets: Sequence[Series], facts: MetricFacts, train: MetricFacts | None) -> Ranking | None:
     main = sets[0]
     curve = smoothed(main, None)
     if curve is None:
@@ -123,9 +175,22 @@ def _by_sets(sets: Sequence[Series], facts: MetricFacts) -> Ranking | None:
         basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
-    start = float(main.values[0])
     return Ranking(
-        main.steps, score, se, width, main.key, value, value_se, start, True, basis, single, len(sets), _rose_to(facts)
+        steps=main.steps,
+        score=score,
+        se=se,
+        width=width,
+        key=main.key,
+        value=value,
+        value_se=value_se,
+        start=float(main.values[0]),
+        start_se=value_se * width**0.5,
+        held_out=True,
+        basis=basis,
+        single=single,
+        learnt=_learnt(train, main.steps) & _keeps_up(train, main.steps, value, value_se * float(np.sqrt(1 + width))),
+        sets=len(sets),
+        rose_to=_rose_to(facts),
     )
 
 
