@@ -66,8 +66,9 @@ def ranking(look: Look, farmed: bool = False, before: int | None = None, doubted
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
     if sets:
-        train = None if farmed or doubted else _trained(look, before)
-        return _by_sets(sets, look.facts.validation_sets[0], train)
+        main = look.facts.validation_sets[0]
+        few = main.since_start is None  # so many that they have a course tell by it
+        return _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
     task = _task_part(look) if farmed else None
     if task is not None:
         basis = f"{task.name} in training, as the total reward stands for the task no longer"

@@ -6,13 +6,18 @@ from math import sqrt
 from typing import NamedTuple
 
 from rltui.evidence import words
+from rltui.evidence.effects import noise_of_few
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
+from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.plots.numbers import percent
 from rltui.rules.base import Params, tail
 from rltui.run.table import Floats
+
+LEAST = 5
+"""Evaluations of a set below which nobody knows their noise."""
 
 
 def beside_training(look: Look, p: Params) -> list[Signal]:
@@ -47,7 +52,7 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     gain = None if train is None else train.since_start
     if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
         return []
-    if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) <= p["evals"] for one in sets):
+    if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) < LEAST for one in sets):
         return []
     ways = [_way(one.values) for one in sets]
     if any(way.sure for way in ways):
@@ -73,11 +78,14 @@ def _unmoved(look: Look, p: Params) -> list[Signal]:
         return []
     top = look.profile.ceiling if look.profile.ceiling is not None else float(train.values.max())
     room = top - train.start.value
-    if room <= 0 or gain.value < p["most"] * room or any(len(one.values) <= p["evals"] for one in sets):
+    if room <= 0 or gain.value < p["most"] * room or any(len(one.values) < LEAST for one in sets):
         return []
     if any(one.values.min() < 0.0 or one.values.max() > 1.0 for one in sets):
         return []
     ways = [_way(one.values) for one in sets]
+    one_scale = look.profile.floor == 0.0 and look.profile.ceiling == 1.0
+    if one_scale and any(way.end >= train.end.value - p["alike"] for way in ways):
+        return []  # it is where training is: what it gained, it had gained before it was first looked at
     part = gain.value / room
     if any(way.sure or way.most >= p["behind"] * part * (1.0 - way.start) for way in ways):
         return []
@@ -99,7 +107,8 @@ class _Way(NamedTuple):
 
 def _way(x: Floats) -> _Way:
     start, end = _from_first(x)
-    error = sd_d(x) * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
+    sd = noise_of_few(x) if len(x) < FEW else sd_d(x)
+    error = sd * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
     return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
 
 

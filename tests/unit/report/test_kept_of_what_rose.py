@@ -99,3 +99,29 @@ def test_a_rise_before_a_fault_counts(tmp_path: Path) -> None:
     )
     assert beats
     assert "step 150" in line or "step 100" in line
+
+
+def said(run: Path) -> list[str]:
+    _, _, report = told(run)
+    return [f["severity"] for f in report["findings"] if f["id"] == "train-val-divergence"]
+
+
+def test_six_evaluations_show_that_validation_has_nothing_of_a_gain(tmp_path: Path) -> None:
+    found = []
+    for seed in range(8):
+        folder = tmp_path / str(seed)
+        found += said(written(folder, seed, lambda step: 0.3 + 0.5 * step / STEPS, 0.04, lambda step: 0.3, 0.02))
+    assert len(found) >= 6
+
+
+@pytest.mark.parametrize(
+    "validation",
+    [
+        pytest.param(lambda step: 0.28 + 0.38 * step / STEPS, id="all of it"),
+        pytest.param(lambda step: 0.28 + 0.15 * step / STEPS, id="a part of it"),
+        pytest.param(lambda step: 0.28 + 0.38 * min(1.0, step / 60), id="soon"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_validation_that_gains_too_is_not_said_to_stay_behind(tmp_path: Path, validation: Way, seed: int) -> None:
+    assert said(written(tmp_path, seed, lambda step: 0.3 + 0.4 * step / STEPS, 0.04, validation, 0.03)) == []
