@@ -42,8 +42,13 @@ class Fall(NamedTuple):
     width: int
 
 
-def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3) -> Fall | None:
-    """A fall from the peak that counts, now and at the evaluation before.
+STANDS = 0.5
+"""Of the limit: as much of a fall that was told is enough for it to stand. What a few more evaluations tell of their
+noise is no recovery."""
+
+
+def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = False) -> Fall | None:
+    """A fall from the peak that counts, now and at the evaluation before. `told`: it was told before.
 
     The peak is the best of many noisy means: the limit grows with their number as the expected maximum does, and as
     much with the number of `sets` that are looked at, of which any may fall by chance. Both evaluations are measured by
@@ -59,7 +64,7 @@ def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3) -> Fall | None:
     if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
     chance = sqrt(2.0 * log(max(2.0, sets * len(x) / width)))
-    limit = p["se"] + chance
+    limit = (p["se"] + chance) * (STANDS if told else 1.0)
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
         fall = float(smooth[j] - smooth[end - 1])
@@ -148,14 +153,14 @@ class Regressed(NamedTuple):
     others: str
 
 
-def _regressed(look: Look, p: Params) -> Regressed | None:
+def _regressed(look: Look, p: Params, rule: str) -> Regressed | None:
     """Of the validation sets that fell, the one that began to first: a fall from the peak of all evaluations at this
     one and the one before, for as long as it stands, in means of three or of as large a part of many; or a drift down
     of the newest ones, confirmed three times in a row."""
     sets = look.facts.validation_sets
-    fallen = []
+    fallen, before = [], held(look, rule, WARNING)
     for found in sets:
-        fall = _fall_of(found.values.tobytes(), tuple(p.items()), len(sets))
+        fall = _fall_of(found.values.tobytes(), tuple(p.items()), len(sets), before)
         if fall is not None:
             fallen.append((found, fall._replace(at=max(fall.at, _at_best(found)))))
     if not fallen:
@@ -169,10 +174,10 @@ def _regressed(look: Look, p: Params) -> Regressed | None:
 
 
 @lru_cache(maxsize=64)  # asked at each row, of which few hold an evaluation
-def _fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int) -> Fall | None:
+def _fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int, told: bool) -> Fall | None:
     x, p = np.frombuffer(values), dict(params)
     wide = int(p["wide"] * len(x))
-    found = _fallen(x, p, sets) or (_fallen(x, p, sets, wide) if wide > 3 else None)
+    found = _fallen(x, p, sets, told=told) or (_fallen(x, p, sets, wide, told) if wide > 3 else None)
     if found is not None:
         return found
     newest = x[-int(p["drift_most"]) :]
@@ -222,7 +227,7 @@ def _below_start(x: Floats, width: int, errors: float) -> bool:
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation below its peak, twice in a row. Of several sets any; what makes it critical is asked of all
     together."""
-    told, both = _regressed(look, p), look.facts.validation
+    told, both = _regressed(look, p, "val-regression"), look.facts.validation
     if told is None or both is None:
         return []
     found, (j, peak, now, z, width) = told.found, told.fall
@@ -241,7 +246,8 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation falls from its peak while the train reward goes on rising. One of several sets that falls while they
     hold together is no sign that the reward is not the task."""
-    told, both, reward = _regressed(look, p), look.facts.validation, look.facts.metric(look.reward)
+    told, both = _regressed(look, p, "train-val-divergence"), look.facts.validation
+    reward = look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
         return beside_training(look, p)
     found, (j, peak, now, z, width) = told.found, told.fall
