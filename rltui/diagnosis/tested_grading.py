@@ -13,6 +13,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
+from rltui.rules.base import PARTS
 from rltui.rules.expectation import ByChance, Opposed, UpsideDown
 from rltui.run.table import Floats, Ints
 
@@ -24,6 +25,9 @@ TWICE, ROOM = 2.0, 0.01
 SPREAD = 0.9
 """Share of the spread of coin tosses that groups show at least. Pass rates spread evenly over 0..1 show three
 quarters."""
+MOST_SPREAD = 1.1
+"""Of the spread of coin tosses (of n - 1) that groups of right and wrong answers show at most. Sums of parts show more,
+or less, and seldom agree whatever they pay for."""
 WHOLE, NEAR = (0.0, 1.0), 0.15
 """What both add up to if the reward is the score upside down (its negative, or what is missing to 1), and by how much
 the prompts of training may be harder or easier: a reward that is farmed adds up to anything."""
@@ -43,6 +47,9 @@ def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
         return missing(look, "frac_reward_zero_std" if agree is None else "reward_std")
     if not 0.0 < level < 1.0:
         return Outcome("unknown", f"{label_of('score_mean')} is no share")
+    varied = sum(bool(np.ptp(part.values) > 0) for part in look.family(PARTS).values())
+    if varied > 1 or apart > MOST_SPREAD * sqrt(level * (1.0 - level) * size / (size - 1)):
+        return Outcome("unknown", f"{label_of('score_mean')} is not right or wrong alone")
     toss = level**size + (1.0 - level) ** size
     told = f"{percent(agree)} of the groups agree, {percent(toss)} do by the toss of a coin"
     if toss > AGREE:

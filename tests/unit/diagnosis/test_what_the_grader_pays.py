@@ -61,6 +61,16 @@ def test_groups_that_agree_no_more_than_coins_were_graded_at_random(
     assert status(report, "kl-up-reward-flat", RANDOM) == is_so
 
 
+def test_a_sum_of_parts_whose_groups_never_agree_is_no_coin(tmp_path: Path) -> None:
+    """Accuracy and a fifth of a format that varies in each group: no two answers are paid alike."""
+    groups = {"frac_reward_zero_std": np.abs(wave(0.002, 0.001, ROWS)), "reward_std": wave(0.47, 0.01, ROWS)}
+    parts = {"rewards/accuracy/mean": wave(0.4, 0.02, ROWS, 3), "rewards/format/mean": wave(0.5, 0.03, ROWS, 4)}
+    report = drifts(tmp_path / "run", wave(0.5, 0.02, ROWS), **groups, **parts)
+    assert "toss of a coin" not in str(report)
+    alone = drifts(tmp_path / "alone", wave(0.5, 0.02, ROWS), **groups)
+    assert "toss of a coin" in str(alone)
+
+
 def validated(folder: Path, score: np.ndarray, val: np.ndarray) -> dict[str, Any]:
     columns = learning(ROWS) | {"score": score, "val": val}
     return told(verl(folder, columns, CONFIG))[2]
