@@ -320,7 +320,7 @@ def upheld(rule: Recovery | None, life: Life, signal: Signal | None, look: Look)
     if rule is None or life.level < WARNING or life.band is None or (signal is not None and signal.level >= WARNING):
         return signal
     newest = life.signal if signal is None else signal
-    if newest is None or _over(life.band, rule.paid, look):
+    if newest is None or _over(life.band, rule, look):
         return signal
     return structs.replace(newest, level=WARNING)
 
@@ -330,12 +330,13 @@ def _now(band: RecoveryBand, look: Look) -> float | None:
     return None if metric is None else metric.median_after(band.onset_step, NEWEST)
 
 
-def _over(band: RecoveryBand, paid: bool, look: Look) -> bool:
+def _over(band: RecoveryBand, rule: Recovery, look: Look) -> bool:
     now = _now(band, look)
-    if now is None or (now <= band.edge if band.side == "below" else now >= band.edge):
+    back = now is None or (now <= band.edge if band.side == "below" else now >= band.edge)
+    if back and not (rule.live and now == 0.0):
         return True
-    if paid and solved(look):
+    if rule.paid and solved(look):
         return True
-    score = look.facts.metric(look.reward) if paid else None
+    score = look.facts.metric(look.reward) if rule.paid else None
     change = None if score is None else score.beyond(band.onset_step)
     return change is not None and change.direction > 0

@@ -219,7 +219,10 @@ def _over(rule: Rule) -> str:
         return ""
     least = f", or {back.side} {back.least:g}" if back.least else ""
     paid = ", or the score has risen above its level before it" if back.paid else ""
-    text = f"{label_of(back.metric)} is {back.side} {back.factor:g} times its median before the onset{least}{paid}"
+    live = ", and not at 0, where nothing moves" if back.live else ""
+    text = (
+        f"{label_of(back.metric)} is {back.side} {back.factor:g} times its median before the onset{least}{paid}{live}"
+    )
     return f"{text}: {back.why}"
 
 

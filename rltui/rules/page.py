@@ -116,7 +116,7 @@ class Hold(Record, frozen=True):
 class Recovery(Record, frozen=True, kw_only=True):
     """A loud finding is over only if `metric` is back on this `side` of `factor` times what it was before the onset.
     `least`: a limit below this, in the metric's own unit, is never asked for. `paid`: it is over too if the task's
-    score has risen above its level before the onset."""
+    score has risen above its level before the onset. `live`: 0 is no value to be back at, as nothing moves any more."""
 
     metric: Words
     side: Literal["below", "above"]
@@ -124,6 +124,7 @@ class Recovery(Record, frozen=True, kw_only=True):
     why: Words
     least: Annotated[float, Meta(ge=0)] = 0.0
     paid: bool = False
+    live: bool = False
 
 
 class Limit(Record, frozen=True, kw_only=True):

@@ -91,3 +91,14 @@ def test_report_and_card_say_when_it_is_over(tmp_path: Path, capsys: pytest.Capt
     assert card["band"]["now"] > 50 * card["band"]["edge"]
     assert main(["report", str(run), "--long"]) in (0, 1)
     assert f"resolved when: {card['band']['text']}" in capsys.readouterr().out
+
+
+def test_a_gradient_that_died_after_its_spikes_has_not_come_back() -> None:
+    """Spikes, and then nothing: every gradient is exactly 0."""
+    x = columns()
+    x["grad_norm"][AT : AT + 8] *= 400.0
+    x["grad_norm"][AT + 8 :] = 0.0
+    x["score_mean"][AT:] = 0.1
+    told = said(x, "grad-norm-explosion")
+    first = next(i for i, f in enumerate(told) if f is not None)
+    assert all(f is not None for f in told[first:])
