@@ -16,7 +16,7 @@ from rltui.evidence.shifts import louder
 from rltui.evidence.signal import CRITICAL, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, loud, reward_name, rule, validation
+from rltui.rules.base import Memory, Params, held, loud, reward_name, rule, validation
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -33,8 +33,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if memory.get("first") != series.rows[0]:
         memory.clear()  # a peak of rows that no longer count
     if "peak" in memory:
-        peak, noise, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
-        if median(x[-10:]) > peak - 2.0 * max(wander, noise):
+        peak, sd, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
+        if median(x[-10:]) > peak - 2.0 * max(wander, sd):
             memory.clear()
             return []
         start = int(memory["start"])
@@ -42,18 +42,20 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         found = _peak(x, n, block, p)
         if found is None:
             return []
-        peak, noise, wander, rise, start = found
+        peak, sd, wander, rise, start = found
     profile = look.profile
     floor = profile.floor if profile.floor is not None else float(x.min())
-    deep = [limit for limit in _limits(peak, noise, wander, p["rise"] * rise, floor, p) if limit.level < peak]
-    falls = [(limit.rows, below) for limit in deep if (below := _fallen(x, start, limit, p)) is not None]
+    falls = _falls(x, start, _limits(peak, sd, wander, p["rise"] * rise, floor, p), peak, p)
+    if not falls and "peak" not in memory and (early := _early(x, n, block, p)) is not None:
+        peak, sd, wander, rise, start = early
+        falls = _falls(x, start, _limits(peak, sd, wander, p["half"] * (peak - floor), floor, p), peak, p)
     if not falls:
         return []
     rows, below = falls[0]
     fallen = median(x[-rows:])
     if "peak" not in memory:
-        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
-    at_floor = fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+        memory.update(peak=peak, noise=sd, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
+    at_floor = _at_floor(look, x[max(below, n - block) :], peak, profile.floor, p)
     held_out = validation(look)
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
@@ -74,13 +76,26 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             (
                 (
                     look.reward,
-                    f"{num((peak - fallen) / max(noise, 1e-12))} times its noise below the peak of {num(peak)}",
+                    f"{num((peak - fallen) / max(sd, 1e-12))} times its noise below the peak of {num(peak)}",
                 ),
             ),
             onset_step=int(series.steps[onset]),
             marks=(Mark.TO_ITS_FLOOR,) if at_floor else (),
         )
     ]
+
+
+def _at_floor(look: Look, newest: Floats, peak: float, floor: float | None, p: Params) -> bool:
+    """The reward stays at its floor; if nobody knows that, it has lost half and stays where it has never been lower for
+    long. What was said is said until it has come up twice as far."""
+    series, few = look.series(look.reward), int(p["few"])
+    if series is None:
+        return False
+    now, near = median(newest), p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
+    if floor is not None:
+        return now <= floor + near * max(look.profile.spread, peak - floor)
+    lowest = float(np.sort(windows(series.values[-2000:], few), axis=1)[:, few // 2].min())
+    return now <= lowest + 2.0 * near * (peak - lowest) and peak - now >= p["half"] * abs(peak)
 
 
 def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
@@ -112,6 +127,19 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     return peak, sd_d(before), sd_m(before), max(0.0, peak - median(x[:5])), end
 
 
+def _early(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
+    """As `_peak`, of a run that broke before a block was full: the highest median of `few` rows among its first ones.
+    How far the reward wanders is told by the rows after them, which hold no fall."""
+    few = int(p["few"])
+    head = x[: min(block, n - int(p["quiet"]))]
+    if n > int(p["look"]) + block or len(head) < few:
+        return None
+    medians = np.sort(windows(head, few), axis=1)[:, few // 2]
+    j = int(medians.argmax())
+    sd = max(sd_d(x), sd_d(head))
+    return float(medians[j]), sd, max(sd, sd_m(x[block:][-200:])), 0.0, j + few
+
+
 class _Limit(NamedTuple):
     """A level below which the median of so many rows has fallen."""
 
@@ -128,6 +156,12 @@ def _limits(peak: float, noise: float, wander: float, lost: float, floor: float,
     drifts = wander * sqrt(max(0.0, 1.0 - (noise / wander) ** 2)) if wander > noise else 0.0
     deep = max(p["sd_noise"] * noise * steadier, p["sd_level"] * hypot(drifts, noise * steadier), lost)
     return _Limit(peak - at_once, few), _Limit(peak - max(deep, p["half"] * (peak - floor)), many)
+
+
+def _falls(x: Floats, start: int, limits: tuple[_Limit, ...], peak: float, p: Params) -> list[tuple[int, int]]:
+    """Of the limits that are below the peak and that it has fallen below: of how many rows, and since which index."""
+    deep = [limit for limit in limits if limit.level < peak]
+    return [(limit.rows, below) for limit in deep if (below := _fallen(x, start, limit, p)) is not None]
 
 
 def _fallen(x: Floats, start: int, limit: _Limit, p: Params) -> int | None:
