@@ -128,7 +128,8 @@ def _run(report: Report, room: Room) -> list[str]:
 def _config(report: Report, room: Room) -> list[str]:
     if not report.config:
         return ["- Config: none found, so that no cause can be tied to a setting"]
-    known = [(name, e) for name, e in report.config.items() if e.value is not None]
+    planned = report.run.steps.total is not None  # the plan in force is told with the steps
+    known = [(n, e) for n, e in report.config.items() if e.value is not None and not (planned and n == "total_steps")]
     important = [(name, e) for name, e in known if e.active and name in markdown_run.IMPORTANT]
     important.sort(key=lambda item: markdown_run.IMPORTANT.index(item[0]))
     told = [f"{plain(n.replace('_', ' '))} {code(cut(str(e.value), 6))}" for n, e in important[: room.settings]]

@@ -41,10 +41,15 @@ LATER_ROWS = 2
 as before: copies keep their times."""
 
 
+TIMED_ROWS = 8
+"""So many whole rows in a row with a cell or two that are others were made anew by a run that does the same as before:
+a step does not take as long twice. Copies are the same, and a revision is of a row or few."""
+
+
 @dataclass(slots=True)
 class GoneBack:
     """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
-    many came since then. `odd`: the newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not:
+    many came since then, `timed`: how many whole ones in a row of which a cell or two had other values. `odd`: the newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not:
     the next one tells whether the run does other things from there on, or that row alone is another. `time`: the newest
     that was stated, `later`: how many whole rows in a row were written after it, each after the one before."""
 
@@ -53,6 +58,7 @@ class GoneBack:
     again: int = 0
     time: float = nan
     later: int = 0
+    timed: int = 0
     odd: tuple[int, float, Mapping[str, float]] | None = None
 
 
@@ -63,9 +69,14 @@ def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
 
 def done_anew(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
     """Whether a row repeats another with other values in most cells that both hold."""
+    both, other = _shared(old, new)
+    return other > 0 and other >= OTHER_SHARE * both
+
+
+def _shared(old: Mapping[str, float], new: Mapping[str, float]) -> tuple[int, int]:
+    """How many cells both hold, and how many of them have another value."""
     both = [(old[key], value) for key, value in new.items() if key in old]
-    other = sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
-    return other > 0 and other >= OTHER_SHARE * len(both)
+    return len(both), sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
 
 
 class Table:
@@ -245,9 +256,11 @@ class Table:
             self._back.odd = step, time, cells
             return
         written = bool(old) and time > self._back.time and whole(old, cells)
+        differs = bool(old) and whole(old, cells) and _shared(old, cells)[1] > 0
+        self._back.timed = self._back.timed + 1 if differs else 0
         self._back.later = self._back.later + 1 if written else 0
         self._back.time = float(np.fmax(self._back.time, time))
-        self._back.anew |= anew or self._back.later >= LATER_ROWS
+        self._back.anew |= anew or self._back.later >= LATER_ROWS or self._back.timed >= TIMED_ROWS
         if not self._back.anew or (step <= newest and not whole(old, cells)):
             if step == last:  # everything was repeated as it was
                 self.repeated += self._back.again
