@@ -49,9 +49,10 @@ a step does not take as long twice. Copies are the same, and a revision is of a 
 @dataclass(slots=True)
 class GoneBack:
     """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
-    many came since then, `timed`: how many whole ones in a row of which a cell or two had other values. `odd`: the newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not:
-    the next one tells whether the run does other things from there on, or that row alone is another. `time`: the newest
-    that was stated, `later`: how many whole rows in a row were written after it, each after the one before."""
+    many came since then. `timed`: how many whole ones in a row of which a cell or two had other values. `odd`: the
+    newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not: the next one tells whether the
+    run does other things from there on, or that row alone is another. `time`: the newest that was stated, `later`: how
+    many whole rows in a row were written after it, each after the one before."""
 
     row: int
     anew: bool
