@@ -14,7 +14,7 @@ from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expectation import ByChance, Opposed, UpsideDown
+from rltui.rules.expectation import ByChance, Opposed, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -33,6 +33,8 @@ WHOLE, NEAR = (0.0, 1.0), 0.15
 the prompts of training may be harder or easier: a reward that is farmed adds up to anything."""
 PERCENT = 100.0
 """The same of a score in percent."""
+TIMES_USUAL = 3
+"""Times the longest time between two of its numbers after which a metric is logged no more."""
 LOST = 0.5
 """Of the level at the start that the task loses, at least."""
 
@@ -117,8 +119,23 @@ def _upside_down(look: Look, test: UpsideDown, spell: Spell) -> Outcome:
     return Outcome("met", f"{since}, which rose and fell together before", EXACT)
 
 
+def _stopped(look: Look, test: Stopped, spell: Spell) -> Outcome:
+    logged = [facts for name in test.metrics if (facts := look.facts.metric(name)) is not None]
+    if not logged:
+        return missing(look, test.metrics[0])
+    newest = max(logged, key=lambda facts: int(facts.series.rows[-1]))
+    rows, step = newest.series.rows, int(newest.series.steps[-1])
+    usual = int(np.diff(rows).max()) if len(rows) > 1 else 1
+    if look.n - 1 - int(rows[-1]) < max(FIRST, TIMES_USUAL * usual):
+        return Outcome("unmet", f"{label_of(newest.name)} is a number at step {step}")
+    told = f"{label_of(newest.name)} has been no number since step {step}"
+    near = spell.onset is None or abs(step - spell.onset) <= AROUND + spell.early
+    return Outcome("met" if near else "unmet", told, EXACT)
+
+
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
     Opposed: _opposed,
     UpsideDown: _upside_down,
+    Stopped: _stopped,
 }

@@ -199,6 +199,14 @@ class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
     decisive: bool = True
 
 
+class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
+    """None of the metrics that the run logs of these has had a number since about the onset, and other metrics have."""
+
+    metrics: tuple[Words, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Retained(Record, frozen=True, tag="retained", tag_field="test"):
     """The metric still has at least this `share` of its level at the start."""
 
@@ -389,6 +397,7 @@ Test = (
     | Opposed
     | UpsideDown
     | Retained
+    | Stopped
     | TaskScore
     | Updates
     | Stands
