@@ -54,6 +54,14 @@ def test_a_learning_rate_that_leapt_leads_what_broke_since(leap: float, tmp_path
         assert found["answer"]["why"].startswith("An update broke the policy"), found["answer"]
 
 
+def test_an_update_that_broke_the_policy_may_leave_its_entropy_where_it_was(tmp_path: Path) -> None:
+    """It dips, and is back among answers that never end."""
+    usual = columns()
+    dip = np.exp(-(((STEP - AT - 4) / 4.0) ** 2))
+    found = report(tmp_path, **broken() | {"entropy": usual["entropy"] * (1 - 0.5 * dip)})
+    assert found["answer"]["why"].startswith("An update broke the policy"), found["answer"]
+
+
 def test_a_learning_rate_that_leapt_without_harm_is_a_warning(tmp_path: Path) -> None:
     found = report(tmp_path, lr=np.where(SINCE, 2e-5, 1e-6))
     levels = {one["id"]: one["severity"] for one in found["findings"]}
