@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import isfinite, sqrt
 from typing import Literal
 
 import numpy as np
@@ -29,12 +29,14 @@ SOLVED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share (0..1) as the mean of its newest rows, with those rows' first and last step."""
+    """A share (0..1) as the mean of its newest rows, with those rows' first and last step. `se`: its standard error by
+    how much the rows differ, which is large if a batch holds one or two groups."""
 
     value: float
     rows: int
     first_step: int
     last_step: int
+    se: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,9 @@ class Facts:
         rows = worth(SHARE_ROWS, len(series))
         x, steps = series.values[-rows:], series.steps[-rows:]
         value = float(np.add.reduce(x)) / len(x)
-        return Share(value, len(x), int(steps[0]), int(steps[-1])) if isfinite(value) else None
+        if not isfinite(value):
+            return None
+        return Share(value, len(x), int(steps[0]), int(steps[-1]), float(x.std()) / sqrt(len(x)))
 
     @cached_property
     def reached(self) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from rltui.evidence import words
@@ -24,6 +26,8 @@ from rltui.rules.traits import Trait
 from rltui.run.sums import median
 
 NO_VARIANCE = "groups have no reward variance"
+SURE = 2.0
+"""Standard errors by which a share of few groups lies beyond its limit: in batches of one group it is 0 or 1 each time."""
 
 
 @rule("no-learning-signal", Look)
@@ -50,7 +54,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = share < p["notice"]
     if eased and not held(look, "no-learning-signal"):
         return []
-    level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
+    sure = share - SURE * sqrt(share * (1.0 - share) / len(recent))
+    level = CRITICAL if share >= p["critical"] else WARNING if sure >= p["warn"] else EASED if eased else NOTICE
     dead = look.facts.dead_groups
     beside = f", and {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
     summary = (
@@ -135,7 +140,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = min(level, NOTICE)  # that nothing more can be learnt is told by the reward
     elif share >= p["critical"] and lasting and not learns:
         level = CRITICAL
-    elif (share >= p["warn"] and not learns) or idle:
+    elif (share - SURE * found.se >= p["warn"] and not learns) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
     summary = f"{words.share(found, NO_VARIANCE)}: {rest}."
