@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import hypot, isfinite, sqrt
+from math import comb, hypot, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,9 @@ TREND_LIMIT = 2.81
 """Normal quantile of the trend test's p of .005, two-sided."""
 BEYOND = 3.0
 """Sd of the noise by which two points lie beyond all others."""
+FEW, BY_CHANCE = 40, 1000
+"""Points of which neither noise nor how it carries on is known well if they learn on the way; and of how many orders
+that part all of them at a step chance makes one: then it is no chance that they do."""
 ORDERED = 0.02
 """Chance below which the order of few points is a course."""
 LEAST_NOISE = 1e-9
@@ -136,7 +139,15 @@ class MetricFacts:
         begin before it."""
         before = self.before(step)
         known = before is not None and before.points >= FIRST and self.now.first_step >= step
-        return between(before, self.now) if before is not None and known else None
+        found = between(before, self.now) if before is not None and known else None
+        if found is None or found.direction or len(self.values) >= FEW:
+            return found
+        at = int(self.series.steps.searchsorted(step))
+        old, new = self.values[:at], self.values[at:]
+        separate = old.max() < new.min() or old.min() > new.max()
+        if not separate or comb(len(self.values), at) < BY_CHANCE:
+            return found
+        return Effect(found.value, abs(found.value) / SHORT_LIMIT, abs(found.value), 1 if found.value > 0 else -1)
 
     def before(self, step: int, points: int = NOW_POINTS) -> Level | None:
         """Median of the newest points before a step, so many at most; None if there is none."""
@@ -319,6 +330,16 @@ class MetricFacts:
                 return 1
         chance, sign = mann_kendall_p(x)
         return 0 if chance > ORDERED else 1 if sign > 0 else -1
+
+    @property
+    def apart(self) -> Literal[-1, 0, 1]:
+        """Which way the newest third of few points lies beyond their first fifth, each of them and by 3 sd of the
+        noise: what was gained at once and stands since has no order. 0 if it does not, or of fewer than 9 points."""
+        x, third, fifth = self.values, len(self.values) // 3, max(3, len(self.values) // 5)
+        if third < 3:
+            return 0
+        first, last, room = x[:fifth], x[-third:], BEYOND * self.noise
+        return 1 if last.min() > first.max() + room else -1 if last.max() < first.min() - room else 0
 
     @cached_property
     def late(self) -> Effect | None:

@@ -14,7 +14,7 @@ from rltui.evidence.clock import enough, worth
 from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
-from rltui.evidence.metric import NOW_POINTS, MetricFacts
+from rltui.evidence.metric import LEAST, NOW_POINTS, MetricFacts
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
 from rltui.frameworks.parts import is_task
@@ -148,15 +148,31 @@ def newest(look: Look, name: str, rows: float) -> str:
 
 def gained(look: Look, errors: float = LIMIT) -> bool:
     """Train reward is so many standard errors better than at the start, be it long ago or now."""
-    return look.facts.errors(look.reward) >= errors and not farmed(look)
+    better = look.facts.errors(look.reward) >= errors or (errors <= LIMIT and _in_order(look, 0))
+    return better and not farmed(look)
 
 
 def gaining(look: Look, rows: int = 0, errors: float = LIMIT) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows. 0: since the start, and
     the gain is not over (`spent`)."""
     if rows:
-        return look.facts.errors(look.reward, rows) >= errors and not farmed(look)
+        better = look.facts.errors(look.reward, rows) >= errors or (errors <= LIMIT and _in_order(look, rows))
+        return better and not farmed(look)
     return gained(look, errors) and not spent(look)
+
+
+FEW_ROWS = 40
+"""Rows below which the means of both ends overlap, or hold the gain themselves as if it were noise."""
+
+
+def _in_order(look: Look, rows: int) -> bool:
+    """Of so few rows (0: of all) their order tells that the train reward gains, or its ends."""
+    score = look.facts.metric(look.reward)
+    count = 0 if score is None else min(max(rows, LEAST) if rows else len(score.series), len(score.series))
+    if score is None or not count or count >= FEW_ROWS:
+        return False
+    part = score if count == len(score.series) else score.since_row(int(score.series.rows[-count]))
+    return part is not None and score.better in (part.ordered, part.apart)
 
 
 LEFT, SPENT_ROWS = 0.25, 100
