@@ -69,7 +69,7 @@ def test_a_rise_in_small_batches(tmp_path: Path, seed: int) -> None:
 
 def test_of_runs_that_gain_nothing_next_to_none_has_a_checkpoint_that_beats_the_start(tmp_path: Path) -> None:
     beats = 0
-    for seed in range(16):
+    for seed in range(10):
         folder = tmp_path / str(seed)
         beats += best(written(folder, seed, level, 0.1, level if seed % 2 else None))[1]
     assert beats <= 1
@@ -79,7 +79,7 @@ def test_a_rise_that_validation_has_nothing_of_makes_no_checkpoint_better(tmp_pa
     """Most of what there was to gain, and validation where it began: of the six evaluations of one run in 25 chance
     makes one that is better."""
     beats = 0
-    for seed in range(12):
+    for seed in range(8):
         folder = tmp_path / str(seed)
         beats += best(written(folder, seed, lambda step: 0.3 + 0.6 * step / STEPS, 0.03, lambda step: 0.1, 0.01))[1]
     assert beats <= 2
@@ -108,10 +108,10 @@ def said(run: Path) -> list[str]:
 
 def test_six_evaluations_show_that_validation_has_nothing_of_a_gain(tmp_path: Path) -> None:
     found = []
-    for seed in range(8):
+    for seed in range(5):
         folder = tmp_path / str(seed)
         found += said(written(folder, seed, lambda step: 0.3 + 0.5 * step / STEPS, 0.04, lambda step: 0.3, 0.02))
-    assert len(found) >= 6
+    assert len(found) >= 4
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,6 @@ def test_six_evaluations_show_that_validation_has_nothing_of_a_gain(tmp_path: Pa
         pytest.param(lambda step: 0.28 + 0.38 * min(1.0, step / 60), id="soon"),
     ],
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_validation_that_gains_too_is_not_said_to_stay_behind(tmp_path: Path, validation: Way, seed: int) -> None:
     assert said(written(tmp_path, seed, lambda step: 0.3 + 0.4 * step / STEPS, 0.04, validation, 0.03)) == []
