@@ -181,6 +181,13 @@ class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
     decisive: bool = True
 
 
+class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
+    """Since about the onset every answer of every batch got one and the same score, and they were not of one length."""
+
+    unmet: Unmet = "open"
+    decisive: bool = False
+
+
 class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
     """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
 
@@ -386,6 +393,7 @@ Test = (
     | Mirrored
     | Unpaid
     | ByChance
+    | GaveOneScore
     | Opposed
     | UpsideDown
     | Retained
