@@ -250,12 +250,14 @@ class Stands(Record, frozen=True, tag="stands", tag_field="test"):
 class Configured(Record, frozen=True, tag="config", tag_field="test"):
     """A setting of this run, by its canonical name. `op` compares a number, or asks whether a value is among several;
     words compare without case. `of`: the number counts in times what that other setting is. What is off is neither
-    large nor on."""
+    large nor on. `assumed`: a condition of the
+    cause and no proof of it; what the config does not say is taken to hold."""
 
     key: Words
     op: Literal[">", ">=", "<", "<=", "in", "not in"]
     value: float | tuple[float | str | bool | None, ...]
     of: str = ""
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
