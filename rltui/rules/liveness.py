@@ -43,7 +43,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     signal = _now(CRITICAL if (state.quote or state.vanished) and not stopped else WARNING, "", look)
     if crash is not None:
         cause = crash.title + (f", {state.loop}" if state.loop else "")
-        proof = f"the log says that {crash.shown}" if crash.shown else "the log names it"
+        proof = f"line {(crash.said or crash.note).line} of the log says so"
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""
         text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
