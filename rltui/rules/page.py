@@ -215,8 +215,8 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def worst(self) -> Severity:
-        """The worst that it can say."""
-        if "critical" in self.thresholds:
+        """The worst that it can say; what is beside a limit is critical if the reward falls, too."""
+        if "critical" in self.thresholds or self.limits:
             return "critical"
         return "warning" if "warning" in self.thresholds else "info"
 
