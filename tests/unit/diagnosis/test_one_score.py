@@ -64,7 +64,8 @@ def test_one_score_from_the_first_row_on_is_no_floor_and_no_hard_task(value: flo
     report = graded(tmp_path / "run", same, same, same, grad=zero, loss=zero)
     assert finding(report, "reward-floor") is None
     found = finding(report, "reward-function-fault")
-    assert found is not None and found["severity"] == "critical"
+    assert found is not None
+    assert found["severity"] == "critical"
     assert found["causes"][0]["text"].startswith(FIXED)
     assert report["verdict"]["because"][0] == "reward-function-fault"
     assert "too hard" not in report["answer"]["why"]

@@ -1,5 +1,5 @@
-"""What is known of a run from its first row, and costs it something though the reward rises: a reference that is another
-model, prompts that the model can do already."""
+"""What is known of a run from its first row on, and costs it something though the reward rises: a reference that is
+another model, prompts that the model can do already."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def text(report: dict[str, Any]) -> str:
 def test_kl_that_no_update_can_have_made_is_told_beside_a_gain(level: float, tmp_path: Path) -> None:
     report = run(tmp_path / "run", kl=wave(level, 0.03 * level, ROWS, 3))
     assert "All clear" not in text(report)
-    assert "KL" in text(report) and "first" in text(report)
+    assert "KL" in text(report)
+    assert "first" in text(report)
     assert "reference" in report["answer"]["why"]
 
 
