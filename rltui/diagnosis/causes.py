@@ -248,7 +248,7 @@ def _target(change: NewValue, value: object) -> str | float | bool | None:
         to = now * change.times
         to = to if change.least is None else max(to, change.least)
         to = to if change.most is None else min(to, change.most)
-        to = float(f"{to:.2g}") if not isinstance(value, int) else float(max(1, round(to)))
+        to = float(f"{to:.1g}") if not isinstance(value, int) else float(max(1, round(to)))
         return None if (to >= now) == (change.times < 1) or to == now else _whole(to)
     wanted = as_number(change.to)
     if now is not None and wanted is not None:

@@ -246,7 +246,7 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             return Outcome("unmet", f"no {label_of(test.metric)} is called {test.named}")
     outcomes = []
     for label, facts in found:
-        level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
+        level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if test.at == "best":
             level = None if facts.peak is None else facts.peak.value
         if test.at == "row" and spell.onset is not None:
@@ -263,6 +263,13 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _first(facts: MetricFacts) -> float:
+    """Where it began; of a share, which counts few groups or answers a row, the mean of the first window, as tables
+    have it."""
+    meaning = metrics().get(facts.name)
+    return facts.start.value if meaning is not None and meaning.unit == "fraction" else facts.first
 
 
 def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:

@@ -97,7 +97,8 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
             "Groups of 1: a sample is compared with itself. Its advantage is 0 or its raw reward: there is no baseline."
         )
         return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
-    text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are mostly noise."
+    noisy = "mostly noise" if level == WARNING else "noisy"
+    text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are {noisy}."
     return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
 
 
