@@ -16,7 +16,7 @@ from rltui.evidence.trends import sd_m
 from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
+from rltui.rules.base import PARTS, Memory, Params, dead_groups, reward_name, rule, tail
 from rltui.rules.logged import holes
 from rltui.run.sums import median
 
@@ -165,6 +165,8 @@ def _never_differs(look: Look, p: Params) -> list[Signal]:
     found = one_score(look.reward, look.logged)
     if found is None or not found.all_rows or found.value <= 0 or found.rows < p["repeat_rows"] or found.alike:
         return []
+    if len(look.family(PARTS)) > 1:
+        return []  # the part that all answers earn is told from the one that none does
     held_out = look.facts.metric("val_score")
     if held_out is not None and p["right"] <= held_out.now.value <= 1.0:
         return []

@@ -20,6 +20,7 @@ from rltui.evidence.trends import flat, trend
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
+    PARTS,
     Memory,
     Params,
     compared,
@@ -51,7 +52,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward = look.series(look.reward)
     if reward is None or len(reward) < p["warmup"] or profile.floor is None:
         return []
-    if profile.floor > 0 and profile.spread == 0:
+    if profile.floor > 0 and profile.spread == 0 and len(look.family(PARTS)) < 2:
         return []  # one number above 0 and no other: where the floor is nobody knows
     name = "score_max" if look.reward == "score_mean" else "reward_max"
     most = look.series(name)
