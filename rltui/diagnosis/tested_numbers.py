@@ -333,7 +333,8 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     label = phases()[timed[0][0]].label
     extra = step[1] - step[0]
     if step[1] >= SLOWER * step[0] and extra > 0:
-        told = f"{label} takes {num(now)} s, {num(was)} s before: {num(now - was)} of {num(extra)} s more a step"
+        part = "all" if num(now - was) == num(extra) or now - was >= extra else num(now - was)
+        told = f"{label} takes {num(now)} s, {num(was)} s before: {part} of {num(extra)} s more a step"
         return Outcome("met" if now - was >= test.share * extra else "unmet", told)
     told = f"{label} takes {num(now)} of {num(step[1])} s a step"
     if step[1] <= 0 or now < test.share * step[1]:
