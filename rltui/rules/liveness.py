@@ -57,7 +57,8 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     elif state.quote:
         failed = Cause("An error in the program", status="supported", because="the log shows it")
         signal = replace(signal, causes=(failed,))
-    return [replace(signal, summary=capital(text) + _quote(state))]
+    quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
+    return [replace(signal, summary=capital(text) + quote)]
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:
