@@ -24,6 +24,8 @@ RUN can be
   slurm:[JOBID]                 the logs of your Slurm jobs
   wandb:ENTITY/PROJECT[/RUN]    the W&B service"""
 ENDS = "Exit code: 0 done, 2 wrong usage or nothing readable there, 3 an error of rltui itself."
+ENDS_OF_VERIFY = """\
+Exit code: 0 done, 1 something is wrong, 2 wrong usage or nothing readable there, 3 an error of rltui itself."""
 ENDS_OF_CHECKS = """\
 Exit code: 0 done, 1 a finding as severe as --fail-on says is open, 2 wrong usage or nothing readable there,
 3 an error of rltui itself."""
@@ -49,7 +51,8 @@ class Parser(argparse.ArgumentParser):
 def command_parser(prog: str, description: str, *notes: str, listed: str = "") -> Parser:
     """A parser that ends with one line and exit code 2 where argparse prints its usage. `listed` comes before the
     options, `notes` below them, before the exit codes."""
-    epilog = "\n\n".join(notes if notes and notes[-1] == ENDS_OF_CHECKS else (*notes, ENDS))
+    own = notes and notes[-1] in (ENDS_OF_CHECKS, ENDS_OF_VERIFY)
+    epilog = "\n\n".join(notes if own else (*notes, ENDS))
     return Parser(prog=prog, description=fill(description, WIDTH) + listed, epilog=epilog, formatter_class=_Formatter)
 
 

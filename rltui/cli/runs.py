@@ -19,7 +19,9 @@ def run(words: list[str]) -> int:
         "rltui runs",
         "Lists the runs below directories: state, step, age of the last step, primary metric, faults at the ends of "
         "their logs. Those that need attention come first.",
-        WHERE.replace("RUN can be", "DIR can be"),
+        "\n".join(
+            line for line in WHERE.replace("RUN can be", "DIR can be").splitlines() if "standard input" not in line
+        ),
     )
     parser.add_argument(
         "dir", nargs="*", default=["."], metavar="DIR", help="where to look, see below (default: this directory)"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+from rltui.cli.arguments import ENDS_OF_VERIFY, Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
 
 def run(words: list[str]) -> int:
     parser = command_parser(
-        "rltui verify", "Checks the arithmetic of a training pipeline, and the invariants of its log."
+        "rltui verify", "Checks the arithmetic of a training pipeline, and the invariants of its log.", ENDS_OF_VERIFY
     )
     parser.add_argument("--adapters", metavar="FILE", help="a Python file that hands over your functions (it is run)")
     parser.add_argument("--metrics", metavar="FILE", help="the log of a run, whose numbers have to keep the invariants")

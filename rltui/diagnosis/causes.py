@@ -15,7 +15,7 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
-from rltui.rules.expectation import as_number
+from rltui.rules.expectation import Configured, Test, as_number
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
 
@@ -84,7 +84,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     if of is not None and all(ground.test(test, spell).answer != "met" for test in of.tests):
         absent = f"neither log nor config speaks of {of.what}"
         return Weighed(Cause(text.text, None, None, "contradicted", absent, ""), text.name)
-    outcomes = [ground.test(test, spell) for test in text.tests]
+    tested = [(test, ground.test(test, spell)) for test in text.tests]
+    outcomes = [outcome for test, outcome in tested if not _granted(test, outcome)]
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:
         said[outcome.answer].append(outcome)
@@ -106,6 +107,11 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         part,
         text.outside and status == "supported" and not said["unknown"],
     )
+
+
+def _granted(test: Test, outcome: Outcome) -> bool:
+    """A condition that is no proof, as it holds of most runs."""
+    return isinstance(test, Configured) and test.assumed and outcome.answer != "unmet"
 
 
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
@@ -173,6 +179,8 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     """None if the config has it already, if the setting does not act in this run, or if it takes away what the run is
     not known to have. `part`: what its cause calls the extra part of the reward."""
     key, act = fix.config.get(names.family), fix.act or fix.text
+    if _is_so(key, ground.raw):
+        return None
     if part and EXTRA in fix.text:
         fix = replace(fix, text=fix.text.replace(EXTRA, part))
         if fix.weight is not None and (entry := weight_of(part, ground.raw)) is not None:
@@ -205,6 +213,13 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     )
 
 
+def _is_so(settings: str | None, config: Mapping[str, ConfigValue]) -> bool:
+    """Whether the config holds what a remedy asks for first (`a.b=c, d`)."""
+    key, _, value = (settings or "").split(",")[0].partition("=")
+    has = config.get(key.lstrip("+-"))
+    return bool(value) and has is not None and str(has.value).lower() == value.strip().lower()
+
+
 def _before_it_changed(ground: Ground, key: str, now: float, times: float, to: Any) -> Any:
     """What the setting was until a resume changed it, if that is the way to go; else `to`."""
     was = [as_number(one.before) for one in ground.changed if one.key == key and as_number(one.now) == now]
@@ -233,7 +248,7 @@ def _target(change: NewValue, value: object) -> str | float | bool | None:
         to = now * change.times
         to = to if change.least is None else max(to, change.least)
         to = to if change.most is None else min(to, change.most)
-        to = float(f"{to:.2g}") if not isinstance(value, int) else float(max(1, round(to)))
+        to = float(f"{to:.1g}") if not isinstance(value, int) else float(max(1, round(to)))
         return None if (to >= now) == (change.times < 1) or to == now else _whole(to)
     wanted = as_number(change.to)
     if now is not None and wanted is not None:

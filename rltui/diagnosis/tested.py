@@ -23,6 +23,7 @@ from rltui.diagnosis.tested_numbers import (
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
 from rltui.evidence.beside_rows import Measured, Sampled
 from rltui.evidence.look import Look
+from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
@@ -118,7 +119,9 @@ def acting(config: Mapping[str, ConfigValue], key: str | None) -> ConfigValue | 
 def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     entry = acting(ground.config, test.key)
     if entry is None or entry.value is None:
-        return Outcome("unknown", f"the config does not say {_setting(test.key)}", SET)
+        return _as_logged(ground, test, spell) or Outcome(
+            "unknown", f"the config does not say {_setting(test.key)}", SET
+        )
     if not entry.active:
         why = entry.note or "it does not act"
         small = test.op in ("<", "<=", "in")
@@ -136,6 +139,18 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
         than = num(test.value) if other is None else f"{num(test.value)} times {other.key} = {num(times or 0.0)}"
         told += f" ({asked(test.op, than, holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
+
+
+def _as_logged(ground: Ground, test: Configured, spell: Spell) -> Outcome | None:
+    """A setting that no config tells by the metric of the same name, as an event of a script changes it; None if there
+    is none, or if it is not held against a number."""
+    facts = ground.look.facts.metric(test.key)
+    value = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+    if facts is None or value is None or test.of or isinstance(test.value, tuple):
+        return None
+    holds = bool(test.holds(value))
+    told = f"{facts.series.key} = {num(value)} in the log ({asked(test.op, num(test.value), holds)})"
+    return Outcome("met" if holds else "unmet", told)
 
 
 def _penalty_off(ground: Ground, test: PenaltyOff, spell: Spell) -> Outcome:

@@ -11,10 +11,13 @@ import numpy as np
 from rltui.diagnosis.tested_numbers import AROUND, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.one_score import BOUNDS, LENGTH, one_score
+from rltui.evidence.signal import num
+from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expectation import ByChance, Opposed, Stopped, UpsideDown
+from rltui.rules.expectation import ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -62,6 +65,18 @@ def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
 
 def _level(facts: MetricFacts | None, spell: Spell) -> float | None:
     return None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+
+
+def _one_score(look: Look, test: GaveOneScore, spell: Spell) -> Outcome:
+    tried = [one_score(name, look.logged, spell.end) for name in dict.fromkeys((look.reward, *BOUNDS))]
+    found = max((one for one in tried if one is not None), key=lambda one: one.rows, default=None)
+    if found is None or found.rows < SEVERAL:
+        return Outcome("unmet", "the scores of a batch differ, or nothing tells whether they do")
+    told = f"every answer got {num(found.value)} in {found.rows} rows since step {found.since}"
+    if found.lengths is None:
+        return missing(look, LENGTH)
+    low, high = (num(length) for length in found.lengths)
+    return Outcome("unmet" if found.alike else "met", f"{told}, while {label_of(LENGTH)} is {low} to {high}")
 
 
 def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
@@ -135,6 +150,7 @@ def _stopped(look: Look, test: Stopped, spell: Spell) -> Outcome:
 
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
+    GaveOneScore: _one_score,
     Opposed: _opposed,
     UpsideDown: _upside_down,
     Stopped: _stopped,

@@ -246,7 +246,7 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             return Outcome("unmet", f"no {label_of(test.metric)} is called {test.named}")
     outcomes = []
     for label, facts in found:
-        level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
+        level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if test.at == "best":
             level = None if facts.peak is None else facts.peak.value
         if test.at == "row" and spell.onset is not None:
@@ -263,6 +263,13 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _first(facts: MetricFacts) -> float:
+    """Where it began; of a share, which counts few groups or answers a row, the mean of the first window, as tables
+    have it."""
+    meaning = metrics().get(facts.name)
+    return facts.start.value if meaning is not None and meaning.unit == "fraction" else facts.first
 
 
 def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
@@ -326,7 +333,8 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     label = phases()[timed[0][0]].label
     extra = step[1] - step[0]
     if step[1] >= SLOWER * step[0] and extra > 0:
-        told = f"{label} takes {num(now)} s, {num(was)} s before: {num(now - was)} of {num(extra)} s more a step"
+        part = "all" if num(now - was) == num(extra) or now - was >= extra else num(now - was)
+        told = f"{label} takes {num(now)} s, {num(was)} s before: {part} of {num(extra)} s more a step"
         return Outcome("met" if now - was >= test.share * extra else "unmet", told)
     told = f"{label} takes {num(now)} of {num(step[1])} s a step"
     if step[1] <= 0 or now < test.share * step[1]:

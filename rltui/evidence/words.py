@@ -84,7 +84,8 @@ def since_peak(course: Course) -> str:
     if course.peak is None or not way(course.since_peak):
         return ""
     side = "below" if way(course.since_peak) < 0 else "above"
-    return f"lately {num(course.now.value)}, {side} its best of {num(course.peak.value)} at step {course.peak.step}"
+    now, best = num(course.now.value), f"{side} its best of {num(course.peak.value)} at step {course.peak.step}"
+    return best if now == num(course.last) else f"lately {now}, {best}"
 
 
 def left_out(look: Look) -> str:

@@ -58,7 +58,7 @@ ROOMS = (
     Room(),
     Room(settings=6, metrics=6, cards=2, notes=2, over=2, causes=1, missing=3, unknowns=2, words=24),
     Room(settings=4, inactive=2, metrics=5, cards=2, folded=2, notes=1, over=1, causes=1, fixes=2, missing=2, words=16),
-    Room(3, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 10),
+    Room(3, 1, 4, 1, 2, 1, 1, 1, 1, 2, 1, 1, 1, 12),
 )
 
 
@@ -223,7 +223,7 @@ def _symptoms(report: Report, room: Room) -> list[str]:
         lines.append("")
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
-    lines += [f"- {SEVERITY[f.severity]}: {(said := _noted(f, room))}{since(f, said)}" for f in notes[: room.notes]]
+    lines += [f"- {SEVERITY[f.severity]}{_dated(f, said := _noted(f, room))}: {said}" for f in notes[: room.notes]]
     over = [f for f in report.findings if f.status == "resolved"]
     spans = [f"{name_of(f)} ({spans_of(f)})" for f in over[: room.over]]
     lines += [f"- Seen for a time, and no more: {', '.join(spans)}"] if spans else []
@@ -233,6 +233,11 @@ def _symptoms(report: Report, room: Room) -> list[str]:
 
 def _noted(finding: Finding, room: Room) -> str:
     return _prose(finding.summary, room.words).rstrip(".") or name_of(finding)
+
+
+def _dated(finding: Finding, said: str) -> str:
+    """` since step 40`, ahead of what is said: behind its last sentence it would be that one's date."""
+    return since(finding, said).replace(",", "", 1)
 
 
 def spans_of(finding: Finding) -> str:
@@ -298,7 +303,7 @@ def _fixes(report: Report, room: Room) -> list[str]:
 def _fix(fix: Fix, room: Room) -> str:
     key = f" ({code(cut(fix_setting(fix), 8))})" if fix.config_key else ""
     risk = "no" if fix.risk == RISKS[0] else plain(fix.risk)
-    return f"{_prose(fix.text, room.words)}{key}: {plain(fix.impact)} impact, {risk} risk"
+    return f"{_prose(fix.text, room.words).rstrip('.')}{key}: {plain(fix.impact)} impact, {risk} risk"
 
 
 def _decision(report: Report, room: Room) -> list[str]:
@@ -347,7 +352,7 @@ def _hardware(report: Report, room: Room) -> str:
     trouble = [f"GPU {g.index} {text}" for g in found.gpus if (text := markdown_run.trouble(g))]
     parts += [_prose(text, room.words) for text in trouble[:2]]
     if found.host is not None:
-        parts.append(markdown_run.host_memory(found.host))
+        parts.append(f"host memory {markdown_run.host_memory(found.host)}")
     return f"Hardware ({found.source}): {', '.join(parts)}."
 
 

@@ -97,7 +97,8 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
             "Groups of 1: a sample is compared with itself. Its advantage is 0 or its raw reward: there is no baseline."
         )
         return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
-    text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are mostly noise."
+    noisy = "mostly noise" if level == WARNING else "noisy"
+    text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are {noisy}."
     return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
 
 
@@ -202,6 +203,9 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
-    text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: "
-    text += "the reference seems to be another model."
-    return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=int(look.steps[0]))]
+    unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it
+    marks = (Mark.COSTS,) if unmoved or start > p["warn"] else ()
+    text = f"KL to the reference is {num(start)} in the first rows, before any update could move the policy so far: "
+    text += "the reference seems to be another model than the one that training started from."
+    onset = int(look.steps[0])
+    return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=onset, marks=marks)]

@@ -181,6 +181,13 @@ class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
     decisive: bool = True
 
 
+class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
+    """Since about the onset every answer of every batch got one and the same score, and they were not of one length."""
+
+    unmet: Unmet = "open"
+    decisive: bool = False
+
+
 class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
     """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
 
@@ -251,12 +258,14 @@ class Stands(Record, frozen=True, tag="stands", tag_field="test"):
 class Configured(Record, frozen=True, tag="config", tag_field="test"):
     """A setting of this run, by its canonical name. `op` compares a number, or asks whether a value is among several;
     words compare without case. `of`: the number counts in times what that other setting is. What is off is neither
-    large nor on."""
+    large nor on. `assumed`: a condition of the
+    cause and no proof of it; what the config does not say is taken to hold."""
 
     key: Words
     op: Literal[">", ">=", "<", "<=", "in", "not in"]
     value: float | tuple[float | str | bool | None, ...]
     of: str = ""
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -394,6 +403,7 @@ Test = (
     | Mirrored
     | Unpaid
     | ByChance
+    | GaveOneScore
     | Opposed
     | UpsideDown
     | Retained

@@ -153,6 +153,18 @@ def _half_grown(look: Look, first: float, last: float) -> int | None:
     return int(series.steps[at]) if FIRST <= at < len(series) else None
 
 
+def _gained_before(look: Look, step: int | None) -> str:
+    """That what the reward has gained was gained before a step; empty if it has gained nothing at all."""
+    reward = look.facts.metric(look.reward)
+    since = None if reward is None or step is None or not gained(look) else reward.beyond(step)
+    before = None if reward is None or step is None else reward.before(step)
+    if reward is None or since is None or before is None:
+        return ""
+    name, now = words.called(look.facts, look.reward), reward.now.value
+    how = "has fallen" if since.direction == -reward.better else "shows no sure gain"
+    return f"{name} rose until step {step}, and {how} since: {num(before.value)} → {num(now)}"
+
+
 def _task_falls(look: Look) -> bool:
     """Raw score falls while the shaped reward hides it."""
     return look.reward == "score_mean" and look.facts.errors("score_mean") <= -3.0
@@ -179,14 +191,17 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
     level = EASED if eased else NOTICE
     gain = held_out is not None and held_out >= p["gain_se"]
-    if ratio >= p["ratio"] and not gain and not _paid(look, _half_grown(look, first, last), p):
+    half = _half_grown(look, first, last)
+    unpaid = ratio >= p["ratio"] and not gain and not _paid(look, half, p)
+    if unpaid:
         level = CRITICAL if cut_now > p["truncation"] else WARNING
 
     def text() -> str:
         grew = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
         grew += f" ({compared(look, 'response_length_mean', p['rows'])})"
         cut = f"{percent(cut_now)} are cut at the limit" if cut_now > 0.01 else ""
-        return sentences(grew, reward_course(look), cut)
+        since = _gained_before(look, half) if unpaid else ""
+        return sentences(grew, since or reward_course(look), cut)
 
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean")]

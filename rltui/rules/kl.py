@@ -149,7 +149,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = tail(kl, 10)
     eased = level <= p["notice"]
-    if eased and not held(look, "kl-runaway"):
+    if (eased and not held(look, "kl-runaway")) or not _left_its_start(look, kl, level, p):
         return []
     window = int(p["window"])
     held_out = validation(look)
@@ -164,8 +164,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
 
     out = NOTICE
-    far = level > p["high"] and _left_its_start(look, kl, level, p)
-    if level > p["extreme"] or (unpaid and (far or doubling() is not None)) or collapsed:
+    if level > p["extreme"] or (unpaid and (level > p["high"] or doubling() is not None)) or collapsed:
         out = CRITICAL
     elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
         lately = ever and gaining(look, window, p["gain_se"])

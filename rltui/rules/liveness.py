@@ -42,22 +42,23 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
     signal = _now(CRITICAL if (state.quote or state.vanished) and not stopped else WARNING, "", look)
     if crash is not None:
-        cause = crash.title + (f", {state.loop}" if state.loop else "")
-        proof = f"the log says that {crash.shown}" if crash.shown else "the log names it"
+        line = (crash.said or crash.note).line
+        proof = f"line {line} of the log says so" if line else "the log says so"
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""
         text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
         family = look.dialect.family
         signal = replace(
             signal,
-            causes=(Cause(capital(cause), status="supported", because=proof),),
+            causes=(Cause(capital(crash.title), status="supported", because=proof),),
             fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.to_do),
             marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
         )
     elif state.quote:
         failed = Cause("An error in the program", status="supported", because="the log shows it")
         signal = replace(signal, causes=(failed,))
-    return [replace(signal, summary=capital(text) + _quote(state))]
+    quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
+    return [replace(signal, summary=capital(text) + quote)]
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:

@@ -87,7 +87,8 @@ class FixText(Record, frozen=True):
     the lowest severity of the finding at which it is advised. `causes`: names of those that it mends, none if it helps
     whatever the cause is. `change`: the setting behind it, of which the value now and the one to try are told if the
     run's config holds it. `act`: remedies of several rules that are one and the same. `done`: what the config holds if
-    it is so already. `weight`: times what the weight of the reward's extra part is now, if the config names it."""
+    it is so already; so is a remedy whose first setting in `config` has a value (`a.b=c`) that the run has. `weight`:
+    times what the weight of the reward's extra part is now, if the config names it."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
@@ -215,8 +216,8 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def worst(self) -> Severity:
-        """The worst that it can say."""
-        if "critical" in self.thresholds:
+        """The worst that it can say; what is beside a limit is critical if the reward falls, too."""
+        if "critical" in self.thresholds or self.limits:
             return "critical"
         return "warning" if "warning" in self.thresholds else "info"
 

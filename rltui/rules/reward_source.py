@@ -9,13 +9,14 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
+from rltui.evidence.one_score import one_score
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
 from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
+from rltui.rules.base import PARTS, Memory, Params, dead_groups, reward_name, rule, tail
 from rltui.rules.logged import holes
 from rltui.run.sums import median
 
@@ -41,7 +42,7 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
         return lasting
     graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
-    return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p)
+    return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
@@ -156,6 +157,27 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
     text += "varied from row to row before: a number is repeated, and nothing is measured."
     return [Signal(WARNING, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
+
+
+def _never_differs(look: Look, p: Params) -> list[Signal]:
+    """From the first row on every answer got one number above 0, and they are of different lengths. If that is 0 or
+    less, no answer may have been right; if validation is as high as it can be, all may have been."""
+    found = one_score(look.reward, look.logged)
+    if found is None or not found.all_rows or found.value <= 0 or found.rows < p["repeat_rows"] or found.alike:
+        return []
+    if len(look.family(PARTS)) > 1:
+        return []  # the part that all answers earn is told from the one that none does
+    held_out = look.facts.metric("val_score")
+    if held_out is not None and p["right"] <= held_out.now.value <= 1.0:
+        return []
+    number = num(found.value)
+    text = f"Every answer got {number} in all {found.rows} rows"
+    if found.lengths is not None:
+        low, high = (num(length) for length in found.lengths)
+        text += f", while their mean length went from {low} to {high}" if low != high else ""
+    text += ": the reward tells no answer from another, and nothing can be learnt from it."
+    level = CRITICAL if found.rows >= p["lost_rows"] else WARNING
+    return [Signal(level, text, ((look.reward, f"exactly {number}"),), onset_step=found.since)]
 
 
 @rule("reward-scale-shift", Look)

@@ -20,6 +20,7 @@ from rltui.evidence.trends import flat, trend
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
+    PARTS,
     Memory,
     Params,
     compared,
@@ -51,6 +52,8 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward = look.series(look.reward)
     if reward is None or len(reward) < p["warmup"] or profile.floor is None:
         return []
+    if profile.floor > 0 and profile.spread == 0 and len(look.family(PARTS)) < 2:
+        return []  # one number above 0 and no other: where the floor is nobody knows
     name = "score_max" if look.reward == "score_mean" else "reward_max"
     most = look.series(name)
     top = reward.values if most is None or len(most) != len(reward) else most.values
@@ -132,10 +135,15 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     dead, why = _no_signal(look, p, p["window"])
     level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
+    begun = (head(reward, window) - profile.floor) / span
+    too_easy = min(begun, level_now) >= p["level"]  # no success of this run
     summary = f"{reward_name(look)} is at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
+    summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
-    return [Signal(level, summary, tuple(proofs), onset_step=_reached(look, profile.floor + p["level"] * span))]
+    marks = (Mark.COSTS,) if too_easy and level == NOTICE else ()
+    onset = _reached(look, profile.floor + p["level"] * span)
+    return [Signal(level, summary, tuple(proofs), onset_step=onset, marks=marks)]
 
 
 def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:

@@ -26,6 +26,14 @@ TOGETHER = 40
 GREW_GIB = 0.05
 """Less than this much more from attempt to attempt is no growth."""
 
+_BEFORE = re.compile(r"^(?:\[[^\]]*\]:?\s*|\(\w+(?: pid=\d+[^)]*)?\)\s*|[\w.]+\.(?:cc|cpp|h|py):\d+: )+")
+"""What the launcher puts before a line: the rank, a stamp."""
+LEAST_QUOTED, LEAST_FACT = 12, 3
+"""Letters of a quote that say anything, and of a fact that is not found by chance."""
+MOST_QUOTED = 240
+"""Letters of a quote; the line that it is of is named beside it."""
+QUOTES = " :,='\""
+
 Rank = Literal["high", "medium", "low", "none"]
 ENDINGS = ("oom", "killed", "fault", "traceback")
 """Kinds of notes that tell why an attempt ended, the most telling first."""
@@ -128,6 +136,22 @@ class Crash:
     @property
     def quote(self) -> str:
         return quoted(self.said or self.note)
+
+    @property
+    def untold(self) -> str:
+        """The words of the log beside `shown`: up to what that tells."""
+        text = self.quote
+        if len(text) > MOST_QUOTED:
+            text = f"{_BEFORE.sub('', text)[:MOST_QUOTED].rsplit(' ', 1)[0]} …"
+        if not self.shown:
+            return text
+        text = _BEFORE.sub("", text)
+        at = [text.find(value) for value in self.facts.values() if len(value) >= LEAST_FACT]
+        end = min((place for place in at if place >= LEAST_QUOTED), default=len(text))
+        if end == len(text):
+            return text
+        bracket = text.rfind("(", LEAST_QUOTED, end)
+        return f"{text[: end if bracket < 0 or ')' in text[bracket:end] else bracket].rstrip(QUOTES)} …"
 
     @property
     def id(self) -> str:

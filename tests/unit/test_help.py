@@ -102,3 +102,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             main(words)
         assert capsys.readouterr().out == f"rltui {__version__}\n"
+
+
+def test_exit_code_and_places_are_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`verify` ends with 1 if something is wrong, and directories are not read from standard input."""
+    assert "1 something is wrong" in options(capsys, "verify")
+    assert "standard input" not in options(capsys, "runs")

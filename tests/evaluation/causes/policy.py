@@ -279,7 +279,12 @@ def optimiser_lost(c: Case) -> tuple[str, ...]:
     c["grad_norm"] = c["grad_norm"] * (1 + 8 * soon)
     c["kl_ref"] = c["kl_ref"] * (1 + 2 * c.since(15))
     c.lower(c.since(6), 0.45)
-    return ("The optimiser's state", "Something changed at a restart", "The run was resumed there")
+    return (
+        "The optimiser's state",
+        "Optimiser state or",
+        "Something changed at a restart",
+        "The run was resumed there",
+    )
 
 
 @plant("the optimiser starts anew in silence")

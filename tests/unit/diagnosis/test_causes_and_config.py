@@ -192,3 +192,21 @@ def test_the_stronger_cause_leads_a_loop_of_findings(tmp_path: Path) -> None:
     assert "Entropy bonus" in report["answer"]["why"]
     texts = [cause["text"] for cause in report["findings"][0]["causes"]]
     assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(("bonus", "leads"), [(0.4, "Entropy bonus too large"), (0.0, "Learning rate too high")])
+def test_a_setting_that_only_the_log_tells_is_tested_by_it(bonus: float, leads: str, tmp_path: Path) -> None:
+    """A learning rate above the band all along, and a bonus that a script sets on the way: no config says either."""
+    rows, at = 160, 70
+    after = np.arange(rows) >= at
+    over = np.clip((np.arange(rows) - at) / 40, 0, 1)
+    columns = learning(rows) | {
+        "lr": wave(2e-5, 0, rows),
+        "kl": 0.02 + 0.02 * np.arange(rows) / rows + 1.5 * over,
+        "entropy": 1.0 + 1.2 * over + wave(0, 0.01, rows, 2),
+        "entropy_coef": np.where(after, bonus, 0.0),
+    }
+    columns["score"] = columns["score"] * (1 - 0.9 * over)
+    found = finding(told(write(tmp_path / "run", columns))[2], "kl-runaway")
+    assert found is not None
+    assert found["causes"][0]["text"].startswith(leads), [(c["text"], c["because"]) for c in found["causes"][:3]]

@@ -85,11 +85,13 @@ def test_a_cause_that_the_config_speaks_against_is_contradicted_and_comes_last()
 
 def test_what_is_switched_off_is_no_cause_and_the_path_taken_is() -> None:
     off = ConfigValue(0.1, "actor.kl_loss_coef", "config", active=False, note="no KL in the loss")
-    named = {one.name: one.cause for one in weigh("reference-mismatch-at-start", {"kl_coef_loss": off})}
-    assert (named["pull"].status, named["pull"].config_key) == ("contradicted", None)
+    low = {one.cause.text: one.cause for one in weigh("cfg-lr-too-low", {"kl_coef_loss": off})}
+    held = next(cause for text, cause in low.items() if text.startswith("The KL penalty holds"))
+    assert (held.status, held.config_key) == ("contradicted", None)
     taken = ConfigValue(0.05, "algorithm.kl_ctrl.kl_coef", "config")
-    found = weigh("reference-mismatch-at-start", {"kl_coef_loss": off, "kl_coef_reward": taken})
-    assert (found[0].cause.status, found[0].cause.config_key) == ("supported", "algorithm.kl_ctrl.kl_coef")
+    low = {one.cause.text: one.cause for one in weigh("cfg-lr-too-low", {"kl_coef_loss": off, "kl_coef_reward": taken})}
+    held = next(cause for text, cause in low.items() if text.startswith("The KL penalty holds"))
+    assert (held.status, held.config_key) == ("supported", "algorithm.kl_ctrl.kl_coef")
     told = {one.name: one.cause.status for one in weigh("kl-runaway", {"kl_coef_loss": off})}
     assert (told["switch"], told["weak"]) == ("supported", "contradicted"), "a set coefficient is off, not weak"
     zero = ConfigValue(0.0, "beta", "config", active=False, note="0: no reference model and no KL term")

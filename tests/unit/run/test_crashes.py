@@ -4,6 +4,7 @@ and what to do. Through `rltui report`, on logs with the lines that the programs
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -345,7 +346,7 @@ SUM, GATHER, SCATTER = "ALLREDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"
 def test_the_rank_that_the_others_wait_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], log: str, who: str
 ) -> None:
-    assert who in told(tmp_path, capsys, rows(1, 60) + log)["causes"][0]["because"]
+    assert who in told(tmp_path, capsys, rows(1, 60) + log)["summary"].lower()
 
 
 def test_the_quote_is_of_the_error_that_names_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -392,3 +393,13 @@ def test_what_had_grown_when_memory_ran_out(tmp_path: Path, capsys: pytest.Captu
     killed = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
     summary = told(tmp_path, capsys, log + killed)["summary"]
     assert ("Host memory had grown from" in summary) == (growth > 2)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_no_number_of_an_end_is_told_twice(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the log says is told in words or quoted, not both; and what proves it names the line."""
+    log, _, _ = ENDS[name]
+    finding = told(tmp_path, capsys, rows(1, 40) + log)
+    sizes = re.findall(r"\d+\.\d+ [GM]iB", finding["summary"])
+    assert len(sizes) == len(set(sizes)), finding["summary"]
+    assert all("line" in cause["because"] and not re.search(r"[GM]iB", cause["because"]) for cause in finding["causes"])

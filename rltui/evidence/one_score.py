@@ -1,0 +1,56 @@
+"""The newest batches of which every answer got one and the same score, and whether the answers themselves differed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.evidence.stretches import on_rows
+from rltui.run.table import Series
+
+LENGTH = "response_length_mean"
+BOUNDS = {"score_mean": ("score_min", "score_max"), "reward_mean": ("reward_min", "reward_max")}
+"""Lowest and highest score of a batch, by its mean."""
+SPREAD = "reward_std"
+
+
+@dataclass(frozen=True, slots=True)
+class OneScore:
+    """From step `since` on (`rows` points of the reward, `all_rows` of them if it was never otherwise) every answer got
+    `value`. `lengths`: lowest and highest mean length of those batches; None if it is not logged."""
+
+    value: float
+    rows: int
+    since: int
+    all_rows: bool
+    lengths: tuple[float, float] | None
+
+    @property
+    def alike(self) -> bool | None:
+        """Whether the answers had one length, too, as those of a policy that writes one and the same; None if nobody
+        knows."""
+        return None if self.lengths is None else self.lengths[0] == self.lengths[1]
+
+
+def one_score(name: str, logged: Callable[[str], Series | None], until: int | None = None) -> OneScore | None:
+    """`logged`: points of any metric. `until`: the last step looked at. None if the newest batch has a spread, or if
+    nothing tells."""
+    found = logged(name)
+    reward = None if found is None else found.finite()
+    if reward is not None and until is not None:
+        reward = reward.where(reward.steps <= until)
+    if reward is None or not len(reward):
+        return None
+    x = reward.values
+    low, high = (on_rows(reward.rows, logged(bound)) for bound in BOUNDS.get(name, ("", "")))
+    one = ((low == x) & (high == x)) | (on_rows(reward.rows, logged(SPREAD)) == 0.0)
+    off = np.flatnonzero(~(one & (x == x[-1])))
+    begin = int(off[-1]) + 1 if len(off) else 0
+    if begin == len(x):
+        return None
+    lengths = on_rows(reward.rows[begin:], logged(LENGTH))
+    lengths = lengths[np.isfinite(lengths)]
+    span = (float(lengths.min()), float(lengths.max())) if len(lengths) > 1 else None
+    return OneScore(float(x[-1]), len(x) - begin, int(reward.steps[begin]), begin == 0, span)
