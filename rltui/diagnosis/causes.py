@@ -15,7 +15,8 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
-from rltui.rules.expectation import Configured, Test, as_number
+from rltui.rules.bounds import as_number
+from rltui.rules.expectation import Configured, Test
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
 

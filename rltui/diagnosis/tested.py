@@ -29,8 +29,8 @@ from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
 from rltui.rules.catalogue import rules
+from rltui.rules.bounds import NUMBERS, as_number
 from rltui.rules.expectation import (
-    NUMBERS,
     AnyOf,
     Configured,
     InSamples,
@@ -42,7 +42,6 @@ from rltui.rules.expectation import (
     SharedData,
     Test,
     Updates,
-    as_number,
 )
 from rltui.run.changed import Changed
 from rltui.run.run import ConfigValue

@@ -28,8 +28,8 @@ from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
+from rltui.rules.bounds import NUMBERS
 from rltui.rules.expectation import (
-    NUMBERS,
     Calm,
     Faded,
     HeldLevel,
@@ -39,9 +39,9 @@ from rltui.rules.expectation import (
     Retained,
     RoseAgain,
     TaskScore,
-    Unpaid,
     WentBack,
 )
+from rltui.rules.expected_grading import Unpaid
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""

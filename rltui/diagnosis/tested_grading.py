@@ -17,7 +17,7 @@ from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expectation import ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
+from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05

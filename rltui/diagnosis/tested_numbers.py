@@ -18,7 +18,8 @@ from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
-from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
+from rltui.rules.bounds import NUMBERS
+from rltui.rules.expectation import EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
 
 Answer = Literal["met", "unmet", "unknown"]
 

@@ -6,41 +6,14 @@ is contradicted; "open" where its absence proves nothing (a log that names no er
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from rltui.data_files import Record
-
-Words = Annotated[str, Meta(min_length=1)]
-Unmet = Literal["contradicts", "open"]
-
-NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
-SETS = ("in", "not in")
-Bound = Literal[">", ">=", "<", "<="]
-
-
-def as_number(value: object) -> float | None:
-    """None of a truth value and of what is no number."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
-
-
-def _plain(value: object) -> object:
-    number = as_number(value)
-    return str(value).lower() if number is None else number
+from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
+from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
 
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
@@ -164,56 +137,6 @@ class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
     decisive: bool = True
 
 
-class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
-    """The member of the metric that is the task does not change the other metric from row to row, and others do."""
-
-    metric: Words
-    of: Words
-    unmet: Unmet = "contradicts"
-    decisive: bool = True
-
-
-class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
-    """Answers to a prompt are right or wrong as often as those to any other, as if by the toss of a coin: groups differ
-    within as much as right and wrong ones can, and as few agree as by chance."""
-
-    unmet: Unmet = "open"
-    decisive: bool = True
-
-
-class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
-    """Since about the onset every answer of every batch got one and the same score, and they were not of one length."""
-
-    unmet: Unmet = "open"
-    decisive: bool = False
-
-
-class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
-    """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
-
-    metric: Words
-    of: Words
-    unmet: Unmet = "contradicts"
-    decisive: bool = True
-
-
-class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
-    """Up to the onset one metric rose and fell with the other, and since then it does so just as much upside down."""
-
-    metric: Words
-    of: Words
-    unmet: Unmet = "contradicts"
-    decisive: bool = True
-
-
-class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
-    """None of the metrics that the run logs of these has had a number since about the onset, and other metrics have."""
-
-    metrics: tuple[Words, ...]
-    unmet: Unmet = "contradicts"
-    decisive: bool = True
-
-
 class Retained(Record, frozen=True, tag="retained", tag_field="test"):
     """The metric still has at least this `share` of its level at the start."""
 
@@ -276,7 +199,7 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
     def holds(self, value: object, times: float = 1.0) -> bool | None:
         """None if the value cannot be compared, as a word with a number."""
         if isinstance(self.value, tuple):
-            inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
+            inside = any(plain(value) == plain(wanted) for wanted in self.value)
             return inside == (self.op == "in")
         number = as_number(value)
         return None if number is None else NUMBERS[self.op](number, self.value * times)

@@ -1,0 +1,57 @@
+"""Expectations of causes about what the reward pays for: nothing that the answers hold, the opposite of the task, or
+nothing at all."""
+
+from __future__ import annotations
+
+from rltui.data_files import Record
+from rltui.rules.bounds import Unmet, Words
+
+
+class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
+    """The member of the metric that is the task does not change the other metric from row to row, and others do."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
+    """Answers to a prompt are right or wrong as often as those to any other, as if by the toss of a coin: groups differ
+    within as much as right and wrong ones can, and as few agree as by chance."""
+
+    unmet: Unmet = "open"
+    decisive: bool = True
+
+
+class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
+    """Since about the onset every answer of every batch got one and the same score, and they were not of one length."""
+
+    unmet: Unmet = "open"
+    decisive: bool = False
+
+
+class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
+    """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
+    """Up to the onset one metric rose and fell with the other, and since then it does so just as much upside down."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
+    """None of the metrics that the run logs of these has had a number since about the onset, and other metrics have."""
+
+    metrics: tuple[Words, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
