@@ -146,11 +146,12 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
             return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
         return "It takes a logged reward or validation score."
     over = case.ended
+    still = over or case.broke_off
     next_step = look.step + max(20, look.step // 20)
     if (planned := look.settings.planned_steps) is not None and look.step < planned:
         next_step = min(next_step, planned)
-    again = "" if over else f"it is judged again at step {next_step}"
-    if not because and case.stopped_short:
+    again = "" if still else f"it is judged again at step {next_step}"
+    if not because and case.broke_off:
         return "It would change if a new row comes, or if the log of the scheduler says what ended it."
     if not because:
         return (

@@ -93,6 +93,8 @@ def metric_called(summary: MetricSummary) -> str:
     if summary.canonical is None:
         return summary.key
     label = summary.label or summary.key
+    if summary.member and set(label.split()) <= set(summary.member.split("/")):
+        label = summary.member  # says all that the label does
     if summary.group == "validation" and not label.lower().startswith("val"):
         label = f"validation {label}"  # a bare data set's name could be anything
     said = not summary.member or summary.member.replace("/", " ") in label.replace("/", " ")
@@ -171,7 +173,7 @@ def _nothing_wrong(report: Report) -> str:
         wanted = report.verdict.would_change
         return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
     state = report.run.state
-    if state == "stalled":
+    if report.run.broke_off:
         return "look whether the run still goes on. Its log ends without an end mark."
     if report.run.error_after:
         return "look whether all was saved."

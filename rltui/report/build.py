@@ -214,6 +214,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         framework_version=run.framework_version,
         state_because=state.because,
         error_after=state.error_after,
+        broke_off=state.broke_off,
         told_at=state.told_at,
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
