@@ -329,7 +329,8 @@ class Engine:
         out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
-        out_of_place += without_input(self.catalogue, able, only_samples, run.samples, look)
+        tried = [*able, *guard.failed]  # what failed had all that it needs
+        out_of_place += without_input(self.catalogue, tried, only_samples, run.samples, look)
         skipped = [b for b in out_of_place if b.applies]
         blind = {b.id for b in out_of_place}
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
@@ -346,7 +347,7 @@ class Engine:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings)
+        case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings, len(guard.failed))
         verdict = judge(case, best)
         return Diagnosis(
             at_step=look.step if rows else None,

@@ -69,8 +69,9 @@ def _clear(case: Case) -> str:
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head in (CLEAR, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
-    words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
+        head = f"No fault found, but {named}" if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
+    words = f"{head}: {case.checks} checks ran"
+    words += (f", {case.skipped} could not" if case.skipped else "") + (f", {case.failed} failed." if case.failed else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
     if level is not None and rose and not case.has(level, Trait.PLATEAU):
@@ -93,6 +94,7 @@ def _clear(case: Case) -> str:
 
 CLEAR = "All clear"
 UP_TO_THERE = "No fault found up to there"
+NO_FAULT = "No fault found"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
 """Notes that cost something of which the numbers are told too."""
@@ -101,8 +103,9 @@ MOST_SETS = 3
 
 
 def _all_clear(case: Case) -> str:
-    """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
-    return UP_TO_THERE if _broke_off(case) else CLEAR
+    """Of a run that broke off, or whose log ends with an error, only its metrics are clear; beside a check of ours that
+    failed nothing is."""
+    return UP_TO_THERE if _broke_off(case) else NO_FAULT if case.failed else CLEAR
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:
