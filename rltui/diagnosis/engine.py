@@ -347,7 +347,18 @@ class Engine:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings, len(guard.failed))
+        case = Case(
+            look,
+            self.catalogue,
+            run_state,
+            state.reasons,
+            active,
+            seen,
+            len(ran),
+            len(skipped),
+            findings,
+            len(guard.failed),
+        )
         verdict = judge(case, best)
         return Diagnosis(
             at_step=look.step if rows else None,

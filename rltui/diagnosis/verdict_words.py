@@ -11,7 +11,7 @@ from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
 from rltui.prose import counted, listed, sentences
-from rltui.rules.base import validation
+from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
 
 
@@ -62,6 +62,7 @@ def _clear(case: Case) -> str:
         unseen = any(m.since_start is not None for m in sets) and not risen(sets) and not validation_rises(case.look)
         head = "No fault found, and no sure gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
+        head = "No fault found, but validation fell lately" if validation_lately(case.look) < 0 else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
@@ -69,9 +70,15 @@ def _clear(case: Case) -> str:
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
+        head = (
+            f"No fault found, but {named}"
+            if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN)
+            else f"{head}, and {named}"
+        )
     words = f"{head}: {case.checks} checks ran"
-    words += (f", {case.skipped} could not" if case.skipped else "") + (f", {case.failed} failed." if case.failed else ".")
+    words += (f", {case.skipped} could not" if case.skipped else "") + (
+        f", {case.failed} failed." if case.failed else "."
+    )
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
     if level is not None and rose and not case.has(level, Trait.PLATEAU):
@@ -124,7 +131,7 @@ def _why_go_on(case: Case) -> str:
         told_so = bool(risen(look.facts.validation_sets))
         return highest if at_best else "validation holds" if told_so else "validation has risen and holds"
     if (moved := validation(look)) is not None:
-        if moved <= -HOLDS or (seen is not None and seen.below_best):
+        if moved <= -HOLDS or validation_lately(look) < 0 or (seen is not None and seen.below_best):
             return "validation is lower than it was, which no check calls a fall yet"
         return "validation holds" if case.ended else "validation holds, and so short a plateau is no end"
     if look.facts.clock.steps_left == 0:

@@ -228,12 +228,15 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     found, (j, peak, now, z, width) = told.found, told.fall
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
+    began, peaked = float(x[0]), _best(found, step, peak)
+    best = peak if found.peak is None or found.peak.step > step else found.peak.value
+    told_from = f"began at {num(began)}" if began > best else f"peaked at {peaked}"  # smoothed, a first fall is no peak
     summary = (
-        f"{capital(told.name)} peaked at {_best(found, step, peak)} and is at {num(now)} (mean of the last {width} "
+        f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "
         f"evaluations), {num(z)} standard errors lower"
     )
-    below = _below_start(x, width, p["below_start"])
-    summary += f" and below its start of {num(float(x[0]))}.{told.others}" if below else f".{told.others}"
+    below = began <= best and _below_start(x, width, p["below_start"])
+    summary += f" and below its start of {num(began)}.{told.others}" if below else f".{told.others}"
     return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step)]
 
 

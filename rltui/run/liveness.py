@@ -145,7 +145,7 @@ def _judged(seen: LifeSigns) -> RunState:
         stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
     if seen.now is None or pulse.moved_at is None:
-        return RunState(silent, stopped, broke_off=last is not None)
+        return RunState(silent, stopped, broke_off=silent == "stalled")
     card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
     state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)

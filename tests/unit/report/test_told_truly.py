@@ -193,6 +193,44 @@ def test_a_run_that_goes_on_is_waited_for(tmp_path: Path) -> None:
     assert report["answer"]["do"] == "let it run."
 
 
+def test_state_and_verdict_are_of_one_moment(tmp_path: Path) -> None:
+    """Judged again a day later, the same log is no run that goes on."""
+    rows = [{**row, "timestamp": row["timestamp"] + DAY} for row in course(200)]
+    run = written(tmp_path / "run", rows, {"max_steps": 400})
+    now, later = told(run)[2], told(run, now=time.time() + DAY)[2]
+    assert (now["run"]["state"], now["verdict"]["decision"]) == ("running", "continue")
+    assert (later["run"]["state"], later["verdict"]["decision"]) == ("stalled", "continue-watch")
+    assert later["verdict"]["text"].startswith("Stopped at 200 of 400, no end mark")
+
+
+def overfits(step: int, row: Row) -> Row:
+    return {"eval/accuracy": row["eval/accuracy"] - 0.0015 * max(0, step - 120)} if step % 20 == 0 else {}
+
+
+def test_beside_a_clear_verdict_nothing_is_said_to_get_worse(tmp_path: Path) -> None:
+    """Validation that falls lately, before a check calls it a fall: headline and pattern say the same of it."""
+    told_so = 0
+    for rows in range(180, 260, 10):
+        _, _, report = told(written(tmp_path / str(rows), course(rows, overfits, val=20)))
+        pattern = report["outlook"]["kl_reward"]
+        if pattern["validation"] == "down" and report["verdict"]["decision"] == "continue":
+            told_so += 1
+            assert report["verdict"]["text"].startswith("No fault found, but ")
+            assert "validation holds" not in report["verdict"]["text"].lower()
+            assert pattern["reading"].startswith("perhaps ")
+    assert told_so
+
+
+def test_validation_that_fell_from_its_start_is_not_said_to_have_peaked_below_it(tmp_path: Path) -> None:
+    def falls(step: int, _: Row) -> Row:
+        return {"eval/accuracy": 0.5 - 0.2 * step / 240 + random.Random(step).gauss(0, 0.004)} if step % 16 == 0 else {}
+
+    _, _, report = told(written(tmp_path / "run", course(240, falls)))
+    text = finding(report, "val-regression")["summary"]
+    assert re.match(r"Validation began at 0\.4\d+ and is at 0\.3\d+ ", text), text
+    assert "peaked" not in text
+
+
 def preferences(rows: int) -> str:
     chance = random.Random(1)
     history = []
