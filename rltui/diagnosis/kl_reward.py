@@ -125,7 +125,7 @@ def _read(
             reading, advice = (row.few, row.few_advice) if few else (row.reading, row.advice)
             if not fits:
                 unsure = decision == "continue"  # no check says so
-                doubt = f"perhaps {reading}, which no check bears out yet"
+                doubt = f"perhaps {reading}, which no check confirms yet"
                 reading = doubt if unsure else f"{reading}, while the verdict rests on other signs"
             return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
