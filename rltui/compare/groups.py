@@ -62,7 +62,8 @@ def group(
     if (verdict := _against(run)) is not None:
         return "bad", verdict
     top_gain = max(scores[other].gain for other in healthy)
-    if own.gain < GAIN_SHARE * top_gain:
+    behind_any = any(scores[other].best_good > own.best_good for other in healthy)
+    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best of all may have begun high
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
     spent = fair.total(costs.get(run.id))
     reached = {o: scores[o].best_good for o in healthy}

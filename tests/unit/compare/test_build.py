@@ -98,6 +98,13 @@ def test_a_run_that_ended_before_its_rival_had_come_as_far_is_good() -> None:
     assert set(c.front) == {"short", "a"}
 
 
+def test_the_best_of_all_is_not_bad_for_having_begun_high() -> None:
+    high = made("high", 0.9)
+    curves = {"val_score:math": curve(0.9, start=0.6, noise=0.005)}
+    c = compare([replace(high, curves=curves), made("low", 0.8)])
+    assert line(c, "high").group == "good"
+
+
 def test_the_lead_is_told_over_runs_that_did_not_break() -> None:
     broken = made("broken", 0.95, findings=(finding("reward-collapse"),), decision="abort-now")
     told = " ".join(one.why for one in compare([made("a", 0.8), made("b", 0.7), broken]).experiments)
