@@ -274,7 +274,8 @@ def _numbers(report: Report, evidence: Evidence) -> str:
     if all(value is None for value in course):
         return f"{label} {_prose(evidence.text, 16)}".strip()
     unit = f" {measured[1]}" if measured is not None else ""
-    parts = [f"{label} {' → '.join(number(value, missing=NOT_AVAILABLE) for value in course)}{unit}"]
+    missing = "NaN" if summary is not None and summary.overlap and summary.nan else NOT_AVAILABLE
+    parts = [f"{label} {' → '.join(number(value, missing=missing) for value in course)}{unit}"]
     if summary is not None and summary.last_value is not None and not summary.overlap:
         parts.append(f"now {number(summary.last_value)}")
     if evidence.slope_per_100_steps is not None and not turned(evidence):

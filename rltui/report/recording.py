@@ -26,6 +26,7 @@ __all__ = [
     "SampleColumns",
     "Series",
     "StallCard",
+    "evidence_change",
     "evidence_course",
     "evidence_label",
     "evidence_series",
@@ -58,6 +59,17 @@ def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[f
     """The numbers that are told of evidence: its windows, of so few values that these share some the first and the
     newest value."""
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
+
+
+def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, float | None]:
+    """Between what its change is told: its ends; of what went one way and came half of it back at least, the way back,
+    as its finding counts it: a reward past its peak did not rise."""
+    first, *mid, last = evidence_course(evidence, metric)
+    if mid and mid[0] is not None and first is not None and last is not None:
+        out, back = mid[0] - first, last - mid[0]
+        if out * back < 0 and abs(back) >= abs(out) / 2:
+            return mid[0], last
+    return first, last
 
 
 def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
-from rltui.report.recording import evidence_course, evidence_label
+from rltui.report.recording import evidence_change, evidence_course, evidence_label
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -146,7 +146,8 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
         (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
     ]
     times = 100.0 if unit == "%" else 1.0
-    ends = (None if x is None else x * times for x in (course[0], course[-1]))
+    between = evidence_change(evidence, view.metric(name)) if wide else (course[0], course[-1])
+    ends = (None if x is None else x * times for x in between)
     return [*row, put(change(*ends), CHANGE, role, ">")]
 
 

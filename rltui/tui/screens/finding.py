@@ -12,7 +12,7 @@ from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.report.answer import cause_text
 from rltui.report.causes import fix_setting, likely
-from rltui.report.recording import evidence_course, evidence_label, evidence_series
+from rltui.report.recording import evidence_change, evidence_course, evidence_label, evidence_series
 from rltui.tui.charts import Charts
 from rltui.tui.panes import finding_words, header
 from rltui.tui.panes.findings import config_value, metric_of
@@ -206,7 +206,7 @@ class FindingScreen(PaneScreen):
             put(label, max(20, len(label) + 1) if width >= 80 else 20, "strong"),
             (f"{values}{' ' + unit if unit else ''}", "fg"),
         ]
-        moved = change(course[0], course[-1])
+        moved = change(*evidence_change(evidence, view.metric(name)))
         row.append((f"   {moved}" if moved else "", "fg"))
         said: Row = [(f"   {evidence.text}" if evidence.text else "", "dim")]
         if most > 1 and length([*row, *said]) > width:

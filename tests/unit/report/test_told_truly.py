@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from rltui.evidence.model import Evidence
 from rltui.readers.jsonl import JsonlReader
+from rltui.report.recording import evidence_change
 from tests.unit.diagnosis.test_checks_failed import break_rules
 from tests.unit.reported import told
 
@@ -289,3 +291,21 @@ def test_a_reader_that_fails_is_named_among_what_failed(tmp_path: Path, monkeypa
     assert one["error"].startswith("ZeroDivisionError: of the reader")
     assert "`reader of metrics.jsonl` failed, by a fault of rltui" in page
     assert "wait, or log more" not in page
+
+
+@pytest.mark.parametrize(
+    ("windows", "change"),
+    [
+        ((-3.8, -1.0, -3.78), (-1.0, -3.78)),  # past its peak: it fell, though the ends are alike
+        ((0.6, 0.2, 0.58), (0.2, 0.58)),
+        ((0.3, 0.9, 0.85), (0.3, 0.85)),  # a dip behind a rise
+        ((0.3, 0.6, 0.9), (0.3, 0.9)),
+        ((0.3, None, 0.9), (0.3, 0.9)),
+        ((None, None, None), (None, None)),
+    ],
+)
+def test_the_change_of_what_came_back_is_its_way_back(
+    windows: tuple[float | None, ...], change: tuple[float | None, ...]
+) -> None:
+    evidence = Evidence("reward_mean", "reward", *windows, None, "")
+    assert evidence_change(evidence, None) == change
