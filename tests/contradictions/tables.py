@@ -86,7 +86,7 @@ def card_and_evidence(said: Said) -> Iterator[str]:
     if said.page is None:
         return
     shown = TRIPLE.findall(said.page.text)
-    few = {metric["key"] for metric in said.report["metrics"].values() if metric["overlap"]}
+    few = {metric["key"] for metric in said.report["metrics"].values() if metric.get("overlap")}
     for finding in said.loud:
         for evidence in finding["evidence"][:1]:
             wanted = [evidence[part] for part in ("first", "mid", "last")]
