@@ -13,7 +13,7 @@ from rltui.compare.experiments import LIKELY_Q, propose
 from rltui.compare.groups import flags, group, limits, open_roots, readings
 from rltui.compare.metric import Scored, choose, score
 from rltui.compare.model import COSTS, Comparison, ConfigDiff, Experiment, Flag, Primary, RunLine, SettingSignal
-from rltui.compare.read import COMPONENT, ComparedRun
+from rltui.compare.read import COMPONENT, ComparedRun, RunCurve
 from rltui.compare.signals import signals
 from rltui.plots.numbers import duration, number
 from rltui.plots.spark import downsample
@@ -51,13 +51,10 @@ def compare(
     ugly = {run.id: flags(run) for run in runs}
     healthy = [run for run in scores if not ugly[run]]
     learned = [run for run in healthy if scores[run].learned]  # the others are beaten by no training at all
-    fronts = {
-        name: fair.front({r: (spent, scores[r].best_good) for r in learned if (spent := totals[name][r]) is not None})
-        for name in COSTS
-    }
+    fronts = {name: fair.front({r: scores[r] for r in learned}, curves[name]) for name in COSTS}
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
     lines = [
-        _line(run, scores, ugly[run.id], healthy, totals, axis, fronts, {n: e[1] for n, e in equal.items()})
+        _line(run, scores, ugly[run.id], healthy, curves, axis, fronts, {n: e[1] for n, e in equal.items()})
         for run in runs
     ]
     lines.sort(key=lambda line: _order(line, scores))
@@ -115,13 +112,13 @@ def _line(
     scores: Mapping[str, Scored],
     ugly: tuple[Flag, ...],
     healthy: Sequence[str],
-    totals: Mapping[str, Mapping[str, float | None]],
+    curves: Mapping[str, Mapping[str, RunCurve | None]],
     axis: str | None,
     fronts: Mapping[str, tuple[str, ...]],
     equal: Mapping[str, Mapping[str, float]],
 ) -> RunLine:
     own = scores.get(run.id)
-    which, because = group(run, ugly, scores, healthy, totals[axis] if axis is not None else {})
+    which, because = group(run, ugly, scores, healthy, curves[axis] if axis is not None else {})
     return RunLine(
         id=run.id,
         path=run.path,
@@ -137,7 +134,7 @@ def _line(
         se=own.se if own else None,
         first=own.first if own else None,
         last=own.last if own else None,
-        cost={name: of[run.id] for name, of in totals.items()},
+        cost={name: fair.total(of[run.id]) for name, of in curves.items()},
         at_equal={name: of.get(run.id) for name, of in equal.items()},
         on_front=axis is not None and run.id in fronts[axis],
         flags=ugly,

@@ -113,7 +113,11 @@ class _Plan:
         """Another seed of the best run, until there are three: what they differ by is the noise of every comparison."""
         if len(self.seeds) >= SEEDS - 1:
             return
-        rivals = [self.scores[run.id].best_good for run in self.others if run not in self.seeds]
+        rivals = [
+            self.scores[run.id].best_good
+            for run in self.others
+            if run not in self.seeds and (self.broken or run in self.healthy_others)
+        ]
         lead = self.score.best_good - max(rivals, default=-inf)
         if self.seeds:
             word = f"{len(self.seeds) + 1} seeds are {number(self.spread)} apart: too few to tell what chance does"

@@ -28,6 +28,16 @@ def total(cost: RunCurve | None) -> float | None:
     return float(cost.values[-1]) if cost is not None and isfinite(cost.values[-1]) else None
 
 
+def best_within(score: Scored, cost: RunCurve | None, budget: float) -> float | None:
+    """The best smoothed value, more is better, that a run had reached when it had cost so much; None if nobody can
+    tell. Any run can be ended early, so that one which cost a little more in the end is no less a rival."""
+    if cost is None or total(cost) is None:
+        return None
+    spent = np.interp(score.steps, cost.steps, cost.values)
+    reached = score.good[spent <= budget * (1 + 1e-9)]
+    return min(float(reached.max()), score.best_good) if len(reached) else None
+
+
 def at_equal(
     scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]
 ) -> tuple[float | None, dict[str, float]]:
@@ -51,15 +61,17 @@ def at_equal(
     return budget, {run: good * scores[run].sign for run, good in within.sort("run").iter_rows()}
 
 
-def front(points: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
-    """Runs that no other beats: run -> (cost, goodness) in, the non-dominated ones out, cheapest first. Of runs equal
-    in both the first by name stays."""
+def front(scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]) -> tuple[str, ...]:
+    """Runs of known cost that no other beats, the cheapest first: none had come as far by the time that it had cost as
+    much. Of runs equal in both the first by name stays."""
+    totals = {run: spent for run in scores if (spent := total(costs.get(run))) is not None}
     kept: list[str] = []
     best = -np.inf
-    for run, (_, good) in sorted(points.items(), key=lambda p: (p[1][0], -p[1][1], p[0])):
-        if good > best:
+    for run in sorted(totals, key=lambda run: (totals[run], -scores[run].best_good, run)):
+        others = (best_within(scores[o], costs.get(o), totals[run]) for o in totals if totals[o] > totals[run])
+        if scores[run].best_good > max([best, *(value for value in others if value is not None)]):
             kept.append(run)
-            best = good
+            best = scores[run].best_good
     return tuple(kept)
 
 

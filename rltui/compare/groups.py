@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import inf, sqrt
 
-from rltui.compare import tables
+from rltui.compare import fair, tables
 from rltui.compare.metric import Scored
 from rltui.compare.model import Flag, Group
-from rltui.compare.read import ComparedRun
+from rltui.compare.read import ComparedRun, RunCurve
 from rltui.evidence.model import Finding
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
@@ -49,9 +49,9 @@ def group(
     ugly: Sequence[Flag],
     scores: Mapping[str, Scored],
     healthy: Sequence[str],
-    costs: Mapping[str, float | None],
+    costs: Mapping[str, RunCurve | None],
 ) -> tuple[Group, str]:
-    """The group and why. `healthy`: ids of the scored runs that are not ugly."""
+    """The group and why. `healthy`: ids of the scored runs that are not ugly; `costs`: what each had cost by when."""
     if ugly:
         return "ugly", ", ".join(flag.word for flag in ugly)
     own = scores.get(run.id)
@@ -62,15 +62,19 @@ def group(
     if (verdict := _against(run)) is not None:
         return "bad", verdict
     top_gain = max(scores[other].gain for other in healthy)
-    if own.gain < GAIN_SHARE * top_gain:
+    behind_any = any(scores[other].best_good > own.best_good for other in healthy)
+    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best of all may have begun high
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
-    spent = costs.get(run.id)
-    within = [o for o in healthy if spent is None or (c := costs.get(o)) is None or c <= spent]
-    rival = max(within, key=lambda other: scores[other].best_good, default=run.id)
-    behind = scores[rival].best_good - own.best_good
+    spent = fair.total(costs.get(run.id))
+    reached = {o: scores[o].best_good for o in healthy}
+    if spent is not None:
+        by_then = {o: fair.best_within(scores[o], costs.get(o), spent) for o in healthy if costs.get(o) is not None}
+        reached |= {o: -inf if value is None else value for o, value in by_then.items()}
+    rival = max(healthy, key=lambda other: reached[other], default=run.id)
+    behind = reached[rival] - own.best_good
     spread = sqrt((own.se or 0.0) ** 2 + (scores[rival].se or 0.0) ** 2)
     if behind > 2 * spread:
-        return "bad", f"behind {rival}, which cost no more, by more than two standard errors"
+        return "bad", f"behind {rival} at its cost, by more than two standard errors"
     if len(scores) == 1:
         return "good", f"{condition(run)}, and better than at its start by more than two standard errors"
     return "good", f"{condition(run)}, and within two standard errors of the best at its cost"

@@ -25,6 +25,7 @@ class Case(StopCase):
     checks: int
     skipped: int
     past: Sequence[Finding] = ()
+    failed: int = 0
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
         """Active findings at this severity or above that have any of the traits, if any are named."""

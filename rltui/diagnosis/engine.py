@@ -328,11 +328,12 @@ class Engine:
         told = of_standing | of_samples
         by_limits = [rule.id for rule in self._limited if asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
-        skipped = [b for b in out_of_place if b.applies]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
-        skipped += without_input(self.catalogue, able, only_samples, run.samples)
-        blind = {b.id for b in [*skipped, *out_of_place]}
+        tried = [*able, *guard.failed]  # what failed had all that it needs
+        out_of_place += without_input(self.catalogue, tried, only_samples, run.samples, look)
+        skipped = [b for b in out_of_place if b.applies]
+        blind = {b.id for b in out_of_place}
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
@@ -347,7 +348,18 @@ class Engine:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped), findings)
+        case = Case(
+            look,
+            self.catalogue,
+            run_state,
+            state.reasons,
+            active,
+            seen,
+            len(ran),
+            len(skipped),
+            findings,
+            len(guard.failed),
+        )
         verdict = judge(case, best)
         return Diagnosis(
             at_step=look.step if rows else None,

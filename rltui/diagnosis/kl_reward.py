@@ -123,7 +123,10 @@ def _read(
             fits = decision in (None, "not-enough-evidence", *row.fits)
             few = bool(row.few) and "validation" in young
             reading, advice = (row.few, row.few_advice) if few else (row.reading, row.advice)
-            reading = reading if fits else f"{reading}, while the verdict rests on other signs"
+            if not fits:
+                unsure = decision == "continue"  # no check says so
+                doubt = f"perhaps {reading}, which no check confirms yet"
+                reading = doubt if unsure else f"{reading}, while the verdict rests on other signs"
             return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
         return None, "too few rows came so far to name a pattern", ""

@@ -108,6 +108,11 @@ class StopCase:
         return self.state is None or not (self.ended or self.state.state == "stalled")
 
     @property
+    def broke_off(self) -> bool:
+        """Nothing more came, and no word says that it ended; whatever its plan."""
+        return self.state is not None and self.state.broke_off and not self.ended
+
+    @property
     def stopped_short(self) -> bool:
         """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
         return self.state is not None and self.state.state == "stalled" and not self.ended

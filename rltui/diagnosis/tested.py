@@ -24,12 +24,12 @@ from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
 from rltui.evidence.beside_rows import Measured, Sampled
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
-from rltui.evidence.signal import WARNING, num
+from rltui.evidence.signal import NOTICE, WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
-from rltui.rules.catalogue import rules
 from rltui.rules.bounds import NUMBERS, as_number
+from rltui.rules.catalogue import rules
 from rltui.rules.expectation import (
     AnyOf,
     Configured,
@@ -187,11 +187,11 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 stood = f"“{_title(rule)}” is no more than a note, and {still}"
                 continue
             if (stood_for := _stood_for(own, spell)) >= JUST_BEFORE:
-                stood_long = f"“{_title(rule)}” had stood for {stood_for} steps before, which proves nothing"
+                stood_long = f"“{_title(rule, own.level)}” had stood for {stood_for} steps before, which proves nothing"
                 return Outcome("unknown", stood_long, long=True)
             since = f" since step {own.onset}" if own.onset is not None else ""
             is_late = not test.during and own.onset is not None and own.onset > began + spell.early
-            return Outcome("met", f"the finding “{_title(rule)}”{since}", late=is_late)
+            return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late)
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
@@ -202,9 +202,10 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late_ones = [rule for rule in test.rules if rule in ground.spells]
     for rule in late_ones:
         if ahead := set_out_before(ground.look, ground.spells[rule], began - late, by):
-            return Outcome("met", f"the finding “{_title(rule)}”: {ahead}")
+            return Outcome("met", f"the finding “{_title(rule, ground.spells[rule].level)}”: {ahead}")
     if late_ones:
-        return Outcome("unmet", f"“{_title(late_ones[0])}” came later, at step {ground.spells[late_ones[0]].onset}")
+        other = ground.spells[late_ones[0]]
+        return Outcome("unmet", f"“{_title(late_ones[0], other.level)}” came later, at step {other.onset}")
     return Outcome("unmet", f"the check “{_title(test.rules[0])}” found nothing")
 
 
@@ -225,9 +226,10 @@ def _since(ground: Ground, rule: str, spell: Spell) -> int:
     return 0 if unknown else spell.onset or 0
 
 
-def _title(rule: str) -> str:
+def _title(rule: str, level: int = NOTICE) -> str:
+    """What a finding of a rule is called at a level, as wherever it is listed."""
     known = rules().get(rule)  # none if its page cannot be read
-    return rule if known is None else known.notice
+    return rule if known is None else known.title if level >= WARNING else known.notice
 
 
 @lru_cache(maxsize=256)

@@ -56,6 +56,8 @@ class Spell(Struct, frozen=True):
 
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
+BESIDE_IT = 10
+"""Points that tell where a metric stood just before a step, and where it stands now."""
 SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
 COUNTS, PHASES, MOST = 0.05, 2, 0.8
@@ -157,17 +159,30 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
     for reference, since in references:
         if after is None or after.points < FIRST or after.first_step <= reference.last_step:
             continue
-        one = _compared(test, reference, after, label, since)
+        one = _compared(test, reference, after, label, since, _beside_it(test, facts, spell, reference, after))
         if found is None or (one.answer, found.answer) in (("met", "unmet"), ("met", "unknown"), ("unknown", "unmet")):
             found = one
     return found
 
 
-def _compared(test: MetricMoved, before: Level, after: Level, label: str, since: str) -> Outcome:
+def _beside_it(test: MetricMoved, facts: MetricFacts, spell: Spell, before: Level, after: Level) -> tuple[float, float]:
+    """The values to tell of a metric that moved: just before the onset, and at the end of the spell. The levels that
+    decide are medians of many rows, and of what moves all the time not where it stood at the step that is named."""
+    few = FIRST // 2 if facts.held_out else BESIDE_IT
+    was = facts.median_within(None, before.last_step, few) if before is not facts.start else None
+    now = facts.median_within(spell.onset, spell.end, few)
+    was, now = before.value if was is None else was, after.value if now is None else now
+    same_way = (now - was) * (after.value - before.value) > 0 and abs(now - was) >= test.by * abs(was)
+    return (was, now) if same_way else (before.value, after.value)
+
+
+def _compared(
+    test: MetricMoved, before: Level, after: Level, label: str, since: str, told_of: tuple[float, float]
+) -> Outcome:
     limit = SHORT_LIMIT if min(before.points, after.points) < SHORT_POINTS // 2 else LIMIT
     effect = between(before, after, limit)
     name = test.metric
-    was, now, said = value_of(name, before.value), value_of(name, after.value), change(before.value, after.value)
+    was, now, said = value_of(name, told_of[0]), value_of(name, told_of[1]), change(*told_of)
     told = f"{label} unchanged at {now} {since}" if was == now else f"{label} {was} → {now} {since} ({said})"
     if effect is None:
         return Outcome("unknown", told)

@@ -11,7 +11,7 @@ from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
 from rltui.prose import counted, listed, sentences
-from rltui.rules.base import validation
+from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
 
 
@@ -62,6 +62,7 @@ def _clear(case: Case) -> str:
         unseen = any(m.since_start is not None for m in sets) and not risen(sets) and not validation_rises(case.look)
         head = "No fault found, and no sure gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
+        head = "No fault found, but validation fell lately" if validation_lately(case.look) < 0 else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
@@ -69,8 +70,15 @@ def _clear(case: Case) -> str:
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
         named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
-        head = f"No fault found, but {named}" if head in (CLEAR, UP_TO_THERE, NO_GAIN) else f"{head}, and {named}"
-    words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
+        head = (
+            f"No fault found, but {named}"
+            if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN)
+            else f"{head}, and {named}"
+        )
+    words = f"{head}: {case.checks} checks ran"
+    words += (f", {case.skipped} could not" if case.skipped else "") + (
+        f", {case.failed} failed." if case.failed else "."
+    )
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
     if level is not None and rose and not case.has(level, Trait.PLATEAU):
@@ -93,6 +101,7 @@ def _clear(case: Case) -> str:
 
 CLEAR = "All clear"
 UP_TO_THERE = "No fault found up to there"
+NO_FAULT = "No fault found"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
 """Notes that cost something of which the numbers are told too."""
@@ -101,8 +110,9 @@ MOST_SETS = 3
 
 
 def _all_clear(case: Case) -> str:
-    """Of a run that broke off, or whose log ends with an error, only its metrics are clear."""
-    return UP_TO_THERE if _broke_off(case) else CLEAR
+    """Of a run that broke off, or whose log ends with an error, only its metrics are clear; beside a check of ours that
+    failed nothing is."""
+    return UP_TO_THERE if _broke_off(case) else NO_FAULT if case.failed else CLEAR
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:
@@ -121,7 +131,7 @@ def _why_go_on(case: Case) -> str:
         told_so = bool(risen(look.facts.validation_sets))
         return highest if at_best else "validation holds" if told_so else "validation has risen and holds"
     if (moved := validation(look)) is not None:
-        if moved <= -HOLDS or (seen is not None and seen.below_best):
+        if moved <= -HOLDS or validation_lately(look) < 0 or (seen is not None and seen.below_best):
             return "validation is lower than it was, which no check calls a fall yet"
         return "validation holds" if case.ended else "validation holds, and so short a plateau is no end"
     if look.facts.clock.steps_left == 0:
@@ -146,11 +156,12 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
             return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
         return "It takes a logged reward or validation score."
     over = case.ended
+    still = over or case.broke_off
     next_step = look.step + max(20, look.step // 20)
     if (planned := look.settings.planned_steps) is not None and look.step < planned:
         next_step = min(next_step, planned)
-    again = "" if over else f"it is judged again at step {next_step}"
-    if not because and case.stopped_short:
+    again = "" if still else f"it is judged again at step {next_step}"
+    if not because and case.broke_off:
         return "It would change if a new row comes, or if the log of the scheduler says what ended it."
     if not because:
         return (

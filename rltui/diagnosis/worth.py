@@ -17,7 +17,7 @@ from rltui.evidence.peak import FEW
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen
-from rltui.plots.numbers import percent
+from rltui.plots.numbers import duration, percent
 from rltui.prose import capital
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -133,7 +133,7 @@ def worth(
     if gpu_hours is not None:
         text += f". {capital(costs)} {num(gpu_hours)} GPU hours"
     elif hours is not None:
-        text += f". {capital(costs)} {num(hours)} h"
+        text += f". {capital(costs)} {duration(hours * 3600)}"
     return Worth(name, gain, low, high, risk, left, ahead, hours, gpu_hours, text)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FIXES, WANTS = 2, 3
 """So many fixes, and kinds of data that checks could not run without."""
 
+CHOOSES = ("best checkpoint", "ranking of steps")
+"""Parts of the diagnosis without which no checkpoint is named."""
+
 HIGH, MEDIUM = 0.85, 0.6
 """A confidence from here on is called so. High ones were right on nine labelled runs of ten."""
 
@@ -93,6 +96,8 @@ def metric_called(summary: MetricSummary) -> str:
     if summary.canonical is None:
         return summary.key
     label = summary.label or summary.key
+    if summary.member and set(label.split()) <= set(summary.member.split("/")):
+        label = summary.member  # says all that the label does
     if summary.group == "validation" and not label.lower().startswith("val"):
         label = f"validation {label}"  # a bare data set's name could be anything
     said = not summary.member or summary.member.replace("/", " ") in label.replace("/", " ")
@@ -169,9 +174,11 @@ def _do(report: Report, finding: Finding | None) -> str:
 def _nothing_wrong(report: Report) -> str:
     if report.verdict.decision == "not-enough-evidence":
         wanted = report.verdict.would_change
+        if not report.checks and report.checks_failed:
+            return "look at the log itself, or with a version of rltui without this fault."
         return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
     state = report.run.state
-    if state == "stalled":
+    if report.run.broke_off:
         return "look whether the run still goes on. Its log ends without an end mark."
     if report.run.error_after:
         return "look whether all was saved."
@@ -188,6 +195,8 @@ def fix_text(fix: Fix) -> str:
 
 def _keep(report: Report) -> str:
     best = report.verdict.best_checkpoint
+    if best is None and any(one.rule in CHOOSES for one in report.checks_failed):
+        return "not known: what chooses the checkpoint failed, by a fault of rltui."
     if best is None:
         return "no checkpoint can be named, none is known or there is no score to choose by."
     summary = report.metrics.get(best.metric)
@@ -226,13 +235,19 @@ def _not_looked_at(report: Report) -> str:
     failed = len(report.checks_failed)
     said = [f"{failed} check{'s' if failed > 1 else ''} failed by a fault of rltui."] if failed else []
     skipped = len(report.not_evaluable)
+    if not report.checks and not skipped:
+        return " ".join([*said, "No check has run." if said else "no check has run."])
     if not skipped:
-        return " ".join([*said, "every other check has run." if failed else "every check that applies has run."])
+        return " ".join([*said, "Every other check has run." if failed else "every check that applies has run."])
     wants = Counter(want(needs) for _, needs, _ in report.not_evaluable)
-    shown = [f"{text} ({count})" if skipped > 1 else text for text, count in wants.most_common(WANTS)]
-    ran = f"{skipped} checks could not run ({report.checks} did)" if skipped > 1 else "one check could not run"
-    also = ", among other things" if len(wants) > len(shown) else ""
-    return " ".join([*said, f"{ran}, for want of {listed(shown)}{also}."])
+    if skipped == 1:
+        one = "One" if said else "one"
+        return " ".join([*said, f"{one} check could not run, for want of {next(iter(wants))}."])
+    shown = wants.most_common(WANTS)
+    rest = skipped - sum(count for _, count in shown)
+    told = [f"{count} {'lack ' if not place else ''}{text}" for place, (text, count) in enumerate(shown)]
+    told += [f"{rest} something else"] if rest else []
+    return " ".join([*said, f"{skipped} of {skipped + report.checks} checks could not run: {listed(told)}."])
 
 
 def want(needs: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,9 +116,10 @@ def _not_known(run: RunSnapshot) -> list[str]:
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
-    """Checks that raised, of the diagnosis and of what is told beyond it."""
+    """What raised: readers, checks of the diagnosis, and of what is told beyond it."""
+    readers = (CheckFailed(f"reader of {Path(one.path).name}", one.broken) for one in frame.run.sources if one.broken)
     beyond = frame.insight.failed if frame.insight is not None else ()
-    return tuple(dict.fromkeys((*frame.diagnosis.checks_failed, *beyond)))
+    return tuple(dict.fromkeys((*readers, *frame.diagnosis.checks_failed, *beyond)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         framework_version=run.framework_version,
         state_because=state.because,
         error_after=state.error_after,
+        broke_off=state.broke_off,
         told_at=state.told_at,
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,

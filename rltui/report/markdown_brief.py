@@ -12,7 +12,7 @@ from rltui.diagnosis.finding_words import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.lazy_regex import lazy
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
-from rltui.prose import capital, listed, sentence
+from rltui.prose import capital, counted, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
@@ -20,7 +20,7 @@ from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import MetricSummary, Report
-from rltui.report.recording import evidence_label
+from rltui.report.recording import evidence_course, evidence_label
 
 USUAL_WORDS, MOST_WORDS = 750, 900
 """A report that has more than is usual is made again with less of each part; if that is still too long, all parts may
@@ -164,13 +164,22 @@ def _metrics(report: Report, room: Room) -> list[str]:
         row = " " * SPARK
         if series is not None and len(series) and first is not None and last is not None:
             row = sparkline(series.steps, series.values, SPARK, first, last)
-        values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
-        now = number(m.last_value, missing="NaN")
-        moved = change(m.first, m.last)
         unit = f" {m.unit}" if m.unit not in markdown_metrics.UNITS_UNSAID else ""
-        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {values}{unit}, now {now}  {moved}".rstrip())
+        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {_course(m, unit)}".rstrip())
     head = "Means of the first, middle and last windows, then the newest value and the change:"
+    if any(m.overlap for m in rows):
+        head = f"{head[:-1]}. Of few values the first and the newest:"
     return [*([sentence(note), ""] if note else []), head, "", *fenced(drawn)]
+
+
+def _course(m: MetricSummary, unit: str) -> str:
+    """`0.532 → 0.889 → 0.927 nats, now 0.875  1.7×`; of few values `0.351 → 0.496 (5 values)`."""
+    now = number(m.last_value, missing="NaN")
+    if not m.overlap:
+        values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
+        return f"{values}{unit}, now {now}  {change(m.first, m.last)}"
+    values = f"{number(m.first_value, missing='NaN')} → {now}" if m.count + m.nan > 1 else now
+    return f"{values}{unit} ({counted(m.count + m.nan, 'value')})"
 
 
 def _short(label: str) -> str:
@@ -266,13 +275,14 @@ def _numbers(report: Report, evidence: Evidence) -> str:
     """`KL to reference 0.05 → 0.14 → 0.80, now 0.59, +0.26 per 100 steps`; of evidence without numbers its words."""
     measured = evidence_label(evidence)
     label = plain(measured[0]) if measured is not None else metric_label(report, evidence.metric)
-    windows = (evidence.first, evidence.mid, evidence.last)
-    if all(value is None for value in windows):
+    summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
+    course = evidence_course(evidence, summary)
+    if all(value is None for value in course):
         return f"{label} {_prose(evidence.text, 16)}".strip()
     unit = f" {measured[1]}" if measured is not None else ""
-    parts = [f"{label} {' → '.join(number(value, missing=NOT_AVAILABLE) for value in windows)}{unit}"]
-    summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
-    if summary is not None and summary.last_value is not None:
+    missing = "NaN" if summary is not None and summary.overlap and summary.nan else NOT_AVAILABLE
+    parts = [f"{label} {' → '.join(number(value, missing=missing) for value in course)}{unit}"]
+    if summary is not None and summary.last_value is not None and not summary.overlap:
         parts.append(f"now {number(summary.last_value)}")
     if evidence.slope_per_100_steps is not None and not turned(evidence):
         parts.append(f"{number(evidence.slope_per_100_steps, sign=True)} per 100 steps")

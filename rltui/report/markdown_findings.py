@@ -14,7 +14,7 @@ from rltui.report.causes import cause_line, fix_setting, same_change
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
-from rltui.report.recording import evidence_label
+from rltui.report.recording import evidence_course, evidence_label
 
 SEVERITY = {name: f"{glyph} {called(name)}" for name, glyph in (("critical", "✗"), ("warning", "!"), ("info", "·"))}
 BASIS = {
@@ -95,7 +95,8 @@ def _moved_first(report: Report, root: Finding) -> list[str]:
 def _evidence(report: Report, evidence: Evidence) -> str:
     measured = evidence_label(evidence)
     label = plain(measured[0]) if measured is not None else metric_label(report, evidence.metric)
-    windows = (evidence.first, evidence.mid, evidence.last)
+    summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
+    windows = evidence_course(evidence, summary)
     parts = []
     if any(value is not None for value in windows):
         unit = f" {measured[1]}" if measured is not None else ""

@@ -47,7 +47,7 @@ def section(report: Report) -> list[str]:
     own = [(name, m) for name, m in ordered if m.canonical is None]
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points. Change is first → last "
-        "window, slope per 100 steps, corr with the step.",
+        "window, of few points first → newest value. Slope per 100 steps, corr with the step.",
         "",
     ]
     note = reward_note(report)
@@ -130,7 +130,7 @@ def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
             [
                 _label(name, m, cell=True) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
-                change(m.first, m.last) or NOT_AVAILABLE,
+                change(*m.ends) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
                 number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
                 _number(m.min),

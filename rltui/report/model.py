@@ -68,6 +68,7 @@ class RunIdentity:
     attempts: tuple[Attempt, ...] = ()
     ends: tuple[Ended, ...] = ()  # why it had to be restarted
     error_after: str = ""  # with which the log ends after all planned steps
+    broke_off: bool = False  # nothing more came, and no word says that it ended
     told_at: int | None = None  # the step at which it stood so, of a report of the past
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
@@ -107,6 +108,13 @@ class MetricSummary:
     canonical: str | None = None  # None: the vocabulary does not know the key
     member: str = ""  # of several keys of one canonical metric: the validation set, the reward function
     trap: str = ""  # what is easily misread about it in this framework and version
+    overlap: bool = False  # its first and last window share values, so that they tell of no change
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Between what a change is told: the first and the last window; if they share values the first and the newest
+        one."""
+        return (self.first_value, self.last_value) if self.overlap else (self.first, self.last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ _WORDS = frozenset({"label", "unit", "group", "canonical", "member", "trap"})
 _TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
 _NUMBERS = frozenset(
     {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
+    | {"overlap"}
 )
 
 
@@ -88,9 +89,10 @@ def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | 
     values = series.finite().values
     n, logged = len(values), len(series)
     first = mid = last = low = high = mean = change = None
+    overlap = False
     if n:
         w = window_rows(n, window)
-        start = (n - w) // 2
+        start, overlap = (n - w) // 2, 2 * w > n
         seen = blocks or BlockSums()
         total, low, high = seen.over(values)
         first, mid, last = (seen.sum(values, a, a + w) / w for a in (0, start, n - w))
@@ -107,6 +109,7 @@ def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | 
         "max": high,
         "mean": mean,
         "pct_change": change,
+        "overlap": overlap,
     }
 
 

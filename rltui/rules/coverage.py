@@ -108,9 +108,10 @@ def _inputs() -> dict[str, tuple[str, str]]:
 
 
 def without_input(
-    catalogue: Mapping[str, Rule], running: Iterable[str], only_samples: Iterable[str], samples: Samples
+    catalogue: Mapping[str, Rule], running: Iterable[str], only_samples: Iterable[str], samples: Samples, look: Look
 ) -> list[NotEvaluable]:
-    """Rules that look at what no log or config holds: GPU, host, samples (`only_samples` need these)."""
+    """Rules that look at what no log or config holds: GPU, host, samples (`only_samples` need these). Of a kind of run
+    that has none, samples are not missing."""
     known = set(running)
     out = [
         NotEvaluable(i, catalogue[i].title, wants, enable)
@@ -121,8 +122,13 @@ def without_input(
     if samples.missing:
         needs = f"samples of rollouts: none found ({samples.missing})"
     enable = samples.enable or "have the trainer write its rollouts"
+    applies = _may_be("rollouts", look) or not samples.missing
+    if not applies:
+        needs, enable = _kinds().reasons["rollouts"], ""
     return out + [
-        NotEvaluable(i, catalogue[i].title, needs, enable) for i in only_samples if i in catalogue and i not in known
+        NotEvaluable(i, catalogue[i].title, needs, enable, applies)
+        for i in only_samples
+        if i in catalogue and i not in known
     ]
 
 

@@ -140,9 +140,9 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
 @rule("pg-loss-shape", Look)
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The policy loss turned its sign or changed its level for good, or swings about zero while nothing is gained.
-    Nothing by itself, a hint beside other findings."""
+    Nothing by itself, a hint beside other findings. That of preference training falls as it learns."""
     series = look.series("pg_loss")
-    if series is None or len(series) < p["rows"]:
+    if series is None or len(series) < p["rows"] or look.settings.preference:
         return []
     x, noise = series.values[-200:], sd_d(series.values[-200:])
     blocks = block_medians(x, len(x) // int(p["side"]))
@@ -168,4 +168,4 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
         shown = f"mean {num(float(x.mean()))}, noise {num(noise)}"
         return f"The policy loss swings about zero ({shown}), and the reward is level."
 
-    return [Signal(NOTICE, swings, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]
+    return [Signal(NOTICE, swings, (("pg_loss", ""), (look.reward, "level")))]

@@ -233,12 +233,15 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     found, (j, peak, now, z, width) = told.found, told.fall
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
+    began, peaked = float(x[0]), _best(found, step, peak)
+    best = peak if found.peak is None or found.peak.step > step else found.peak.value
+    told_from = f"began at {num(began)}" if began > best else f"peaked at {peaked}"  # smoothed, a first fall is no peak
     summary = (
-        f"{capital(told.name)} peaked at {_best(found, step, peak)} and is at {num(now)} (mean of the last {width} "
+        f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "
         f"evaluations), {num(z)} standard errors lower"
     )
-    below = _below_start(x, width, p["below_start"])
-    summary += f" and below its start of {num(float(x[0]))}.{told.others}" if below else f".{told.others}"
+    below = began <= best and _below_start(x, width, p["below_start"])
+    summary += f" and below its start of {num(began)}.{told.others}" if below else f".{told.others}"
     return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step)]
 
 
@@ -324,25 +327,30 @@ def _shared(key: str, other: str) -> int:
 
 @rule("validation-underpowered", Look)
 def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation, of several sets each, jumps by more than a third of what was gained: it cannot tell checkpoints
+    """Validation, of several sets each, jumps by more than a third of what it moved: it cannot tell checkpoints
     apart."""
     sets = look.facts.validation_sets
     jumps = [found for one in sets if (found := _jumps(one.values, p)) is not None]
     if not sets or len(jumps) < len(sets):
         return []
-    noise, gain = jumps[0]
-    text = f"Validation jumps by {num(noise)} from one evaluation to the next, and the gain is {num(gain)}."
+    noise, moved = jumps[0]
+    text = f"Validation jumps by {num(noise)} from one evaluation to the next, and moved by {num(moved)} on the whole."
     return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
 
 
+PARTS = 6
+"""Parts of a course whose means tell how far it moved: more of them would tell of the noise."""
+
+
 def _jumps(x: Floats, p: Params) -> tuple[float, float] | None:
-    """Noise of one evaluation and the gain, if the noise hides it."""
+    """Noise of one evaluation and how far it moved, if the noise hides that. What rose and fell again moved, too."""
     if len(x) < p["evals"]:
         return None
-    newest, gain = x[-200:], abs(float(x[-3:].mean() - x[:3].mean()))
+    newest, parts = x[-200:], np.array_split(x, min(PARTS, max(2, len(x) // 3)))
+    moved = float(np.ptp([part.mean() for part in parts]))
     noise = min(sd_d(newest), p["bent"] * _sd(np.diff(newest, 2)) / sqrt(6.0))  # what goes a steady way does not jump
-    hides = noise > max(p["se"], gain / 3.0) and noise <= float(np.abs(x).max())
-    return (noise, gain) if hides else None
+    hides = noise > max(p["se"], moved / 3.0) and noise <= float(np.abs(x).max())
+    return (noise, moved) if hides else None
 
 
 @rule("data-exhausted", Look)

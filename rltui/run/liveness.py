@@ -35,7 +35,8 @@ class RunState:
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
     should be going. `vanished`: its process went before the plan was done, without a word.
     `error_after`: what the log of a run with all steps done ends with, if that is an error: what was to be saved at the
-    end may be missing. `told_at`: the step at which it stood so, if that is of the past."""
+    end may be missing. `told_at`: the step at which it stood so, if that is of the past. `broke_off`: for longer than
+    usual nothing has come, and no word says that it ended."""
 
     state: State
     because: str
@@ -48,6 +49,7 @@ class RunState:
     vanished: bool = False
     error_after: str = ""
     told_at: int | None = None
+    broke_off: bool = False
 
     @property
     def sure(self) -> bool:
@@ -143,10 +145,11 @@ def _judged(seen: LifeSigns) -> RunState:
         stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
     if seen.now is None or pulse.moved_at is None:
-        return RunState(silent, stopped)
+        return RunState(silent, stopped, broke_off=silent == "stalled")
     card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
     state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)
+    broke_off = last is not None and (state == "stalled" or (state == "unknown" and not observed))
     if not observed and state == "running" and not is_seen:
         ago = span(max(0.0, seen.now - pulse.moved_at))
         words = "" if last is not None else f"{stopped}, "
@@ -158,7 +161,8 @@ def _judged(seen: LifeSigns) -> RunState:
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     vanished = card.verdict == "crashed"
-    return RunState(state, because, card.quote, card if seen.followed else None, vanished=vanished)
+    told = card if seen.followed else None
+    return RunState(state, because, card.quote, told, vanished=vanished, broke_off=broke_off)
 
 
 CLOSED_S = 60.0

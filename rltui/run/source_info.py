@@ -14,6 +14,7 @@ class SourceInfo:
 
     `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
     `Rows`), `lag` how far behind the training its writer is known to be, in words ("" where it writes at once).
+    `broken`: the error of its reader, by a fault of rltui, after which nothing more of it was taken.
     `untaken`: lines of a console of which nothing was taken, and that are no rows as far as is known.
     """
 
@@ -29,6 +30,7 @@ class SourceInfo:
     lag: str = ""
     skipped_at: dict[str, str] = field(default_factory=dict)
     untaken: tuple[LeftOut, ...] = ()
+    broken: str = ""
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """Records that were skipped, then lines of which nothing was taken."""

@@ -116,7 +116,7 @@ class Intake:
         if why is None:
             return found
         note = joined((f"not read on, its reader failed: {why}", found.note))
-        return replace(found, used=found.used and found.rows > 0, note=note)
+        return replace(found, used=found.used and found.rows > 0, note=note, broken=why)
 
     def _break(self, feed: AnyFeed, error: Exception) -> None:
         self._broken[feed.path] = self._lost[feed.path] = error_text(error)

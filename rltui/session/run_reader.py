@@ -298,6 +298,8 @@ class RunReader:
 
         if not self._done or self._extent is not ALL:
             return unread()
+        if state is not None and _standing(state) != self._stands:
+            self._diagnosis = None  # judged at another moment, when it stood otherwise
         if self._diagnosis is None:
             state = state or self.run.state(clock.time())
             self._stands = _standing(state)
@@ -397,4 +399,4 @@ class RunReader:
 
 
 def _standing(state: RunState) -> tuple[object, ...]:
-    return state.state, state.card.verdict if state.card is not None else None, state.sure
+    return state.state, state.card.verdict if state.card is not None else None, state.sure, state.broke_off

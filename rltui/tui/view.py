@@ -63,6 +63,14 @@ class View:
         self.message = ""
         self.message_role = "fg"
         self.flagged: dict[str, Finding] = {}
+        self.undrawn: dict[str, str] = {}  # panes that could not be drawn, and the error
+
+    def pane_failed(self, name: str, error: Exception) -> str:
+        """Takes down that a pane could not be drawn, and returns why, in a line."""
+        from rltui.evidence.guard import error_text
+
+        self.undrawn[name] = error_text(error)
+        return self.undrawn[name]
 
     @property
     def recording(self) -> Recording | None:

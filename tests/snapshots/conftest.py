@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from rltui.tui.view import View
 from tests.conftest import REPO
 
 NOW = 1.8e9
@@ -26,6 +27,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def _raise(view: View, name: str, error: Exception) -> str:
+    raise error
+
+
 @pytest.fixture(autouse=True)
 def _the_same_everywhere(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
@@ -35,6 +40,7 @@ def _the_same_everywhere(
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path_factory.mktemp("own")))
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(View, "pane_failed", _raise)
     time.tzset()
     late = SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic)  # a fresh checkout's files are no live run
     for module in ("session.live", "session.run_reader", "compare.runs"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
-from rltui.report.recording import evidence_label
+from rltui.report.recording import evidence_change, evidence_course, evidence_label
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -136,16 +136,18 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
     name = view.name_of(evidence.metric) or evidence.metric
     label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
     row: Row = [put(label, label_w - 1, "dim"), (" ", "fg")] if wide else []
-    first, mid, last = (fitting(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
-    row += [put(first, NUMBER, "fg", ">"), ARROW]
-    if wide:
-        row += [put(mid, NUMBER, "fg", ">"), ARROW]
+    course = evidence_course(evidence, view.metric(name))
+    if wide and len(course) == 2:
+        row.append((" " * (NUMBER + len(ARROW[0])), "fg"))
+    for value in course[:-1] if wide else course[:1]:
+        row += [put(fitting(view, name, value), NUMBER, "fg", ">"), ARROW]
     row += [
-        put(last, NUMBER, "strong" if strong else "fg", ">"),
+        put(fitting(view, name, course[-1]), NUMBER, "strong" if strong else "fg", ">"),
         (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
     ]
     times = 100.0 if unit == "%" else 1.0
-    ends = (None if x is None else x * times for x in (evidence.first, evidence.last))
+    between = evidence_change(evidence, view.metric(name)) if wide else (course[0], course[-1])
+    ends = (None if x is None else x * times for x in between)
     return [*row, put(change(*ends), CHANGE, role, ">")]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import MINUS, change, fixed_decimals
+from rltui.report.recording import evidence_change
 from rltui.tui.headings import Heading, headings
 from rltui.tui.lists import Order, matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
@@ -299,12 +300,13 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
 
 
 def _moved(metric: MetricSummary | None, finding: Finding | None, scale: float) -> str:
-    """First window to last, times `scale` as all numbers of the row; where a finding heads the metric, as the finding
-    counts it (past a peak: from there)."""
-    basis = finding.evidence[0] if finding else metric
-    if basis is None or basis.first is None or basis.last is None:
-        return ""
-    return _short(change(basis.first * scale, basis.last * scale))
+    """First window to last (of few values the first to the newest), times `scale` as all numbers of the row; where a
+    finding heads the metric, as the finding counts it (past a peak: from there)."""
+    if finding is not None:
+        first, last = evidence_change(finding.evidence[0], metric)
+    else:
+        first, last = (None, None) if metric is None else metric.ends
+    return "" if first is None or last is None else _short(change(first * scale, last * scale))
 
 
 def _short(moved: str) -> str:

@@ -24,9 +24,9 @@ def top(view: View, name: str, width: int) -> Row:
         row.append((f"{GLYPH[finding.severity]} {finding.severity}  ", ROLE[finding.severity]))
     row += [(f"{view.label(name)}  ", "strong"), (view.value(name, view.now_value(name)), "strong")]
     row.append((f" {view.unit(name)}", "dim"))
-    moved = change(metric.first, metric.last)
+    moved, base = change(*metric.ends), "value" if metric.overlap else "window"
     if moved and moved != "→":
-        words = "of its first window" if moved.endswith("×") else "since its first window"
+        words = f"of its first {base}" if moved.endswith("×") else f"since its first {base}"
         row.append((f"   {moved} {words}", ROLE[finding.severity] if finding else "fg"))
     return clip([*row, (f"   {metric.key}", "dim")], width - 1)
 

@@ -133,9 +133,18 @@ class PaneScreen(Screen[None]):
                 [(f" {self.size.width}x{self.size.height} is too small", "strong")],
                 [(f" rltui needs {SMALLEST.width}x{SMALLEST.height}", "fg")],
             ]
-        if name == "footer":
-            return footer.draw(self.view, place.width, place.height, self.NAME)
-        return [fitted(row, place.width) for row in self.draw(name, place.width, place.height)]
+        pane = f"pane {name} of the screen {self.NAME}"
+        try:
+            if name == "footer":
+                rows = footer.draw(self.view, place.width, place.height, self.NAME)
+            else:
+                rows = [fitted(row, place.width) for row in self.draw(name, place.width, place.height)]
+            self.view.undrawn.pop(pane, None)
+            return rows
+        except Exception as error:  # the others are drawn all the same
+            told = self.view.pane_failed(pane, error)
+            said = (f" {name} cannot be drawn, by a fault of rltui:", f" {told}")
+            return [fitted([(text, "crit" if not y else "dim")], place.width) for y, text in enumerate(said)]
 
     def redraw_edges(self) -> None:
         """Draws the first pane and the footer anew: all that moves while nothing arrives."""

@@ -131,6 +131,7 @@ class CoverageScreen(TextScreen):
         if report is None:
             return []
         cover = report.coverage
+        broken = [(one.rule, one.error) for one in report.checks_failed] + list(self.view.undrawn.items())
         logged: Row = [(f" {cover.present} of {cover.expected}", "strong"), (" expected metrics are logged", "fg")]
         ran: Row = [
             (f" {report.checks}", "strong"),
@@ -138,16 +139,16 @@ class CoverageScreen(TextScreen):
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
-        if report.checks_failed:
-            ran += [(", ", "fg"), (f"{len(report.checks_failed)} failed", "crit")]
+        if broken:
+            ran += [(", ", "fg"), (f"{len(broken)} failed", "crit")]
         none: Row = [(f" {len(report.not_applicable)}", "strong"), (" do not apply to this kind of run", "fg")]
         blocks: list[Block] = [("", [logged, ran, *([none] if report.not_applicable else []), []])]
-        if report.checks_failed:
+        if broken:
             blocks.append(("", [[(" CHECKS THAT FAILED: A FAULT OF RLTUI, NOT OF THE RUN", "dim")]]))
-        for failed in report.checks_failed:
-            said: list[Row] = [[("   ", "fg"), (line, "dim")] for line in wrap(failed.error, width - 4)]
-            blocks.append((f"{failed.rule} {failed.error}", [[(" ✗ ", "crit"), (failed.rule, "fg")], *said]))
-        if report.checks_failed:
+        for check, error in broken:
+            said: list[Row] = [[("   ", "fg"), (line, "dim")] for line in wrap(error, width - 4)]
+            blocks.append((f"{check} {error}", [[(" ✗ ", "crit"), (check, "fg")], *said]))
+        if broken:
             blocks.append(("", [[]]))
         if report.not_evaluable:
             head: Row = [put(" CHECKS THAT COULD NOT RUN", NAME_W + 3, "dim")]

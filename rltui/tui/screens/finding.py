@@ -12,7 +12,7 @@ from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.report.answer import cause_text
 from rltui.report.causes import fix_setting, likely
-from rltui.report.recording import evidence_label, evidence_series
+from rltui.report.recording import evidence_change, evidence_course, evidence_label, evidence_series
 from rltui.tui.charts import Charts
 from rltui.tui.panes import finding_words, header
 from rltui.tui.panes.findings import config_value, metric_of
@@ -198,14 +198,15 @@ class FindingScreen(PaneScreen):
         """The numbers and what they say; that has a row of its own where it does not fit beside them."""
         view = self.view
         name = metric_of(view, evidence)
-        first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
+        course = evidence_course(evidence, view.metric(name))
+        values = " → ".join(view.value(name, x) for x in course)
         label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
         row: Row = [
             ("▌" if selected else " ", "accent"),
             put(label, max(20, len(label) + 1) if width >= 80 else 20, "strong"),
-            (f"{first} → {mid} → {last}{' ' + unit if unit else ''}", "fg"),
+            (f"{values}{' ' + unit if unit else ''}", "fg"),
         ]
-        moved = change(evidence.first, evidence.last)
+        moved = change(*evidence_change(evidence, view.metric(name)))
         row.append((f"   {moved}" if moved else "", "fg"))
         said: Row = [(f"   {evidence.text}" if evidence.text else "", "dim")]
         if most > 1 and length([*row, *said]) > width:

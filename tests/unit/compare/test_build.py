@@ -14,7 +14,7 @@ from rltui.compare.build import NOT_HELD_OUT, compare
 from rltui.compare.configs import as_text, diff, usual
 from rltui.compare.fair import front
 from rltui.compare.markdown import render
-from rltui.compare.metric import choose, score
+from rltui.compare.metric import Scored, choose, score
 from rltui.compare.model import Comparison, RunLine, to_json
 from rltui.compare.read import ComparedRun, RunCurve
 from tests.conftest import schema_of
@@ -63,7 +63,53 @@ def test_the_front_holds_what_nothing_beats() -> None:
     assert c.cost == "tokens"
     assert c.front == ("cheap", "best")
     assert [r.id for r in c.runs if r.on_front] == ["best", "cheap"]
-    assert front({"a": (1, 1.0), "b": (1, 1.0), "c": (2, 1.0), "d": (3, 2.0), "e": (0.5, 0.1)}) == ("e", "a", "d")
+    points = {"a": (1, 1.0), "b": (1, 1.0), "c": (2, 1.0), "d": (3, 2.0), "e": (0.5, 0.1)}
+    costs = {run: RunCurve(np.array([1, 2]), np.array([0.0, cost])) for run, (cost, _) in points.items()}
+    at_the_end = {run: scored(np.array([0.0, good])) for run, (_, good) in points.items()}
+    assert front(at_the_end, costs) == ("e", "a", "d")
+    at_once = {**at_the_end, "d": scored(np.array([2.0, 2.0]))}
+    assert front(at_once, costs) == ("d",)  # it had come further before the others ended
+
+
+def scored(good: np.ndarray) -> Scored:
+    best = float(good.max())
+    return Scored(np.array([1.0, 2.0]), good, 1.0, best, 2, 0.01, 0.0, best, 1.0)
+
+
+def slowly(run: ComparedRun, seconds_a_step: float) -> ComparedRun:
+    return replace(run, tokens=None, gpus=None, hours=RunCurve(STEPS, STEPS * seconds_a_step / 3600))
+
+
+def test_a_run_that_costs_a_little_less_is_not_let_off_its_rival() -> None:
+    """A clock is never the same twice: of two runs of one length the cheaper one is no less behind."""
+    behind, ahead = slowly(made("behind", 0.6), 29.9), slowly(made("ahead", 0.9), 30.1)
+    c = compare([behind, ahead])
+    assert c.cost == "hours"
+    assert line(c, "behind").group == "bad"
+    assert line(c, "behind").because == "behind ahead at its cost, by more than two standard errors"
+    assert c.front == ("ahead",)
+
+
+def test_a_run_that_ended_before_its_rival_had_come_as_far_is_good() -> None:
+    short = made("short", 0.6, steps=np.arange(1, 41))
+    short = replace(slowly(short, 30.0), hours=RunCurve(np.arange(1, 41), np.arange(1, 41) / 120))
+    c = compare([short, slowly(made("a", 0.9), 30.0)])
+    assert line(c, "short").group == "good"
+    assert set(c.front) == {"short", "a"}
+
+
+def test_the_best_of_all_is_not_bad_for_having_begun_high() -> None:
+    high = made("high", 0.9)
+    curves = {"val_score:math": curve(0.9, start=0.6, noise=0.005)}
+    c = compare([replace(high, curves=curves), made("low", 0.8)])
+    assert line(c, "high").group == "good"
+
+
+def test_the_lead_is_told_over_runs_that_did_not_break() -> None:
+    broken = made("broken", 0.95, findings=(finding("reward-collapse"),), decision="abort-now")
+    told = " ".join(one.why for one in compare([made("a", 0.8), made("b", 0.7), broken]).experiments)
+    assert "the lead over the next run is 0.1" in told
+    assert "is −" not in told
 
 
 def test_the_cost_axis_is_the_first_that_all_tell() -> None:

@@ -28,13 +28,25 @@ from rltui.session.locate import locate
 from rltui.settings import state_dir
 from rltui.tui.app import RltuiApp
 from rltui.tui.messages import Choice
+from rltui.tui.view import View
 from rltui.tui.worker import FrameSource
 from tests.unit.tui import canned, canned_source
 
+PANE_FAILED = View.pane_failed
 PATIENCE_S = 180.0
 """No condition is given up before: a test that passes never waits so long."""
 WIDE, NARROW = (160, 45), (80, 24)
 Open = Callable[..., AbstractAsyncContextManager[tuple[RltuiApp, Pilot[None]]]]
+
+
+@pytest.fixture(autouse=True)
+def _what_a_pane_raises_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the screen it is told, and the other panes go on: `PANE_FAILED`."""
+
+    def fails(view: View, name: str, error: Exception) -> str:
+        raise error
+
+    monkeypatch.setattr(View, "pane_failed", fails)
 
 
 class CannedOpener:

@@ -11,8 +11,10 @@ import pytest
 
 from rltui.diagnosis import engine
 from rltui.rules import registry
+from rltui.tui import panes
 from rltui.tui.app import RltuiApp
-from tests.unit.tui.conftest import WIDE, SampleOpener, screen_text, wait_for
+from rltui.tui.view import View
+from tests.unit.tui.conftest import PANE_FAILED, WIDE, SampleOpener, screen_text, wait_for
 
 ERROR = "a detector's own fault"
 
@@ -42,6 +44,25 @@ async def test_the_coverage_screen_names_a_check_that_failed(log: Path, monkeypa
         await wait_for(pilot, lambda: "grad-norm-explosion" in screen_text(app), "the name of the check")
         assert ERROR in screen_text(app)
         assert "1 failed" in screen_text(app)
+
+
+@pytest.mark.parametrize("pane", ["gpu", "findings", "header"])
+async def test_a_pane_that_cannot_be_drawn_says_so_and_the_others_are_drawn(
+    pane: str, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(View, "pane_failed", PANE_FAILED)
+    monkeypatch.setattr(getattr(panes, pane), "draw", boom)
+    app = RltuiApp(SampleOpener(log))
+    async with app.run_test(size=WIDE) as pilot:
+        await wait_for(pilot, lambda: app.view.report is not None and app.view.report.checks > 0, "the diagnosis")
+        await wait_for(pilot, lambda: f"{pane} cannot be drawn, by a fault of rltui" in screen_text(app), "the fault")
+        assert "2 Metrics" in screen_text(app)
+        await pilot.press("C")
+        await wait_for(pilot, lambda: f"pane {pane} of the screen main" in screen_text(app), "its name")
+        assert ERROR in screen_text(app)
+        assert "1 failed" in screen_text(app)
+        await pilot.press("escape", "q")
+    assert app.return_code == 0
 
 
 async def test_a_screen_whose_diagnosis_fails_reads_on_and_says_where_it_stands(
