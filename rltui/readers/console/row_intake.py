@@ -13,6 +13,7 @@ from dataclasses import replace
 from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.log_records import LogNews, LogRows
+from rltui.readers.console.name_words import shown
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UntakenLines
 
@@ -62,7 +63,7 @@ class RowIntake:
         """Adds rows. Their `plans` are news only of rows that end with the line that is read. Returns whether one is
         of that line."""
         took = False
-        for row in rows:
+        for row in map(_as_written, rows):
             if self._cut is not None:
                 row, waiting = self._cut.left_out(row, self._names)
                 self._waiting += waiting
@@ -108,3 +109,10 @@ class RowIntake:
         if lines:
             self._skipped[reason] += lines
             self._skipped_at.setdefault(reason, f"line {line}")
+
+
+def _as_written(row: StepRow) -> StepRow:
+    """A row with its names as the line has them."""
+    if all(map(str.isascii, row.cells)):
+        return row
+    return replace(row, cells={shown(name): x for name, x in row.cells.items()})

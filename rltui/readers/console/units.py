@@ -9,6 +9,7 @@ from functools import lru_cache
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import has_word, words
 from rltui.readers.console.named_numbers import RECENT
+from rltui.readers.console.signs import hidden
 from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -53,7 +54,8 @@ _HOUR, _MINUTE = 3600.0, 60.0
 
 @lru_cache(maxsize=RECENT)
 def with_units(text: str, commas: bool = False) -> str:
-    """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit."""
+    """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
+    and with letters for the signs in names (`hidden`)."""
     text = unwrapped(text, commas)
     if text.count(":") > 1 and _HAS_CLOCK.search(text) is not None:
         text = _CLOCK.sub(_duration, text)
@@ -67,7 +69,7 @@ def with_units(text: str, commas: bool = False) -> str:
         text = _THOUSANDS.sub(_many, _OF_TOKENS.sub(_many, text))
     if "h" in text or "m" in text:
         text = _LONG.sub(_seconds, text)
-    return text
+    return hidden(text)
 
 
 def _plain(number: float) -> str:
