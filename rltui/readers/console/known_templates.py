@@ -15,7 +15,7 @@ from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.name_words import is_named, last_word, words
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import Slot, done_within, is_whole
 from rltui.readers.console.step_template import (
     WITHIN,
     StepRow,
@@ -38,6 +38,8 @@ FIRST_RANK = "0"
 """Of a training's processes the one that may tell the steps though another one told them first."""
 OUTER = 24
 """Lines of a count that may be within another one's, at most, before that is not waited for."""
+MOST_WITHIN = 2000
+"""Such lines that are kept."""
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -61,6 +63,7 @@ class KnownTemplates:
         self._learns = True  # no copy does
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
         self._by_plan: set[str] = set()  # those of lines whose count may yet begin anew
+        self._within: list[TemplateLine] = []  # lines that tell no step: of one that is not known yet
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     def __contains__(self, key: str) -> bool:
@@ -84,6 +87,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
+        twin._within = list(self._within)
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
             for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
@@ -181,6 +185,13 @@ class KnownTemplates:
                     one.told = len(one.lines)
         return out, told
 
+    def over(self, line: TemplateLine) -> TemplateLine | None:
+        """The line that may tell the step within which this one, which tells none, counts."""
+        if self.main is not None or not done_within(line.message):
+            return None
+        held = (t.lines[-1] for t in self._by_key.values() if t.counter is None and t.lines)
+        return max(held, key=lambda one: one.place, default=None)
+
     def is_main(self, slot: Slot) -> bool:
         """Whether a number is named like that which tells the step."""
         return is_whole(slot) and counter_name(slot) == self.main
@@ -207,6 +218,8 @@ class KnownTemplates:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
+                if self.main is None and len(self._within) < MOST_WITHIN:
+                    self._within += template.lines
             return []
         template.decide(counter)
         if not template.prefix and self.main is None:
@@ -287,12 +300,14 @@ class KnownTemplates:
 
     def _take_inner(self, template: Template) -> None:
         """The lines held so far that count something else belong to the step above them."""
+        inner, self._within = self._within, []
         for key, other in list(self._by_key.items()):
             if other.counter is not None or not other.lines or not self.is_beside(other.lines[0]):
                 continue
-            take_inner(template.lines, other.lines)
+            inner += other.lines
             del self._by_key[key]
             self.reject(key)
+        take_inner(template.lines, sorted(inner, key=lambda line: line.place))
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""

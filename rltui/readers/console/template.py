@@ -229,7 +229,7 @@ class TemplateLearner:
             line.below, waited = self._known.ahead.take()
             line.lines = (*waited, *line.lines)
         rows = self._known.take("line", key, line)
-        self._under, self._block.title = line if key in self._known else None, ""
+        self._under, self._block.title = line if key in self._known else self._known.over(line), ""
         self._under_step = rows[-1].step if rows else None
         return ended + rows
 
@@ -267,6 +267,8 @@ class TemplateLearner:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
         if self._under is not None and source in self._sources and (inner := done_within(message)):
+            own = self._under.names(None)
+            inner = {name: x for name, x in inner.items() if name not in own}
             self._under.below |= inner  # the last one of a name counts
             self._under.lines = (*self._under.lines, self._at)
             step = self._under_step

@@ -90,3 +90,26 @@ def test_numbers_without_a_name_are_counted(line: str, lost: int) -> None:
     assert found.reader.skipped.get("number without a name in a line with its step", 0) == N * lost
     pieces = read("console", text, sizes=[7] * (len(text) // 7))
     assert pieces.reader.skipped == found.reader.skipped
+
+
+@pytest.mark.parametrize("line", ["step {i}: loss={x} sample-{k}: 0.5", "step {i}: loss={x}\n  rank {k} reward: 0.5"])
+def test_a_name_that_is_another_one_at_each_step_is_given_up(line: str) -> None:
+    text = "".join(line.format(i=i, x=f"0.{i}5", k=7 * i) + "\n" for i in range(1, 41))
+    found = read("console", text)
+    names = {name for _, cells in found.rows for name in cells}
+    assert "loss" in names
+    assert len(names) <= 4
+    assert found.reader.skipped["number by a name that is another one at each step"] >= 36
+
+
+def test_numbers_of_names_that_come_again_stay() -> None:
+    lines = "".join(
+        f"step {i}: loss={i / 64}\n  level {i % 2} reward: 0.5\n  layer 0 norm: 2.5\n" for i in range(1, 41)
+    )
+    found = read("console", lines)
+    assert {name for _, cells in found.rows for name in cells} == {
+        "loss",
+        *(f"level {i} reward" for i in (0, 1)),
+        "layer 0 norm",
+    }
+    assert not found.reader.skipped
