@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
@@ -40,6 +39,8 @@ OUTER = 24
 """Lines of a count that may be within another one's, at most, before that is not waited for."""
 MOST_WITHIN = 2000
 """Such lines that are kept."""
+MOST_PARTS = 1024
+"""Parts that a step has, at most: a longer plan is one of the training."""
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -62,7 +63,7 @@ class KnownTemplates:
         self._held = 0  # lines that were held so far
         self._learns = True  # no copy does
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
-        self._by_plan: set[str] = set()  # those of lines whose count may yet begin anew
+        self._by_plan: dict[str, int] = {}  # those of lines whose count may yet begin anew, and its place
         self._within: list[TemplateLine] = []  # lines that tell no step: of one that is not known yet
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
@@ -162,7 +163,9 @@ class KnownTemplates:
         out: list[StepRow] = []
         told: set[str] = set()
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
-        for name, template in self._by_key.items() if self._learns else ():
+        for name, template in self._by_key.items():
+            if not self._learns and not (name in self._by_plan and template.told):
+                continue
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
@@ -192,6 +195,10 @@ class KnownTemplates:
         held = (t.lines[-1] for t in self._by_key.values() if t.counter is None and t.lines)
         return max(held, key=lambda one: one.place, default=None)
 
+    def may_tell(self, key: str) -> bool:
+        """Whether a line of this skeleton is likely to tell a step, but waits."""
+        return key in self._by_plan
+
     def is_main(self, slot: Slot) -> bool:
         """Whether a number is named like that which tells the step."""
         return is_whole(slot) and counter_name(slot) == self.main
@@ -203,15 +210,17 @@ class KnownTemplates:
         return not any(map(self.is_main, line.slots))
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
+        if self.main is None and key in self._by_plan and _goes_on(template.lines, self._by_plan[key]):
+            return []
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         counter = self._counter(template, lines, kind)
-        if self._may_begin_anew(template, counter):
-            self._by_plan.add(key)
+        if counter is not None and self._may_begin_anew(template, counter):
+            self._by_plan[key] = counter
             return []
-        self._by_plan.discard(key)
+        self._by_plan.pop(key, None)
         if self._may_be_within(key, template, counter):
             return []
         if counter is None:
@@ -250,19 +259,20 @@ class KnownTemplates:
         other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
         return other and f"{FIRST_RANK}:{said}" in self._by_key
 
-    def _may_begin_anew(self, template: Template, counter: int | None) -> bool:
-        """Whether these lines count one by one up to a total that is so near that they may do it again, `group 3/16`:
-        the line of the step that holds them all may come below them. Not those that an epoch tells apart."""
-        if self.main is not None or counter is None:
+    def _may_begin_anew(self, template: Template, counter: int) -> bool:
+        """Whether these lines count one by one up to a total, and may do it again, `group 3/64`: the line of the step
+        that holds them all may come below them. Not those that an epoch tells apart."""
+        if self.main is not None:
             return False
-        told = [line.slots[counter] for line in template.lines]
-        planned, known = told[0].of, words()
-        if planned is None or planned + 2 > OUTER or last_word(told[0].name) in known.steps | {"epoch"}:
+        slot, known = template.lines[0].slots[counter], words()
+        if slot.of is None or last_word(slot.name) in known.steps | {"epoch"}:
+            return False
+        of_parts = is_named(slot.name, known.phases | known.items | known.inner | known.weak_counters)
+        if slot.of > (MOST_PARTS if of_parts else OUTER):
             return False
         if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
             return False
-        one_by_one = all(b.value - a.value in (0, 1) for a, b in pairwise(told))
-        return one_by_one and len(told) < planned + 2
+        return all(_goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count within the steps that lines above them tell: `rollout 5 | reward 0.3`, and
@@ -326,3 +336,13 @@ class KnownTemplates:
         if rows and not template.prefix:
             self._step = rows[-1].step
         return rows
+
+
+def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether the newest of these lines counts on from the one before, and there are not so many that the count would
+    have begun anew by now. Of many parts none is apart from the next: what counts between two of them is within them."""
+    before, now = (line.slots[counter] if len(line.slots) > counter else None for line in lines[-2:])
+    if before is None or now is None or now.of is None or now.of != before.of or not is_whole(now):
+        return False
+    apart = lines[-1].place - lines[-2].place > 1 and now.of > OUTER
+    return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2

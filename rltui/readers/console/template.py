@@ -80,6 +80,8 @@ class TemplateLearner:
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._marked = False  # its steps are counted in marks of Markdown
+        self.likely = False
+        """The newest line may tell a step that waits."""
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
@@ -122,7 +124,7 @@ class TemplateLearner:
     ) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter. `at`: its number in the file, `time`: when it was written, `indented`: below others."""
-        self._at, self._time, given = at, time, message
+        self._at, self._time, given, self.likely = at, time, message, False
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
             source, message = "", given  # what the dict is called is no program
@@ -231,6 +233,7 @@ class TemplateLearner:
         rows = self._known.take("line", key, line)
         self._under, self._block.title = line if key in self._known else self._known.over(line), ""
         self._under_step = rows[-1].step if rows else None
+        self.likely = self._known.may_tell(key)
         return ended + rows
 
     def _counts_itself(self, line: TemplateLine) -> bool:

@@ -128,3 +128,18 @@ def test_of_a_sample_no_number_counts(line: str) -> None:
     text = "".join(f"step {i}: reward=0.{i:02d} kl=0.5\n" + line.format(j=i) + "\n" for i in range(1, 13))
     found = read("console", text)
     assert found.rows == [(i, {"reward": i / 100, "kl": 0.5}) for i in range(1, 13)]
+
+
+@pytest.mark.parametrize("n", [8, 32, 64, 200])
+@pytest.mark.parametrize("part", ["Rollout {j}/{n} reward 0.{j:03d}", "episode {j} of {n} | return 1.5 | length {j}"])
+def test_many_parts_above_the_line_of_their_step(part: str, n: int) -> None:
+    def told(i: int) -> str:
+        return "".join(part.format(j=j, n=n) + "\n" for j in range(1, n + 1)) + f"step {i} reward=0.{i:02d} kl=0.5\n"
+
+    found = read("console", "".join(map(told, range(1, 6))))
+    assert found.rows == [(i, {"reward": i / 100, "kl": 0.5}) for i in range(1, 6)]
+
+
+def test_a_short_training_of_such_lines_is_shown_as_it_goes_on() -> None:
+    lines = "".join(f"Rollout {i}/64 reward 0.{i:03d}\n" for i in range(1, 9))
+    assert looked_at([lines.encode()])[0].keys() == set(range(1, 9))
