@@ -340,9 +340,13 @@ class KnownTemplates:
 
 def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
     """Whether the newest of these lines counts on from the one before, and there are not so many that the count would
-    have begun anew by now. Of many parts none is apart from the next: what counts between two of them is within them."""
-    before, now = (line.slots[counter] if len(line.slots) > counter else None for line in lines[-2:])
-    if before is None or now is None or now.of is None or now.of != before.of or not is_whole(now):
+    have begun anew by now. Of many parts none is apart from the next."""
+    if any(len(line.slots) <= counter for line in lines[-2:]):
         return False
-    apart = lines[-1].place - lines[-2].place > 1 and now.of > OUTER
+    before, now = lines[-2].slots[counter], lines[-1].slots[counter]
+    if now.of is None or now.of != before.of or not is_whole(now):
+        return False
+    apart = now.of > OUTER and (
+        lines[-1].lines[:1] != tuple(at + 1 for at in lines[-2].lines[-1:]) or bool(lines[-2].below)
+    )
     return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2
