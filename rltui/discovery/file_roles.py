@@ -15,6 +15,7 @@ from typing import Literal
 from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
+from rltui.readers.console.name_words import words
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
@@ -52,10 +53,14 @@ _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
 
 
 class FileWords(Record):
-    """`structure_folders`: folders that sort the files of a run. `role_words`: words that name a file's role only."""
+    """`structure_folders`: folders that sort the files of a run. `role_words`: words that name a file's role only;
+    `part_words`: of those the ones that name a part of a training; `measured_words`: what a file may measure, beside
+    what metrics are called."""
 
     structure_folders: frozenset[str]
     role_words: frozenset[str]
+    part_words: frozenset[str]
+    measured_words: frozenset[str]
 
 
 @kept
@@ -152,6 +157,24 @@ def label(name: str) -> str:
     return (
         "" if all(_TIME_WORD.fullmatch(word) for word in words) or _HF_LAUNCH_DIR.fullmatch(name) else "-".join(words)
     )
+
+
+def only_measures(label: str) -> bool:
+    """Whether all that a name says beyond its role is what the file measures: `kl`, `grad-norm`."""
+    known = words()
+    measured = known.training | known.durations | known.timings | known.statistics | _file_words().measured_words
+    return all(word.lower() in measured for word in label.split("-"))
+
+
+def part(name: str) -> str:
+    """The part of a training that a file is called by and nothing else: `policy.jsonl`; else ""."""
+    stem = name.partition(".")[0].lower()
+    return stem if stem in _file_words().part_words else ""
+
+
+def goes_on(name: str, part: str) -> bool:
+    """Whether a name begins with this part and says more: `policy_b.jsonl`."""
+    return re.match(rf"{re.escape(part)}[-_]\w", name, re.I) is not None and not only_measures(label(name))
 
 
 def launch(name: str) -> str:

@@ -116,7 +116,7 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
         units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
-    units = _streams_together(_one_unit_for_each_id(units))
+    units = _by_their_neighbours(_streams_together(_one_unit_for_each_id(units)))
     return units + _event_units(root, events, {unit.home for unit in units})
 
 
@@ -207,6 +207,28 @@ def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
         key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if has_id else str(number))
         kept[key] = replace(unit, files=kept[key].files + unit.files) if key in kept else unit
     return list(kept.values())
+
+
+def _by_their_neighbours(units: list[Unit]) -> list[Unit]:
+    """Tables called only by what they measure, `kl_stats.jsonl`, are of the run of one beside them that says no more
+    than its role; a part that names several, `policy.jsonl` beside `policy_b.jsonl`, names an experiment."""
+    tables: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        if unit.kind == "table" and not unit.launch:
+            tables[unit.home].append(unit)
+
+    def label(unit: Unit) -> str:
+        beside = [other for other in tables[unit.home] if other is not unit]
+        name = os.path.basename(unit.files[0][0])
+        if unit.label and file_roles.only_measures(unit.label) and any(not other.label for other in beside):
+            return ""
+        if not unit.label and (part := file_roles.part(name)):
+            others = [os.path.basename(other.files[0][0]) for other in beside if other.label]
+            return part if any(file_roles.goes_on(other, part) for other in others) else ""
+        return unit.label
+
+    known = {id(unit): label(unit) for found in tables.values() for unit in found}
+    return [replace(unit, label=known.get(id(unit), unit.label)) for unit in units]
 
 
 def _streams_together(units: list[Unit]) -> list[Unit]:

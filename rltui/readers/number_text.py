@@ -51,6 +51,7 @@ _TOGETHER = lazy(
     re.IGNORECASE,
 )
 """Several statistics under one name: `reward mean/std: 0.5/0.2`."""
+_OF_SEVERAL = lazy(rf"/{_STATISTIC}", re.IGNORECASE)
 _NO_NAME = r"(?!(?:[smhd]|ms|us|secs?|seconds|mins?|hours?|[KMGT]i?B|of|out|to|and|in|at)\b)"
 _BEFORE_NAME = rf"({NUMBER}[%kKM]?) ({_NO_NAME}[^\W\d][\w.\-]+(?: [^\W\d][\w.\-]*){{0,3}})"
 _APART = r"(?:\s*[,;|│·•»]\s*|\s[-–/]\s|\s{2,}|\t)"
@@ -136,7 +137,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
     if _SMALL_UNIT.search(text):
         text = _SMALL.sub(_small, text)
     text = shown_plainly(text)
-    if "/" in text:
+    if _OF_SEVERAL.search(text):
         text = _TOGETHER.sub(_each, text)
     if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):
         text = _BEFORE_NAMES.sub(lambda found: _ONE_BEFORE.sub(r"\2: \1", found[0]), text)

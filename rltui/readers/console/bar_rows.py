@@ -13,7 +13,7 @@ from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.name_words import has_word, measures, words
+from rltui.readers.console.name_words import has_word, measures, shown, words
 from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
@@ -153,12 +153,12 @@ def _described(name: str) -> dict[str, float]:
         return {}
     slots = [slot for slot in slots_of(with_units(name)) if slot.name]
     about = any(has_word(slot.name, words().training) for slot in slots)
-    return {slot.name: slot.value for slot in slots} if about else {}
+    return {shown(slot.name): slot.value for slot in slots} if about else {}
 
 
 def postfix(text: str, bar: str = "") -> dict[str, float]:
     """Numbers by name behind a progress bar, if they are of training by a name of theirs or by that of the bar."""
-    cells = {name.strip(): value(number) for name, number in _POSTFIX.findall(with_units(text))}
+    cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
     cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
     training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
     return cells if training or any(has_word(name, words().training) for name in cells) else {}

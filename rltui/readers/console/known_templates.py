@@ -9,13 +9,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.name_words import is_named, last_word, words
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import Slot, done_within, is_whole
 from rltui.readers.console.step_template import (
     WITHIN,
     StepRow,
@@ -38,6 +37,10 @@ FIRST_RANK = "0"
 """Of a training's processes the one that may tell the steps though another one told them first."""
 OUTER = 24
 """Lines of a count that may be within another one's, at most, before that is not waited for."""
+MOST_WITHIN = 2000
+"""Such lines that are kept."""
+MOST_PARTS = 1024
+"""Parts that a step has, at most: a longer plan is one of the training."""
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -60,7 +63,8 @@ class KnownTemplates:
         self._held = 0  # lines that were held so far
         self._learns = True  # no copy does
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
-        self._by_plan: set[str] = set()  # those of lines whose count may yet begin anew
+        self._by_plan: dict[str, int] = {}  # those of lines whose count may yet begin anew, and its place
+        self._within: list[TemplateLine] = []  # lines that tell no step: of one that is not known yet
         self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     def __contains__(self, key: str) -> bool:
@@ -84,6 +88,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
+        twin._within = list(self._within)
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
             for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
@@ -158,7 +163,9 @@ class KnownTemplates:
         out: list[StepRow] = []
         told: set[str] = set()
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
-        for name, template in self._by_key.items() if self._learns else ():
+        for name, template in self._by_key.items():
+            if not self._learns and not (name in self._by_plan and template.told):
+                continue
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
@@ -181,6 +188,17 @@ class KnownTemplates:
                     one.told = len(one.lines)
         return out, told
 
+    def over(self, line: TemplateLine) -> TemplateLine | None:
+        """The line that may tell the step within which this one, which tells none, counts."""
+        if self.main is not None or not done_within(line.message):
+            return None
+        held = (t.lines[-1] for t in self._by_key.values() if t.counter is None and t.lines)
+        return max(held, key=lambda one: one.place, default=None)
+
+    def may_tell(self, key: str) -> bool:
+        """Whether a line of this skeleton is likely to tell a step, but waits."""
+        return key in self._by_plan
+
     def is_main(self, slot: Slot) -> bool:
         """Whether a number is named like that which tells the step."""
         return is_whole(slot) and counter_name(slot) == self.main
@@ -192,21 +210,25 @@ class KnownTemplates:
         return not any(map(self.is_main, line.slots))
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
+        if self.main is None and key in self._by_plan and _goes_on(template.lines, self._by_plan[key]):
+            return []
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         counter = self._counter(template, lines, kind)
-        if self._may_begin_anew(template, counter):
-            self._by_plan.add(key)
+        if counter is not None and self._may_begin_anew(template, counter):
+            self._by_plan[key] = counter
             return []
-        self._by_plan.discard(key)
+        self._by_plan.pop(key, None)
         if self._may_be_within(key, template, counter):
             return []
         if counter is None:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
+                if self.main is None and len(self._within) < MOST_WITHIN:
+                    self._within += template.lines
             return []
         template.decide(counter)
         if not template.prefix and self.main is None:
@@ -237,19 +259,20 @@ class KnownTemplates:
         other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
         return other and f"{FIRST_RANK}:{said}" in self._by_key
 
-    def _may_begin_anew(self, template: Template, counter: int | None) -> bool:
-        """Whether these lines count one by one up to a total that is so near that they may do it again, `group 3/16`:
-        the line of the step that holds them all may come below them. Not those that an epoch tells apart."""
-        if self.main is not None or counter is None:
+    def _may_begin_anew(self, template: Template, counter: int) -> bool:
+        """Whether these lines count one by one up to a total, and may do it again, `group 3/64`: the line of the step
+        that holds them all may come below them. Not those that an epoch tells apart."""
+        if self.main is not None:
             return False
-        told = [line.slots[counter] for line in template.lines]
-        planned, known = told[0].of, words()
-        if planned is None or planned + 2 > OUTER or last_word(told[0].name) in known.steps | {"epoch"}:
+        slot, known = template.lines[0].slots[counter], words()
+        if slot.of is None or last_word(slot.name) in known.steps | {"epoch"}:
+            return False
+        of_parts = is_named(slot.name, known.phases | known.items | known.inner | known.weak_counters)
+        if slot.of > (MOST_PARTS if of_parts else OUTER):
             return False
         if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
             return False
-        one_by_one = all(b.value - a.value in (0, 1) for a, b in pairwise(told))
-        return one_by_one and len(told) < planned + 2
+        return all(_goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count within the steps that lines above them tell: `rollout 5 | reward 0.3`, and
@@ -287,12 +310,14 @@ class KnownTemplates:
 
     def _take_inner(self, template: Template) -> None:
         """The lines held so far that count something else belong to the step above them."""
+        inner, self._within = self._within, []
         for key, other in list(self._by_key.items()):
             if other.counter is not None or not other.lines or not self.is_beside(other.lines[0]):
                 continue
-            take_inner(template.lines, other.lines)
+            inner += other.lines
             del self._by_key[key]
             self.reject(key)
+        take_inner(template.lines, sorted(inner, key=lambda line: line.place))
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""
@@ -311,3 +336,17 @@ class KnownTemplates:
         if rows and not template.prefix:
             self._step = rows[-1].step
         return rows
+
+
+def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether the newest of these lines counts on from the one before, and there are not so many that the count would
+    have begun anew by now. Of many parts none is apart from the next."""
+    if any(len(line.slots) <= counter for line in lines[-2:]):
+        return False
+    before, now = lines[-2].slots[counter], lines[-1].slots[counter]
+    if now.of is None or now.of != before.of or not is_whole(now):
+        return False
+    apart = now.of > OUTER and (
+        lines[-1].lines[:1] != tuple(at + 1 for at in lines[-2].lines[-1:]) or bool(lines[-2].below)
+    )
+    return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2

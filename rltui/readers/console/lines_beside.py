@@ -35,14 +35,18 @@ def other_parts(template: Template, others: Iterable[Template], counter: str) ->
 
 def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None:
     """Lines that count something within a step belong to the one above them."""
+    within: dict[int, dict[str, float]] = {}  # by the place of the line above: the last one of a name counts
     for one in inner:
-        over = [line for line in lines if line.place < one.place]
-        if over and (last := done_within(one.message)):
-            over[-1].below |= last
-            over[-1].lines = (*over[-1].lines, *one.lines)
+        over = next((line for line in reversed(lines) if line.place < one.place), None)
+        if over is None:
             continue
-        cells = pair_cells(INDEX.sub("", one.message)) if over else None
+        own, last = over.names(None), done_within(one.message)
+        cells = {name: x for name, x in last.items() if name not in own}
+        if not last and (told := pair_cells(INDEX.sub("", one.message))):
+            cells = {name: x for name, x in told.items() if name not in own}
         if cells:
-            own = over[-1].names(None)
-            over[-1].below = {name: x for name, x in cells.items() if name not in own} | over[-1].below
-            over[-1].lines = (*over[-1].lines, *one.lines)
+            here = within.setdefault(over.place, {})
+            within[over.place] = here | cells if last else cells | here
+            over.lines = (*over.lines, *one.lines)
+    for line in lines:
+        line.below = within.get(line.place, {}) | line.below

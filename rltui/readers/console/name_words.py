@@ -64,17 +64,41 @@ def words() -> TemplateWords:
     return read(Path(__file__).with_name("template_words.json"), TemplateWords)
 
 
+_LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
+"""Signs from, up to, and the first of the letters for them: rare ones of Chinese, that no name is made of."""
+
+
+def letter_for(sign: str) -> str:
+    """The letter that stands for a sign while a line is read; the sign itself if it has none."""
+    code = ord(sign)
+    return next((chr(first + code - begin) for begin, end, first in _LETTERS if begin <= code < end), sign)
+
+
+@lru_cache(maxsize=NAMES)
+def shown(name: str) -> str:
+    """A name with its signs where letters stand for them."""
+    return name if name.isascii() else "".join(map(_sign_of, name))
+
+
+def _sign_of(letter: str) -> str:
+    for begin, end, first in _LETTERS:
+        if first <= ord(letter) < first + end - begin:
+            sign = chr(begin + ord(letter) - first)
+            return letter if sign.isalpha() and not sign.isascii() else sign
+    return letter
+
+
 @lru_cache(maxsize=NAMES)
 def last_word(name: str) -> str:
     """The last word of a name, in small letters."""
-    found = _WORD.findall(name.replace("_", " "))
+    found = _WORD.findall(shown(name).replace("_", " "))
     return str(found[-1]).lower() if found else ""
 
 
 @lru_cache(maxsize=NAMES)
 def has_word(name: str, wanted: frozenset[str]) -> bool:
     """Whether a word of a name is one of these."""
-    return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
+    return any(word.lower() in wanted for word in _WORD.findall(shown(name).replace("_", " ")))
 
 
 def is_named(name: str, wanted: frozenset[str]) -> bool:

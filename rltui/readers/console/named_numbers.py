@@ -85,8 +85,12 @@ _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
-NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s")
-"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`."""
+NUMBER_IN = lazy(
+    r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s"
+    r"|(?:^|[\s(\[#])[^\W\d]*\d+\s?(?:/|(?:out )?of\s)\s?\d+(?=[\s)\]]|$)"
+)
+"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`. With a count of all
+they tell what part of the step the number is of: `chunk 3/4 loss: 0.4`."""
 _WORD = lazy(r"[^\W\d_]+")
 _TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
 _LISTED = frozenset(("", ",", "), ("))
@@ -300,10 +304,15 @@ def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
 
 
 def done_within(message: str) -> dict[str, float]:
-    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`; empty for
-    any other line."""
+    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever
+    it calls the part; empty for any other line."""
     slots, known = slots_of(message), words()
-    if len(slots) < 2 or slots[0].of is None or not is_named(slots[0].name, known.weak_counters | known.inner):
+    if len(slots) < 2 or slots[0].of is None or not slots[0].name:
+        return {}
+    others = (known.counters, known.items, known.places, known.evaluation, known.shares, known.training, known.prose)
+    if not is_named(slots[0].name, known.weak_counters | known.inner) and any(
+        has_word(slots[0].name, said) for said in others
+    ):
         return {}
     return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
 
@@ -379,7 +388,8 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
         own = {word.lower() for word in _WORD.findall(slot.name.replace("_", " "))}
         if not said <= own | counted:
             return {}
-        cells.setdefault(slot.name, slot.value)
+        if (x := told_by(slot)) is not None:
+            cells.setdefault(slot.name, x)
         end = slot.end
     unit = _UNIT.match(message, end)
     rest = message[unit.end() if unit else end :]
@@ -412,6 +422,14 @@ def _name(gap: str) -> str:
 def is_whole(slot: Slot) -> bool:
     """Whether a number may count something."""
     return slot.text.replace(",", "").isdecimal() and slot.value < 1e15
+
+
+def told_by(slot: Slot) -> float | None:
+    """What a number tells. One with its total tells how much of something was right, `correct 12/64`, or nothing."""
+    if slot.of is None:
+        return slot.value
+    share = 0 < slot.of >= slot.value and has_word(slot.name, words().shares)
+    return slot.value / slot.of if share else None
 
 
 def of_evaluation(name: str) -> str:

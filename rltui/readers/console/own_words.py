@@ -204,7 +204,7 @@ class OwnWords(OpenEnd[_Known]):
         raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
         rows = learner.take(message, prefix, self.at, self._time, indented)
-        if rows:
+        if rows or learner.likely:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
             if shape and said is None:  # an evaluation may come before the step that it is of

@@ -13,9 +13,12 @@ from dataclasses import replace
 from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.log_records import LogNews, LogRows
+from rltui.readers.console.name_words import shown
+from rltui.readers.console.numbered_names import NumberedNames
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UntakenLines
 
+CHANGING_NAME = "number by a name that is another one at each step"
 NAMELESS_NUMBER = "number without a name in a line with its step"
 
 
@@ -32,6 +35,7 @@ class RowIntake:
         self._skipped, self._skipped_at = skipped, skipped_at
         self._cut: CutNumber | None = None  # at the end of that line
         self._names = StepNames()
+        self._numbered = NumberedNames()
         self._waiting: list[StepRow] = []  # what that line says with it
         self._reasons: list[str] = []  # why that line is left out
         self._lost_ahead: set[int] = set()  # lines with numbers that were counted as they were foretold
@@ -62,7 +66,7 @@ class RowIntake:
         """Adds rows. Their `plans` are news only of rows that end with the line that is read. Returns whether one is
         of that line."""
         took = False
-        for row in rows:
+        for row in map(self._named, rows):
             if self._cut is not None:
                 row, waiting = self._cut.left_out(row, self._names)
                 self._waiting += waiting
@@ -77,6 +81,17 @@ class RowIntake:
             if row.total is not None and plans:
                 self._news.progress(row.step, row.total, line)
         return took
+
+    def _named(self, row: StepRow) -> StepRow:
+        """A row with its names as the line has them, without those that tell nothing."""
+        if not all(map(str.isascii, row.cells)):
+            row = replace(row, cells={shown(name): x for name, x in row.cells.items()})
+        without = [] if self.torn else self._numbered.changing(row)
+        if not without:
+            return row
+        if not self._rows.foretells:
+            self.skip(CHANGING_NAME, row.lines[0] if row.lines else 0, len(without))
+        return replace(row, cells={name: x for name, x in row.cells.items() if name not in without})
 
     def add_steps(self, steps: Iterable[Step], line: int, *, plans: bool = False) -> None:
         """Adds steps of a dialect."""

@@ -18,6 +18,8 @@ _SECTION = lazy(
     r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?: ?[(\[](?:m?s|sec|seconds)[)\]])?"
     r":\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
 )
+_GLUED = lazy(r"(?:^|[\s,;|(\[])([^\W\d][\w/\-]*):[^\W\d][\w/.\-]*\s?=\s*$")
+"""One glued to its name: `actor:loss=0.1 critic:loss=0.2`."""
 _DICT = lazy(r"(?:^|[\s,|;(\[{])['\"]?([^\W\d][\w/\-]*)['\"]?\s*[:=]\s*\{\s*['\"]?[^\W\d][^:={}]*[:=]\s*$")
 """A dict by name, and its first key: `time={'gen': `."""
 _CALL = lazy(r"(?:^|[\s,(])([^\W\d][\w/\-]*)\s?=\s?[A-Z]\w*\(\s*[^\W\d][\w/\-]*\s?=\s*$")
@@ -29,7 +31,7 @@ _PART = lazy(r"[|;│┃║}]")
 def section_of(gap: str, section: str) -> str:
     """The section that the number behind this text stands in: the words before a colon behind which further names
     stand, or before a dict. A bar ends what the one before began, and so does the end of the dict."""
-    if found := _DICT.search(gap) or _CALL.search(gap) or _SECTION.search(gap):
+    if found := _DICT.search(gap) or _CALL.search(gap) or _SECTION.search(gap) or _GLUED.search(gap):
         named = found[1]
         counts = (words().counters | words().weak_counters) - words().phases
         return "" if is_named(named, counts) else named

@@ -11,7 +11,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import has_word, is_named, last_word, words
-from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
 
 BY_COURSE = 5
@@ -237,6 +237,7 @@ class Template:
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""  # before the names of its numbers
+    plan: int | None = None  # behind its counter
     part: str = ""  # of the step, before its counter: `critic step 3`
     shared: frozenset[str] = frozenset()  # names that lines of another part have, too
     told: int = 0
@@ -258,7 +259,7 @@ class Template:
         first = self.lines[0]
         others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
         self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
-        self.counter, self.head = counter, first.head(counter)
+        self.counter, self.head, self.plan = counter, first.head(counter), first.slots[counter].of
         self.part = part_of(first.slots[counter].name)
 
     def fits(self, line: TemplateLine) -> bool:
@@ -266,7 +267,7 @@ class Template:
         names what they name or what is of training."""
         if self.counter is None or not self.head or line.head(self.counter) != self.head:
             return False
-        if line.is_labelled_evaluation and not self.prefix:
+        if (line.is_labelled_evaluation and not self.prefix) or line.slots[self.counter].of != self.plan:
             return False
         names = line.names(self.counter)
         shared = names & self.names
@@ -336,13 +337,6 @@ def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) ->
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
             continue
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
-        if slot.of is None:
-            cells.setdefault(name, slot.value)
-        elif is_share(slot):
-            cells.setdefault(name, slot.value / (slot.of or nan))
+        if (x := told_by(slot)) is not None:
+            cells.setdefault(name, x)
     return cells
-
-
-def is_share(slot: Slot) -> bool:
-    """Whether a number with its total tells how much of something was right: `correct 12/64`."""
-    return slot.of is not None and slot.value <= slot.of and has_word(slot.name, words().shares)

@@ -80,6 +80,8 @@ class TemplateLearner:
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._marked = False  # its steps are counted in marks of Markdown
+        self.likely = False
+        """The newest line may tell a step that waits."""
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
@@ -122,7 +124,7 @@ class TemplateLearner:
     ) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter. `at`: its number in the file, `time`: when it was written, `indented`: below others."""
-        self._at, self._time, given = at, time, message
+        self._at, self._time, given, self.likely = at, time, message, False
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
             source, message = "", given  # what the dict is called is no program
@@ -229,8 +231,9 @@ class TemplateLearner:
             line.below, waited = self._known.ahead.take()
             line.lines = (*waited, *line.lines)
         rows = self._known.take("line", key, line)
-        self._under, self._block.title = line if key in self._known else None, ""
+        self._under, self._block.title = line if key in self._known else self._known.over(line), ""
         self._under_step = rows[-1].step if rows else None
+        self.likely = self._known.may_tell(key)
         return ended + rows
 
     def _counts_itself(self, line: TemplateLine) -> bool:
@@ -267,6 +270,8 @@ class TemplateLearner:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the counts of a heading."""
         if self._under is not None and source in self._sources and (inner := done_within(message)):
+            own = self._under.names(None)
+            inner = {name: x for name, x in inner.items() if name not in own}
             self._under.below |= inner  # the last one of a name counts
             self._under.lines = (*self._under.lines, self._at)
             step = self._under_step

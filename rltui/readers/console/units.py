@@ -9,6 +9,7 @@ from functools import lru_cache
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import has_word, words
 from rltui.readers.console.named_numbers import RECENT
+from rltui.readers.console.signs import hidden
 from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -38,7 +39,7 @@ _CLOCK = lazy(
     r"(?![\w:/<]|\.\d| ?[AP]M\b)"
 )
 """How long something took, as Python shows it: `step time: 0:00:31`."""
-_HAS_CLOCK = lazy(r"\d:[0-5]\d:[0-5]\d")
+_HAS_CLOCK = lazy(r"\d{1,3}:[0-5]\d:[0-5]\d")
 _OF_DAY = frozenset(("time", "t", "clock", "at", "started", "begun", "date"))
 """Words beside which two digits of hours are a time of day."""
 _MEMORY = lazy(
@@ -53,9 +54,10 @@ _HOUR, _MINUTE = 3600.0, 60.0
 
 @lru_cache(maxsize=RECENT)
 def with_units(text: str, commas: bool = False) -> str:
-    """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit."""
+    """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
+    and with letters for the signs in names (`hidden`)."""
     text = unwrapped(text, commas)
-    if text.count(":") > 1 and _HAS_CLOCK.search(text) is not None:
+    if text.count(":") > 1 and any(_is_named(text[: found.start()]) for found in _HAS_CLOCK.finditer(text)):
         text = _CLOCK.sub(_duration, text)
     if "B" in text:
         text = _MEMORY.sub(_gibibytes, text)
@@ -67,7 +69,13 @@ def with_units(text: str, commas: bool = False) -> str:
         text = _THOUSANDS.sub(_many, _OF_TOKENS.sub(_many, text))
     if "h" in text or "m" in text:
         text = _LONG.sub(_seconds, text)
-    return text
+    return hidden(text)
+
+
+def _is_named(before: str) -> bool:
+    """Whether a word stands right before a clock: none before the stamp of a line."""
+    last = before.rstrip(" \t:=").rsplit(None, 1)
+    return bool(last) and any(map(str.isalpha, last[-1]))
 
 
 def _plain(number: float) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.discovery.test_grouping import runs
 from tests.unit.readers.reported import ends, reported
 
 STEPS = range(1, 61)
@@ -46,3 +48,36 @@ def test_rollouts_of_text_are_samples(tmp_path: Path) -> None:
     report = reported(tmp_path)
     assert set(report["metrics"]) == {"total_loss"}
     assert report["rollouts"]["count"] == 1
+
+
+def test_files_called_by_what_they_measure_are_of_the_run_beside_them(tmp_path: Path) -> None:
+    parts = {
+        "metrics.jsonl": {"reward": 0.3},
+        "kl_stats.jsonl": {"kl": 0.01},
+        "grad_norms.jsonl": {"grad_norm": 0.5},
+        "timing.jsonl": {"step_time": 31.0},
+    }
+    for name, values in parts.items():
+        (tmp_path / name).write_text(rows(values))
+    report: dict[str, Any] = reported(tmp_path)
+    assert report["run"]["steps"]["rows"] == len(STEPS)
+    assert {Path(source["path"]).name for source in report["run"]["sources"]} == set(parts)
+    assert ends(report, "grad_norm") == (60, 0.501, 0.56)
+
+
+@pytest.mark.parametrize(
+    ("paths", "wanted"),
+    [
+        (("kl_stats.jsonl", "grad_norms.jsonl", "timing.jsonl", "eval_results.jsonl", "metrics.jsonl"), 1),
+        (("policy.jsonl", "policy_b.jsonl"), 2),
+        (("actor.jsonl", "actor_big_lr.jsonl"), 2),
+        # near misses: parts of one run, and runs that no file beside them is of
+        (("policy.jsonl", "policy_loss.jsonl", "critic.jsonl"), 1),
+        (("train.jsonl", "policy.jsonl", "policy_metrics.jsonl"), 1),
+        (("kl.jsonl", "baseline.jsonl"), 2),
+    ],
+)
+def test_names_beside_each_other(paths: tuple[str, ...], wanted: int) -> None:
+    found = runs(*(f"r/{path}" for path in paths))
+    assert len(found) == wanted
+    assert sorted(os.path.basename(path) for files in found.values() for path in files) == sorted(paths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.readers.reading import cuts
+from tests.unit.readers.reading import cuts, read
 from tests.unit.readers.test_opened_and_grown import looked_at
 
 EACH_LINE = (
@@ -91,3 +91,58 @@ def test_shares_right_in_several_tries_are_an_evaluation() -> None:
     )
     found, _ = looked_at([text.encode()])
     assert {i: cells for i, cells in found.items() if "eval/pass@1" in cells}.keys() == {4, 8}
+
+
+PARTS = (
+    "微批次 {j}/{n} loss 0.{j:02d}",
+    "mb[{j}/{n}] loss=0.{j:02d}",
+    "part {j}/{n} loss: 0.{j:02d}",
+    "widget {j} of {n} | loss 0.{j:02d} | kl 0.5",
+)
+
+
+@pytest.mark.parametrize("before", ["", "  "])
+@pytest.mark.parametrize(
+    "head", ["step {i}: reward=0.{i:02d} entropy=0.5", "步 {i}/12 奖励 0.{i:02d}", "[{i}/90] reward=0.{i:02d}"]
+)
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("n", [1, 4, 16])
+def test_a_part_of_any_name_belongs_to_its_step(part: str, head: str, before: str, n: int) -> None:
+    def told(i: int) -> str:
+        parts = "".join(before + part.format(j=j, n=n) + "\n" for j in range(1, n + 1))
+        return head.format(i=i) + "\n" + parts
+
+    found: dict[int, dict[str, float | None]] = {}
+    for step, cells in read("console", "".join(map(told, range(1, 13)))).rows:
+        found.setdefault(step, {}).update(cells)
+    assert sorted(found) == list(range(1, 13))
+    for cells in found.values():
+        assert cells["loss"] == n / 100  # of the last one
+        assert not any(any(map(str.isdigit, name)) for name in cells)
+        assert cells.keys() <= {"reward", "奖励", "entropy", "loss", "kl"}
+
+
+@pytest.mark.parametrize("line", ["sample {j}/16 reward: 0.5", "  chunk {j}/16 loss: 0.5"])
+def test_of_a_sample_no_number_counts(line: str) -> None:
+    """Nor is its count a part of a name."""
+    text = "".join(f"step {i}: reward=0.{i:02d} kl=0.5\n" + line.format(j=i) + "\n" for i in range(1, 13))
+    found = read("console", text)
+    assert found.rows == [(i, {"reward": i / 100, "kl": 0.5}) for i in range(1, 13)]
+
+
+@pytest.mark.parametrize("n", [8, 32, 64, 200])
+@pytest.mark.parametrize("part", ["Rollout {j}/{n} reward 0.{j:03d}", "episode {j} of {n} | return 1.5 | length {j}"])
+def test_many_parts_above_the_line_of_their_step(part: str, n: int) -> None:
+    def told(i: int) -> str:
+        return "".join(part.format(j=j, n=n) + "\n" for j in range(1, n + 1)) + f"step {i} reward=0.{i:02d} kl=0.5\n"
+
+    found = read("console", "".join(map(told, range(1, 6))))
+    assert [(step, cells["reward"], cells["kl"]) for step, cells in found.rows if "kl" in cells] == [
+        (i, i / 100, 0.5) for i in range(1, 6)
+    ]
+    assert set(found.steps) == set(range(1, 6))
+
+
+def test_a_short_training_of_such_lines_is_shown_as_it_goes_on() -> None:
+    lines = "".join(f"Rollout {i}/64 reward 0.{i:03d}\n" for i in range(1, 9))
+    assert looked_at([lines.encode()])[0].keys() == set(range(1, 9))

@@ -39,6 +39,24 @@ def told(line: str) -> Cells:
         ("step {i} | loss {x} (0.5 avg) | 3.5s | 0.25s/it", {"loss": 0.15, "Time": 3.5, "s/it": 0.25}),
         ("step {i} | loss {x} | 5h elapsed | 3h left", {"loss": 0.15}),
         ("it {i}  R={x}  |g|=0.50", {"R": 0.15, "|g|": 0.5}),
+        # signs within a name
+        ("step {i} | a*b/mean: {x} | kl 0.5", {"a*b/mean": 0.15, "kl": 0.5}),
+        ("step {i} loss★ {x} kl 0.5", {"loss★": 0.15, "kl": 0.5}),
+        ("step {i} - math-500/acc@32={x} - loss=0.5", {"math-500/acc@32": 0.15, "loss": 0.5}),
+        ("step {i}: x[0]={x} x[1]=0.5 loss=0.25", {"x[0]": 0.15, "x[1]": 0.5, "loss": 0.25}),
+        ("step {i}, ratio∈[0.8,1.2]={x}, loss=0.5", {"ratio∈[0.8,1.2]": 0.15, "loss": 0.5}),
+        ("step {i} | ratio in [0.8, 1.2]: {x} | loss=0.5", {"ratio in [0.8, 1.2]": 0.15, "loss": 0.5}),
+        ("step {i} loss: {x} acc↑: 0.5 ppl↓: 3.5", {"loss": 0.15, "acc↑": 0.5, "ppl↓": 3.5}),
+        ("step={i} reward^2={x} math+code=0.5 adv>0=0.25", {"reward^2": 0.15, "math+code": 0.5, "adv>0": 0.25}),
+        ("step {i} | Q: {x} | Q*: 0.5 | loss: 0.25", {"Q": 0.15, "Q*": 0.5, "loss": 0.25}),
+        ("step {i} | clip(0.2): {x} | top-k(10): 0.5 | loss 1.5", {"clip(0.2)": 0.15, "top-k(10)": 0.5, "loss": 1.5}),
+        ("step {i} | reward['math']={x} | loss=0.5", {"reward['math']": 0.15, "loss": 0.5}),
+        ("step {i} | reward::mean={x} | loss:std=0.5", {"reward::mean": 0.15, "loss:std": 0.5}),
+        ("step {i} | actor:loss={x} | critic:loss=0.5", {"actor/loss": 0.15, "critic/loss": 0.5}),
+        # near misses: signs that set apart
+        ("step {i}|loss:{x}->kl=0.5", {"loss": 0.15, "kl": 0.5}),
+        ("step#: {i} loss: {x}, acc(12/64): 0.1875", {"loss": 0.15, "acc": 0.1875}),
+        ("step {i} | reward: {x} ↑ | 🏆 kl: 0.5 ↓ | 📉loss=0.25", {"reward": 0.15, "kl": 0.5, "loss": 0.25}),
         # as it was
         ("step {i} loss {x} rewards [0.25, 0.75, 0.5] kl 0.5", {"loss": 0.15, "rewards_mean": 0.5, "kl": 0.5}),
         ("step {i} loss {x} | batch 3/64 | kl 0.5", {"loss": 0.15, "kl": 0.5}),
@@ -72,3 +90,26 @@ def test_numbers_without_a_name_are_counted(line: str, lost: int) -> None:
     assert found.reader.skipped.get("number without a name in a line with its step", 0) == N * lost
     pieces = read("console", text, sizes=[7] * (len(text) // 7))
     assert pieces.reader.skipped == found.reader.skipped
+
+
+@pytest.mark.parametrize("line", ["step {i}: loss={x} sample-{k}: 0.5", "step {i}: loss={x}\n  rank {k} reward: 0.5"])
+def test_a_name_that_is_another_one_at_each_step_is_given_up(line: str) -> None:
+    text = "".join(line.format(i=i, x=f"0.{i}5", k=7 * i) + "\n" for i in range(1, 41))
+    found = read("console", text)
+    names = {name for _, cells in found.rows for name in cells}
+    assert "loss" in names
+    assert len(names) <= 4
+    assert found.reader.skipped["number by a name that is another one at each step"] >= 36
+
+
+def test_numbers_of_names_that_come_again_stay() -> None:
+    lines = "".join(
+        f"step {i}: loss={i / 64}\n  level {i % 2} reward: 0.5\n  layer 0 norm: 2.5\n" for i in range(1, 41)
+    )
+    found = read("console", lines)
+    assert {name for _, cells in found.rows for name in cells} == {
+        "loss",
+        *(f"level {i} reward" for i in (0, 1)),
+        "layer 0 norm",
+    }
+    assert not found.reader.skipped
