@@ -60,6 +60,8 @@ _EMPHASIS = lazy(
     r"(?![\w*`])"
 )
 """A name or number as Markdown sets it. A count by name, `**Step 3**`, stays: so answers number their parts."""
+_REPEATED = lazy(r"\s*\[repeated \d{1,9}x across cluster\](?: \(Ray .*\))?")
+"""What Ray puts behind a line that several workers wrote."""
 _OF_STATISTIC = lazy(
     r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
     rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"
@@ -83,6 +85,8 @@ _SET_IN_PRINT = str.maketrans({"−": "-", "‖": "||", "∥": "||", "∇": "gra
 """The minus of a number, the bars of a norm and a gradient, as print has them."""
 _MEAN = lazy("([A-Za-z])[\u0304\u0305]")
 """A letter with a bar above it."""
+_PICTURE = lazy("(?<=[^\\W\\d_]) [\u2600-\u27bf\U0001f000-\U0001faff]\ufe0f?(?= [-+]?\\.?\\d)")
+"""One between a name and its number."""
 _ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
@@ -246,12 +250,14 @@ def plain(message: str) -> str:
         message = erased  # written over, as `script` records it
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
-    message = without_markup(message)
+    message = without_markup(message).replace("+/-", "±")
+    if "[repeated " in message:
+        message = _REPEATED.sub("", message)
     if any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
         message = _OF_STATISTIC.sub(r"\1 \2", message)
     if message.isascii():
         return message
-    message = _MEAN.sub(r"\1_mean", message.translate(_SET_IN_PRINT))
+    message = _MEAN.sub(r"\1_mean", _PICTURE.sub("", message.translate(_SET_IN_PRINT)))
     if _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

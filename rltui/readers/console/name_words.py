@@ -69,7 +69,9 @@ _LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
 
 
 def letter_for(sign: str) -> str:
-    """The letter that stands for a sign while a line is read; the sign itself if it has none."""
+    """The letter that stands for a sign or digit while a line is read; the sign itself if it has none."""
+    if sign.isalpha():
+        return sign
     code = ord(sign)
     return next((chr(first + code - begin) for begin, end, first in _LETTERS if begin <= code < end), sign)
 
@@ -84,7 +86,7 @@ def _sign_of(letter: str) -> str:
     for begin, end, first in _LETTERS:
         if first <= ord(letter) < first + end - begin:
             sign = chr(begin + ord(letter) - first)
-            return letter if sign.isalpha() and not sign.isascii() else sign
+            return letter if sign.isalpha() else sign
     return letter
 
 

@@ -53,6 +53,13 @@ def told(line: str) -> Cells:
         ("step {i} | reward['math']={x} | loss=0.5", {"reward['math']": 0.15, "loss": 0.5}),
         ("step {i} | reward::mean={x} | loss:std=0.5", {"reward::mean": 0.15, "loss:std": 0.5}),
         ("step {i} | actor:loss={x} | critic:loss=0.5", {"actor/loss": 0.15, "critic/loss": 0.5}),
+        (
+            "iter: {i}  reward: {x}+/-0.5 [min: 0.0, max: 1.5]  kl: 0.25",
+            {"reward": 0.15, "reward std": 0.5, "reward min": 0, "reward max": 1.5, "kl": 0.25},
+        ),
+        ("step {i} reward={x} loss=0.5 [repeated 2x across cluster]", {"reward": 0.15, "loss": 0.5}),
+        ("🚀 Step {i} ✅ reward 🎯 {x} 📏 kl 📉 0.5 | ⏱ 3.5s", {"reward": 0.15, "kl": 0.5, "Time": 3.5}),
+        ("step {i} | R={x} | KL(π‖ref)=0.5 | H[π,1]=2.5", {"R": 0.15, "KL(π||ref)": 0.5, "H[π,1]": 2.5}),
         # near misses: signs that set apart
         ("step {i}|loss:{x}->kl=0.5", {"loss": 0.15, "kl": 0.5}),
         ("step#: {i} loss: {x}, acc(12/64): 0.1875", {"loss": 0.15, "acc": 0.1875}),
