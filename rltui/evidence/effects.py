@@ -149,7 +149,8 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
     """How much of a point's noise the next one carries on (lag-1 correlation), 0 to .9, of the newest points.
 
     From the differences, so that neither trend nor level enters: those of white noise correlate at -1/2, those of an
-    autoregressive series at -(1 - rho)/2 (Box, Jenkins 1976, §3.2). Jumps are cut off at 4 sd.
+    autoregressive series at -(1 - rho)/2 (Box, Jenkins 1976, §3.2). Jumps are cut off at 4 sd, and the greatest of
+    them is left out.
     """
     x = x[-NOISE_POINTS:]
     if len(x) < 8:
@@ -158,12 +159,28 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
     most = WINSOR * sqrt(2.0) * (noise(x, d) if sd is None else sd)
     if most <= 0.0 or not isfinite(most):
         return 0.0
+    size = np.abs(d)
+    lone = int(size.argmax())
+    jumped = bool(size[lone] > most)
     d = np.clip(d, -most, most)
+    if jumped:  # a level that was left once is no noise that carries on
+        return _carry_beside(d, lone)
     d -= d.mean()
     squares = float((d * d).sum())
     if squares <= 0.0 or not isfinite(squares):
         return 0.0
     return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * float((d[1:] * d[:-1]).sum()) / squares))
+
+
+def _carry_beside(d: Floats, lone: int) -> float:
+    """As `carry`, of differences of which one is left out."""
+    kept = np.arange(len(d)) != lone
+    d = d - d[kept].mean()
+    squares, both = float((d[kept] * d[kept]).mean()), kept[1:] & kept[:-1]
+    if squares <= 0.0 or not isfinite(squares) or not both.any():
+        return 0.0
+    share = float((d[1:] * d[:-1])[both].mean()) / squares * (len(d) - 1) / len(d)
+    return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * share))
 
 
 def mean_error(x: Floats, sd: float) -> float:
