@@ -86,12 +86,13 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _at_floor(look: Look, newest: Floats, peak: float, floor: float | None, p: Params) -> bool:
-    """The reward stays at its floor; if nobody knows that, it has lost half and stays where it has never been lower for
-    long. What was said is said until it has come up twice as far."""
+    """The reward is at its floor, or has got there; if nobody knows that, it has lost half and is where it has never been
+    lower for long. What was said is said until it has come up twice as far."""
     series, few = look.series(look.reward), int(p["few"])
     if series is None:
         return False
-    now, near = median(newest), p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
+    now = min(median(newest), median(series.values[-few:]))
+    near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
     if floor is not None:
         return now <= floor + near * max(look.profile.spread, peak - floor)
     lowest = float(np.sort(windows(series.values[-2000:], few), axis=1)[:, few // 2].min())

@@ -57,9 +57,9 @@ def test_a_learning_rate_that_leapt_leads_what_broke_since(leap: float, tmp_path
 def test_an_update_that_broke_the_policy_may_leave_its_entropy_where_it_was(tmp_path: Path) -> None:
     """It dips, and is back among answers that never end."""
     usual = columns()
-    dip = np.exp(-(((STEP - AT - 4) / 4.0) ** 2))
+    dip = np.where(SINCE, np.exp(-np.maximum(0, STEP - AT) / 40), 0.0)
     runs_on = usual["length"] * (1 + 5 * np.clip((STEP - AT) / 2, 0, 1))
-    more = {"entropy": usual["entropy"] * (1 - 0.5 * dip), "length": runs_on, "longest": runs_on + 200}
+    more = {"entropy": usual["entropy"] * (1 - 0.6 * dip), "length": runs_on, "longest": runs_on + 200}
     found = report(tmp_path, **broken() | more)
     assert found["answer"]["why"].startswith("An update broke the policy"), found["answer"]
 
