@@ -86,8 +86,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _at_floor(look: Look, newest: Floats, peak: float, floor: float | None, p: Params) -> bool:
-    """The reward is at its floor, or has got there; if nobody knows that, it has lost half and is where it has never been
-    lower for long. What was said is said until it has come up twice as far."""
+    """The reward is at its floor, or has got there; if nobody knows that, it has lost half and is where it has never
+    been lower for long. What was said is said until it has come up twice as far."""
     series, few = look.series(look.reward), int(p["few"])
     if series is None:
         return False
