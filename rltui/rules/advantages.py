@@ -198,7 +198,7 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     rows = int(p["rows"])
     if len(kl) < rows or look.n < rows or not look.profile.kl_per_token or int(look.steps[0]) > p["first_step"]:
         return []
-    start, after = tail(kl[:3], 3), tail(kl[3:rows], rows - 3)
+    start, after = min(float(kl[0]), tail(kl[:3], 3)), tail(kl[3:rows], rows - 3)
     if start <= p["notice"] or after >= 2.0 * start:
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0

@@ -41,6 +41,14 @@ def test_kl_of_a_good_start_is_not_told(tmp_path: Path) -> None:
         assert text(run(tmp_path / f"run{i}", kl=kl)).startswith("All clear")
 
 
+def test_kl_that_leaps_within_the_first_rows_is_a_drift(tmp_path: Path) -> None:
+    """A run that is logged now and then: small in its first row, and at once where it stays."""
+    kl = wave(5.0, 0.4, ROWS, 3)
+    kl[0] = 0.27
+    found = [f["id"] for f in run(tmp_path / "run", kl=kl)["findings"]]
+    assert "reference-mismatch-at-start" not in found
+
+
 def test_kl_of_a_log_that_begins_later_is_not_told(tmp_path: Path) -> None:
     columns = learning(ROWS + 100) | {"kl": wave(0.6, 0.02, ROWS + 100, 3)}
     folder = write(tmp_path / "run", columns)
