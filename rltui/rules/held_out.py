@@ -43,8 +43,8 @@ class Fall(NamedTuple):
 
 
 STANDS = 0.5
-"""Of the limit: as much of a fall that was told is enough for it to stand. What a few more evaluations tell of their
-noise is no recovery."""
+"""Of the limit: as much of a fall that was told is enough for it to stand, if the newest evaluation alone has fallen as
+far. What a few more evaluations tell of their noise is no recovery; one that is back is."""
 
 
 def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = False) -> Fall | None:
@@ -70,6 +70,8 @@ def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = Fa
         fall = float(smooth[j] - smooth[end - 1])
         if error <= 0 or not isfinite(error) or fall <= limit * error or j >= end - width + 1:
             return None
+    if told and float(smooth[int(smooth.argmax())] - x[-1]) <= limit * error:
+        return None
     half = width // 2
     last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
     while last + 1 < len(x) - half and x[last + 1] >= smooth[j] - sqrt(width) * error:
