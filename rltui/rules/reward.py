@@ -55,7 +55,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     fallen = median(x[-rows:])
     if "peak" not in memory:
         memory.update(peak=peak, noise=sd, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
-    at_floor = _at_floor(look, x[max(below, n - block) :], peak, profile.floor, p)
+    at_floor = _at_floor(look, below, peak, p)
     held_out = validation(look)
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
@@ -85,17 +85,24 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     ]
 
 
-def _at_floor(look: Look, newest: Floats, peak: float, floor: float | None, p: Params) -> bool:
-    """The reward is at its floor, or has got there; if nobody knows that, it has lost half and is where it has never
-    been lower for long. What was said is said until it has come up twice as far."""
-    series, few = look.series(look.reward), int(p["few"])
+LOST_FOR = 0.25
+"""Of the rows so far: what has been lost for so long is no dip (as in `stopping`)."""
+
+
+def _at_floor(look: Look, below: int, peak: float, p: Params) -> bool:
+    """The reward has got to its floor, or to the lowest that it ever was if nobody knows that; or it has lost half, and
+    has long been where it has never been lower for a while. What was said is said until it has come up twice as far."""
+    series, few, block = look.series(look.reward), int(p["few"]), int(p["block"])
     if series is None:
         return False
-    now = min(median(newest), median(series.values[-few:]))
+    x, n = series.values, len(series.values)
     near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
-    if floor is not None:
-        return now <= floor + near * max(look.profile.spread, peak - floor)
-    lowest = float(np.sort(windows(series.values[-2000:], few), axis=1)[:, few // 2].min())
+    floor = float(x.min()) if look.profile.floor is None else look.profile.floor
+    if median(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
+        return True
+    if n - below < max(block, LOST_FOR * n):
+        return False
+    now, lowest = median(x[-block:]), float(np.sort(windows(x[-2000:], few), axis=1)[:, few // 2].min())
     return now <= lowest + 2.0 * near * (peak - lowest) and peak - now >= p["half"] * abs(peak)
 
 
