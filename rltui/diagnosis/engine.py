@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from msgspec import structs
@@ -313,11 +314,11 @@ class Engine:
         of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
         lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
         farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
-        trust = farmed_at is not None, doubted is not None
-        ranked = guard.ask("ranking of steps", None, ranking, look, trust[0], None, trust[1])
+        rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
+        ranked = guard.ask("ranking of steps", None, rank)
         broken_at, of_all = breakdown(lives), ranked
         if broken_at is not None:
-            unspoiled = guard.ask("ranking of steps", None, ranking, look, trust[0], broken_at, trust[1])
+            unspoiled = guard.ask("ranking of steps", None, rank, before=broken_at)
             ranked = unspoiled or ranked
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))

@@ -113,9 +113,7 @@ def noise(x: Floats, off: Floats | None = None) -> float:
     size = np.abs(off_trend(x) if off is None else off)
     robust = MAD_TO_SD * median(size)
     if robust <= ROUNDING * float(np.abs(x).max()):
-        size.sort()
-        rest = size[:-1]
-        robust = sqrt(float((rest * rest).sum()) / len(rest))
+        robust = rms_but_greatest(size)
     return robust / sqrt(2.0) if isfinite(robust) else 0.0
 
 
@@ -125,9 +123,14 @@ def noise_of_few(x: Floats) -> float:
     pure noise was then 3 errors above the first in one of 15 cases (1 of 24 so; simulated)."""
     if len(x) < 3:
         return 0.0
-    size = np.sort(np.abs(x[1:] - x[:-1]))[:-1]
-    mean = sqrt(float((size * size).sum()) / len(size))
+    mean = rms_but_greatest(np.abs(x[1:] - x[:-1]))
     return mean / sqrt(2.0) if isfinite(mean) else 0.0
+
+
+def rms_but_greatest(size: Floats) -> float:
+    """Root mean square of sizes, two at least, without the greatest one."""
+    rest = np.sort(size)[:-1]
+    return sqrt(float((rest * rest).sum()) / len(rest))
 
 
 def off_trend(x: Floats) -> Floats:

@@ -156,9 +156,10 @@ def _half_grown(look: Look, first: float, last: float) -> int | None:
 def _gained_before(look: Look, step: int | None) -> str:
     """That what the reward has gained was gained before a step; empty if it has gained nothing at all."""
     reward = look.facts.metric(look.reward)
-    since = None if reward is None or step is None or not gained(look) else reward.beyond(step)
-    before = None if reward is None or step is None else reward.before(step)
-    if reward is None or since is None or before is None:
+    if reward is None or step is None or not gained(look):
+        return ""
+    since, before = reward.beyond(step), reward.before(step)
+    if since is None or before is None:
         return ""
     name, now = words.called(look.facts, look.reward), reward.now.value
     how = "has fallen" if since.direction == -reward.better else "shows no sure gain"

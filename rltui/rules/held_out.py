@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.evidence import words
-from rltui.evidence.effects import NOISE_POINTS, carry, off_trend
+from rltui.evidence.effects import NOISE_POINTS, carry, off_trend, rms_but_greatest
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
@@ -140,8 +140,8 @@ def _two_pieces(n: int) -> Floats:
 
 def _sd(differences: Floats) -> float:
     """Of all but the greatest; no less than their root mean square, as a median of few is small by luck."""
-    d = np.sort(np.abs(differences))[:-1]
-    return max(1.4826 * float(d[len(d) // 2]), sqrt(float((d * d).mean())))
+    size = np.abs(differences)
+    return max(1.4826 * float(np.sort(size)[:-1][(len(size) - 1) // 2]), rms_but_greatest(size))
 
 
 class Regressed(NamedTuple):

@@ -55,7 +55,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     fallen = median(x[-rows:])
     if "peak" not in memory:
         memory.update(peak=peak, noise=sd, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
-    at_floor = _at_floor(look, below, peak, p)
+    at_floor = _at_floor(look, x, below, peak, floor, p)
     held_out = validation(look)
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
@@ -89,15 +89,11 @@ LOST_FOR = 0.25
 """Of the rows so far: what has been lost for so long is no dip (as in `stopping`)."""
 
 
-def _at_floor(look: Look, below: int, peak: float, p: Params) -> bool:
+def _at_floor(look: Look, x: Floats, below: int, peak: float, floor: float, p: Params) -> bool:
     """The reward has got to its floor, or to the lowest that it ever was if nobody knows that; or it has lost half, and
     has long been where it has never been lower for a while. What was said is said until it has come up twice as far."""
-    series, few, block = look.series(look.reward), int(p["few"]), int(p["block"])
-    if series is None:
-        return False
-    x, n = series.values, len(series.values)
+    n, few, block = len(x), int(p["few"]), int(p["block"])
     near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
-    floor = float(x.min()) if look.profile.floor is None else look.profile.floor
     if median(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
         return True
     if n - below < max(block, LOST_FOR * n):
