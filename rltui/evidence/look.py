@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -172,18 +172,24 @@ class LookFeed:
         """Where the reward went over to another scale (`rescales.Rescales`)."""
         if reward not in self._rescales:
             series, stem = self.finite(reward), reward.removesuffix("_mean")
-            spread = self.finite("reward_std") or self._range(stem)
             if series is None:
                 self._rescales[reward] = []
             else:
-                found = self._scales.setdefault(reward, Rescales()).of(series, spread, self.logged)
+                found = self._scales.setdefault(reward, Rescales()).of(series, partial(self._spread, stem), self.logged)
                 self._rescales[reward] = [replace(one, of=reward) for one in found]
         return self._rescales[reward]
 
-    def _range(self, stem: str) -> Series | None:
-        """Highest less lowest reward of a batch, of the rows that hold both."""
+    def _spread(self, stem: str, row: int) -> Series | None:
+        """Standard deviation of the rewards of a batch, from a row on; highest less lowest one if only those are
+        logged, in the same rows."""
+        known = self.finite("reward_std")
+        if known is not None:
+            return known.since_row(row)
         low, high = self.finite(f"{stem}_min"), self.finite(f"{stem}_max")
-        if low is None or high is None or not np.array_equal(low.rows, high.rows):
+        if low is None or high is None:
+            return None
+        low, high = low.since_row(row), high.since_row(row)
+        if not np.array_equal(low.rows, high.rows):
             return None
         return Series(high.key, high.steps, high.values - low.values, high.rows, high.times)
 

@@ -43,14 +43,22 @@ def one_score(name: str, logged: Callable[[str], Series | None], until: int | No
         reward = reward.where(reward.steps <= until)
     if reward is None or not len(reward):
         return None
-    x = reward.values
-    low, high = (on_rows(reward.rows, logged(bound)) for bound in BOUNDS.get(name, ("", "")))
-    one = ((low == x) & (high == x)) | (on_rows(reward.rows, logged(SPREAD)) == 0.0)
-    off = np.flatnonzero(~(one & (x == x[-1])))
-    begin = int(off[-1]) + 1 if len(off) else 0
-    if begin == len(x):
+    x, n, begin, some = reward.values, len(reward), len(reward), 1
+    sides = [logged(bound) for bound in BOUNDS.get(name, ("", ""))]
+    spread = logged(SPREAD)
+    while begin:  # from the newest one back: most runs end at the first look
+        part = slice(max(0, begin - some), begin)
+        rows, values = reward.rows[part], x[part]
+        low, high = (on_rows(rows, side) for side in sides)
+        one = ((low == values) & (high == values)) | (on_rows(rows, spread) == 0.0)
+        off = np.flatnonzero(~(one & (values == x[-1])))
+        begin = part.start + int(off[-1]) + 1 if len(off) else part.start
+        if len(off):
+            break
+        some *= 4
+    if begin == n:
         return None
     lengths = on_rows(reward.rows[begin:], logged(LENGTH))
     lengths = lengths[np.isfinite(lengths)]
     span = (float(lengths.min()), float(lengths.max())) if len(lengths) > 1 else None
-    return OneScore(float(x[-1]), len(x) - begin, int(reward.steps[begin]), begin == 0, span)
+    return OneScore(float(x[-1]), n - begin, int(reward.steps[begin]), begin == 0, span)

@@ -7,6 +7,7 @@ another spread than a tenth. What was logged before is of another measure: `Look
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, isfinite, log
 
@@ -99,16 +100,18 @@ class Rescales:
         self._settled = -1
         self._found: list[tuple[int, Rescale]] = []  # with the point from which on it is so
 
-    def of(self, reward: Series, spread: Series | None, logged: Points) -> list[Rescale]:
-        """`spread`: standard deviation of the rewards of a batch, or their range; None if neither is logged."""
+    def of(self, reward: Series, spread: Callable[[int], Series | None], logged: Points) -> list[Rescale]:
+        """`spread`: standard deviation of the rewards of a batch, or their range, from a row on; None if neither is
+        logged."""
         base = max(0, self._settled - BEFORE - MIXED)
         reward = reward.since_row(int(reward.rows[base])) if base < len(reward) else reward
-        wide, settled = reward.values if spread is None else on_rows(reward.rows, spread), self._settled - base
+        beside = spread(int(reward.rows[0])) if len(reward) else None
+        wide, settled = reward.values if beside is None else on_rows(reward.rows, beside), self._settled - base
         found = list(self._found)
         for at in _jumps(wide, max(0, settled - MIXED)):
             if at <= settled or (found and at + base < found[-1][0] + BEFORE // 2):
                 continue
-            seen = (_seen(reward, wide, at, points, logged, spread is None) for points in AFTER)
+            seen = (_seen(reward, wide, at, points, logged, beside is None) for points in AFTER)
             one = next((one for one in seen if one is not None), None)
             if one is not None:
                 found.append((at + base, one))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
 from rltui.evidence.trends import running_medians
-from rltui.run.sums import median
+from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
@@ -150,10 +150,19 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
         return None
     begin, end = max(0, low - NOISE_POINTS), min(n, high + NOISE_POINTS)
     sd = noise(x[begin:end])
-    sides = [(median(x[max(0, at - NEAR) : at]), median(x[at : at + NEAR])) for at in range(low, high + 1)]
-    best = max(range(len(sides)), key=lambda i: abs(sides[i][1] - sides[i][0]))
+    level = _levels(x, low, high + NEAR)
+    before, after = level[:-NEAR], level[NEAR:]
+    best = int(np.argmax(np.abs(after - before)))
+    sides = float(before[best]), float(after[best])
     first = max(0, low + best - NEAR)  # several cuts may part the same medians
-    at = first + _place(x[first : low + best + NEAR], low + best - first, sum(sides[best]) / 2.0)
-    shift = Shift(int(series.steps[at]), *sides[best])
+    at = first + _place(x[first : low + best + NEAR], low + best - first, sum(sides) / 2.0)
+    shift = Shift(int(series.steps[at]), *sides)
     clear = abs(shift.after - shift.before) > CLEAR * sd
     return shift if clear and at_once(series, shift, beside) else None
+
+
+def _levels(x: Floats, first: int, last: int) -> Floats:
+    """Medians of the ten points before each of these places, of fewer at the ends of the series."""
+    none = np.full(NEAR, np.nan)
+    ten = np.lib.stride_tricks.sliding_window_view(np.concatenate((none, x, none)), NEAR)
+    return column_medians(ten[first : last + 1].T)

@@ -53,7 +53,10 @@ def column_medians(x: Floats) -> Floats:
     if not len(x):
         return np.full(x.shape[1], np.nan)
     ordered, count, each = np.sort(x, axis=0), np.isfinite(x).sum(axis=0), np.arange(x.shape[1])
-    middle: Floats = (ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2, each]) / 2
+    low, high = ordered[np.maximum(count - 1, 0) // 2, each], ordered[count // 2, each]
+    middle: Floats = low + 0.5 * (high - low)
+    far = np.isinf(middle)  # the difference overflows
+    middle[far] = 0.5 * low[far] + 0.5 * high[far]
     return middle
 
 
