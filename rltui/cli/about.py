@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import Stop, command_parser, write
+from rltui.cli.arguments import Stop, command_parser, locate_runs, write
+
+if TYPE_CHECKING:
+    from rltui.doctor import InstallCheck
 
 
 def explain(words: list[str]) -> int:
@@ -71,13 +75,38 @@ def _check_screen() -> None:
 
 
 def doctor(words: list[str]) -> int:
-    """`rltui doctor`: what works on this machine."""
-    parser = command_parser("rltui doctor", "Says what works here: terminal, NVML, optional parts.")
-    parser.parse_args(words)
+    """`rltui doctor`: what works on this machine, or on a run."""
+    parser = command_parser(
+        "rltui doctor", "Says what works here: terminal, NVML, optional parts. With RUN: what works on that run."
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="which of its files were read, and which checks failed")
+    run = parser.parse_args(words).run
     from rltui.doctor import checks, render
 
-    write(render(checks()), None)
+    write(render(checks() if run is None else _of_run(run)), None)
     return 0
+
+
+def _of_run(run: str) -> list[InstallCheck]:
+    """Each file of a run with its reader and what was not read of it, then the checks that failed on it."""
+    from rltui.doctor import DEGRADED, OFF, OK, InstallCheck
+    from rltui.prose import joined
+    from rltui.report.build import build
+    from rltui.session.run_reader import RunReader
+
+    out = []
+    for found in locate_runs([run], None):
+        opened = RunReader(found)
+        opened.load()
+        report = build(opened.frame())
+        opened.close()
+        for source in report.run.sources:
+            status = OFF if not source.used else DEGRADED if source.skipped else OK
+            out.append(InstallCheck(source.path, status, joined([f"{source.format}, {source.rows} rows", source.note])))
+        out += [InstallCheck(failed.rule, OFF, f"check failed: {failed.error}") for failed in report.checks_failed]
+        checks = f"{report.checks} ran, {len(report.not_evaluable)} could not"
+        out.append(InstallCheck("checks", DEGRADED if report.checks_failed else OK, checks))
+    return out
 
 
 def manual(words: list[str]) -> int:

@@ -20,7 +20,7 @@ from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import UNBORN, Key, Life, band_of, dated, follow, in_words, upheld
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
-from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
+from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons, validation_rises
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import as_decided, judge, stages
 from rltui.diagnosis.worth import best_checkpoint
@@ -365,7 +365,7 @@ class Engine:
         return Diagnosis(
             at_step=look.step if rows else None,
             verdict=verdict,
-            findings=as_decided(findings, verdict),
+            findings=as_decided(findings, verdict, validation_rises(look)),
             pipeline=stages(findings, look, self.catalogue, ran),
             coverage=seen,
             not_evaluable=tuple(skipped),

@@ -21,7 +21,7 @@ from rltui.prose import capital
 from rltui.rules.base import LATELY_LEAST, farmed, gaining, lately_rows, loud, rising, validation_lately
 from rltui.rules.traits import Trait
 
-Way = Literal["up", "flat", "down", "high", "none"]
+Way = Literal["up", "flat", "down", "high", "mixed", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
 APART = 10  # evaluations of which the first and the last window have none in common
@@ -32,7 +32,8 @@ HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 @dataclass(frozen=True, slots=True)
 class KlRewardCase:
-    """`kl`: "high" is level and far from the reference. "none": not logged, off, or too few rows. `id` None: outside
+    """`kl`: "high" is level and far from the reference. "mixed": since the start up on some validation sets and down on
+    others. "none": not logged, off, or too few rows. `id` None: outside
     the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and
     have too few values to tell a course."""
 
@@ -58,6 +59,8 @@ class KlRewardCase:
     def _words(self, part: str, way: Way) -> str:
         if way == "none":
             return "not known yet" if part in self.young else "not known"
+        if way == "mixed":
+            return "up on some sets and down on others"
         return f"{way} lately" if part in self.lately else way
 
     @property
@@ -141,10 +144,10 @@ def _usual(look: Look, part: str) -> tuple[Way, ...]:
     """What may be said without "lately": the course since the start, and what is no course."""
     found = _of(look, part)
     if found is None or (found.since_start is None and part != "validation"):
-        return ("up", "flat", "down", "high", "none")
+        return ("up", "flat", "down", "high", "mixed", "none")
     if found.since_start is None:
-        return ("up" if found.end.value > found.start.value else "down", "flat", "high", "none")
-    return (_direction(found.since_start.direction), "high", "none")
+        return ("up" if found.end.value > found.start.value else "down", "flat", "high", "mixed", "none")
+    return (_direction(found.since_start.direction), "high", "mixed", "none")
 
 
 def _kl(look: Look) -> Way:
@@ -180,6 +183,8 @@ def _validation(look: Look) -> Way:
     held_out = look.facts.validation
     if held_out is None or held_out.late is None or len(held_out.values) < LATELY_LEAST:
         return "none"
+    if {way(one.since_start) for one in look.facts.validation_sets} >= {1, -1}:
+        return "mixed"
     if loud(look, Trait.VALIDATION_FALLS):
         return "down"
     if moved := validation_lately(look):

@@ -37,7 +37,8 @@ Move = Literal["constant", "times_first", "share_of_first", "fell"]
 class SignLine(Record):
     """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log. `one`: only
     the first of them that is logged is tested, as that rule does; a reward may fall by what it is charged for KL.
-    `once`: only what was a number once can be lost. `unpaid`: no sign where the reward gained, as that rule has it."""
+    `once`: only what was a number once can be lost. `unpaid`: no sign where the reward gained, as that rule has it.
+    `judged`: no sign where the newest rewards are all one value, as of a grader that fails: that follows from it."""
 
     metrics: tuple[str, ...]
     test: Literal["lost"] | Level | Move
@@ -50,6 +51,7 @@ class SignLine(Record):
     one: bool = False
     once: bool = False
     unpaid: bool = False
+    judged: bool = False
 
 
 class Tail(Record):
@@ -82,6 +84,7 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
     ends_of = cache(lambda name: _ends(series(name), gap))
     reward = next((one for name in table.rewards if (one := ends_of(name)) is not None), None)
     paid = reward is not None and bool(reward[0] and reward[1]) and median(reward[1]) > max(reward[0])
+    alike = reward is not None and len(reward[1]) > 1 and len({*reward[1]}) == 1
     for line in table.signs:
         for name in line.metrics:
             if name not in looked:
@@ -95,7 +98,7 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
             else:
                 enough = len(last) >= table.least_last and (len(first) >= table.least_first or line.test in _LEVELS)
                 holds = enough and _TESTS[line.test](first, last, line.limit) and median(last) > line.and_above
-            if holds and not (line.unpaid and paid):
+            if holds and not (line.unpaid and paid) and not (line.judged and alike):
                 text = line.text.format(
                     label=metrics()[name].label,
                     first=number(median(first)) if len(first) else "",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from rltui.diagnosis.badge import badge
 from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, interrupted, risen
+from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import may_heal, speaks, validation_rises
 from rltui.diagnosis.verdict_words import text_of, would_change
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
-    GO_BACK,
     SEVERITY_RANK,
     STAGES,
     BestCheckpoint,
@@ -132,10 +131,10 @@ def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
     return sorted([*because[:1], *others, *because[1:]], key=place)
 
 
-def as_decided(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, ...]:
+def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool) -> tuple[Finding, ...]:
     """The findings in the order in which they are told: open ones before what is over, what leads the verdict, then
-    the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it. To
-    go back to a checkpoint is the last of its fixes where none was found."""
+    the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it.
+    `rises`: validation does."""
     open_ids = {f.id for f in findings if f.status == "active"}
 
     def head(f: Finding) -> str:
@@ -143,17 +142,13 @@ def as_decided(findings: Sequence[Finding], verdict: Verdict) -> tuple[Finding, 
 
     worst = {name: max(SEVERITY_RANK[f.severity] for f in findings if head(f) == name) for name in map(head, findings)}
     place = {name: at for at, name in reversed(list(enumerate(verdict.because)))}
-    last = len(place)
+    last, best = len(place), verdict.best_checkpoint
 
     def order(f: Finding) -> tuple[bool, bool, int, int]:
         at = place.get(head(f), last)
         return f.status != "active", at != 0, -worst[head(f)], at
 
-    told = sorted(findings, key=order)
-    best = verdict.best_checkpoint
-    if best is not None and best.path is not None:
-        return tuple(told)
-    return tuple(replace(f, fixes=tuple(sorted(f.fixes, key=lambda fix: fix.act == GO_BACK))) for f in told)
+    return tuple(going_back(f, best, rises) for f in sorted(findings, key=order))
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:

@@ -114,7 +114,9 @@ class Fix:
 
 
 GO_BACK = "go-back"
-"""The act of a fix that needs a saved checkpoint."""
+"""The act of a fix that needs a saved checkpoint..."""
+USE_BEST = "use-best"
+"""...and of one that needs the best of them, which the report names."""
 IMPACTS = ("high", "medium", "low")
 RISKS = ("none", "low", "medium", "high")
 """Fixes are told in this order."""

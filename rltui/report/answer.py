@@ -165,7 +165,7 @@ def _do(report: Report, finding: Finding | None) -> str:
     saved = best is not None and best.path is not None
     fixes = [fix for fix in finding.fixes if saved or fix.act != GO_BACK][:FIXES]
     if not fixes:
-        return f"{ended(finding.fixes[0].text)} None was found, so only if one is kept elsewhere."
+        return ended(finding.fixes[0].text)
     if len(fixes) == 1:
         return ended(fix_text(fixes[0]))
     return " ".join(f"({place}) {ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))

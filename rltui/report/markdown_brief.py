@@ -16,11 +16,12 @@ from rltui.prose import capital, counted, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
+from rltui.report.courses import Ends, changes, evidence_course
 from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import MetricSummary, Report
-from rltui.report.recording import evidence_course, evidence_label
+from rltui.report.recording import evidence_label
 
 USUAL_WORDS, MOST_WORDS = 750, 900
 """A report that has more than is usual is made again with less of each part; if that is still too long, all parts may
@@ -157,7 +158,7 @@ def _metrics(report: Report, room: Room) -> list[str]:
     from rltui.plots.spark import sparkline
 
     first, last = report.run.steps.first, report.run.steps.last
-    drawn = []
+    drawn, moved = [], changes(report)
     width = max(len(_short(metric_called(m))) for m in rows)
     for m in rows:
         series = report.recording.series.get(m.key)
@@ -165,19 +166,17 @@ def _metrics(report: Report, room: Room) -> list[str]:
         if series is not None and len(series) and first is not None and last is not None:
             row = sparkline(series.steps, series.values, SPARK, first, last)
         unit = f" {m.unit}" if m.unit not in markdown_metrics.UNITS_UNSAID else ""
-        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {_course(m, unit)}".rstrip())
-    head = "Means of the first, middle and last windows, then the newest value and the change:"
-    if any(m.overlap for m in rows):
-        head = f"{head[:-1]}. Of few values the first and the newest:"
+        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {_course(m, unit, moved[m.key])}".rstrip())
+    head = markdown_metrics.course_head(rows, moved)
     return [*([sentence(note), ""] if note else []), head, "", *fenced(drawn)]
 
 
-def _course(m: MetricSummary, unit: str) -> str:
+def _course(m: MetricSummary, unit: str, between: Ends) -> str:
     """`0.532 → 0.889 → 0.927 nats, now 0.875  1.7×`; of few values `0.351 → 0.496 (5 values)`."""
     now = number(m.last_value, missing="NaN")
     if not m.overlap:
         values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
-        return f"{values}{unit}, now {now}  {change(m.first, m.last)}"
+        return f"{values}{unit}, now {now}  {change(*between)}"
     values = f"{number(m.first_value, missing='NaN')} → {now}" if m.count + m.nan > 1 else now
     return f"{values}{unit} ({counted(m.count + m.nan, 'value')})"
 

@@ -11,10 +11,11 @@ from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.answer import costly_note, leading_finding
 from rltui.report.causes import cause_line, fix_setting, same_change
+from rltui.report.courses import evidence_course
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
-from rltui.report.recording import evidence_course, evidence_label
+from rltui.report.recording import evidence_label
 
 SEVERITY = {name: f"{glyph} {called(name)}" for name, glyph in (("critical", "✗"), ("warning", "!"), ("info", "·"))}
 BASIS = {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rltui.evidence.shapes import CONSTANT
 from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
+from rltui.prose import counted, listed
 from rltui.report.answer import metric_called
+from rltui.report.courses import Ends, changes, from_peak
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
@@ -45,9 +49,11 @@ def section(report: Report) -> list[str]:
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
+    moved = changes(report)
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points. Change is first → last "
-        "window, of few points first → newest value. Slope per 100 steps, corr with the step.",
+        "window, of few points first → newest value, of what has turned and a finding tells of middle → last. "
+        "Slope per 100 steps, corr with the step. Left out: rows of a failing grader, or of one with another scale.",
         "",
     ]
     note = reward_note(report)
@@ -56,9 +62,9 @@ def section(report: Report) -> list[str]:
     rewards = report.outlook.rewards if report.outlook is not None else None
     if rewards is not None and rewards.binary is not None:
         lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
-    lines += [*_table(known), "", *_moved(report), *_constants(known)]
+    lines += [*_table(known, moved), "", *_moved(report), *_constants(known)]
     if own:
-        lines += ["Keys without a known meaning:", "", *_table(own), "", *_constants(own)]
+        lines += ["Keys without a known meaning:", "", *_table(own, moved), "", *_constants(own)]
     return lines + _traps(report, known) + _plots(report, known)
 
 
@@ -96,6 +102,19 @@ def reward_note(report: Report) -> str:
     return KL_IN_LOSS if on("kl_coef_loss") and by_coefficient and not pairs else ""
 
 
+def course_head(metrics: Sequence[MetricSummary], moved: Mapping[str, Ends]) -> str:
+    """What the numbers of these lines are, and of how many rows of which metrics they are not."""
+    head = "Means of the first, middle and last windows, then the newest value and the change"
+    if any(from_peak(m, moved[m.key]) for m in metrics):
+        head += ", of what has turned from where it turned"
+    if any(m.overlap for m in metrics):
+        head += ". Of few values the first and the newest"
+    left_out = [f"{counted(m.left_out, 'row')} of {metric_called(m)}" for m in metrics if m.left_out]
+    if left_out:
+        head += f". The means leave out what a failing grader, or one of another scale, gave: {listed(left_out)}"
+    return f"{head}:"
+
+
 def _constants(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
     """What never moved, or was logged once, needs no row."""
     lines = []
@@ -118,24 +137,24 @@ def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
     return plain(metric_called(summary)) if summary.canonical is not None else code(name, cell=cell)
 
 
-def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
+def _table(metrics: list[tuple[str, MetricSummary]], moved: dict[str, Ends]) -> list[str]:
     head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
     rows = []
     for name, m in metrics:
         if _constant(m) or _once(m):
             continue
         unit = f" ({plain(m.unit)})" if m.unit not in UNITS_UNSAID else ""
-        gaps = f"{m.nan} not finite" if m.nan else ""
+        gaps = [f"{m.nan} not finite" if m.nan else "", f"{m.left_out} left out" if m.left_out else ""]
         rows.append(
             [
                 _label(name, m, cell=True) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
-                change(*m.ends) or NOT_AVAILABLE,
+                change(*moved[m.key]) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
                 number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
                 _number(m.min),
                 _number(m.max),
-                plain(", ".join(part for part in (m.shape, gaps) if part)),
+                plain(", ".join(part for part in (m.shape, *gaps) if part)),
                 code(m.key, cell=True),
             ]
         )

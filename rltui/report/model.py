@@ -108,6 +108,7 @@ class MetricSummary:
     canonical: str | None = None  # None: the vocabulary does not know the key
     member: str = ""  # of several keys of one canonical metric: the validation set, the reward function
     trap: str = ""  # what is easily misread about it in this framework and version
+    left_out: int = 0  # rows of a failing grader, or of one with another scale: no mean or range has them
     overlap: bool = False  # its first and last window share values, so that they tell of no change
 
     @property

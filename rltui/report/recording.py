@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rltui.evidence.model import Evidence
     from rltui.readers.base import LogLine, Note
-    from rltui.report.model import MetricSummary
     from rltui.run.checkpoints import Checkpoint
     from rltui.run.columns import Floats, Series
     from rltui.run.hardware import ColumnCache, PhaseHardware, SampleColumns
@@ -26,8 +25,6 @@ __all__ = [
     "SampleColumns",
     "Series",
     "StallCard",
-    "evidence_change",
-    "evidence_course",
     "evidence_label",
     "evidence_series",
     "sample_columns",
@@ -53,23 +50,6 @@ def evidence_label(evidence: Evidence) -> tuple[str, str] | None:
     """Name and unit of what was measured on the machine; None for a metric of the log."""
     named = MACHINE.get(evidence.metric)
     return None if named is None else (f"{named[0]} {evidence.key}", named[1])
-
-
-def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, ...]:
-    """The numbers that are told of evidence: its windows, of so few values that these share some the first and the
-    newest value."""
-    return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
-
-
-def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, float | None]:
-    """Between what its change is told: its ends; of what went one way and came half of it back at least, the way back,
-    as its finding counts it: a reward past its peak did not rise."""
-    first, *mid, last = evidence_course(evidence, metric)
-    if mid and mid[0] is not None and first is not None and last is not None:
-        out, back = mid[0] - first, last - mid[0]
-        if out * back < 0 and abs(back) >= abs(out) / 2:
-            return mid[0], last
-    return first, last
 
 
 def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:

@@ -21,7 +21,7 @@ _WORDS = frozenset({"label", "unit", "group", "canonical", "member", "trap"})
 _TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
 _NUMBERS = frozenset(
     {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
-    | {"overlap"}
+    | {"overlap", "left_out"}
 )
 
 
@@ -51,7 +51,7 @@ class _Lazy(MetricSummary):
         numbers: dict[str, object]
         if name in _NUMBERS:
             of = self._of
-            numbers = _numbers(of.series, of.rows, of.window, of.blocks)
+            numbers = _numbers(of)
             numbers |= {"first_value": _known(of.logged, 0), "last_value": _known(of.logged, -1)}
         elif name in _TRENDS:
             found = describe(self._of.series.finite(), self._of.window)
@@ -73,35 +73,37 @@ def summarise(
     blocks: BlockSums | None = None,
     logged: Series | None = None,
 ) -> MetricSummary:
-    """Numbers of one metric over `rows` rows of the run; count + nan + missing = rows.
+    """Numbers of one metric over `rows` rows of the run; count + nan + left_out + missing = rows.
 
     `count` are the finite values, `nan` the values logged as NaN or an infinity, `missing` the rows without the
-    metric. `first_value` and `last_value` are the first and last logged value, None where that was not finite; all
-    else is over the finite values. Windows, slope and correlation are those of `diagnosis.shapes`, on which the
-    findings' evidence stands too. `pct_change` is from the first to the last window in percent of |first|. `blocks`
-    spares work where it has seen the beginning of the same finite values. `logged`: the same with rows in which the
-    metric was not measured, if there are any; its first and last value are told.
+    metric, `left_out` those in which it was logged and not measured. `first_value` and `last_value` are the first and
+    last logged value, None where that was not finite; all else is over the finite values. Windows, slope and
+    correlation are those of `diagnosis.shapes`, on which the findings' evidence stands too. `pct_change` is from the
+    first to the last window in percent of |first|. `blocks` spares work where it has seen the beginning of the same
+    finite values. `logged`: the same with rows in which the metric was not measured, if there are any; its first and
+    last value are told.
     """
     return _Lazy(_Source(series, rows, name, window, blocks, logged if logged is not None else series))
 
 
-def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | None) -> dict[str, object]:
-    values = series.finite().values
-    n, logged = len(values), len(series)
+def _numbers(of: _Source) -> dict[str, object]:
+    values = of.series.finite().values
+    n, measured, logged = len(values), len(of.series), len(of.logged)
     first = mid = last = low = high = mean = change = None
     overlap = False
     if n:
-        w = window_rows(n, window)
+        w = window_rows(n, of.window)
         start, overlap = (n - w) // 2, 2 * w > n
-        seen = blocks or BlockSums()
+        seen = of.blocks or BlockSums()
         total, low, high = seen.over(values)
         first, mid, last = (seen.sum(values, a, a + w) / w for a in (0, start, n - w))
         mean = total / n
         change = 100 * (last - first) / abs(first) if first else None
     return {
         "count": n,
-        "missing": max(0, rows - logged),
-        "nan": logged - n,
+        "missing": max(0, of.rows - logged),
+        "left_out": logged - measured,
+        "nan": measured - n,
         "first": first,
         "mid": mid,
         "last": last,

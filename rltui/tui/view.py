@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.plots.numbers import number
+from rltui.report.courses import headed, name_of
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
@@ -129,15 +130,7 @@ class View:
 
     def settle(self) -> None:
         """Fixes, for each metric, the worst open finding that it heads. To be called when the report changes."""
-        from rltui.evidence.model import SEVERITY_RANK  # not at the top: the first paint needs no report
-
-        self.flagged = {}
-        for finding in self.report.findings if self.report else ():
-            if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:
-                name = self.name_of(finding.evidence[0].metric) or finding.evidence[0].metric
-                known = self.flagged.get(name)
-                if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
-                    self.flagged[name] = finding
+        self.flagged = headed(self.report) if self.report else {}
 
     @property
     def ages(self) -> bool:
@@ -197,11 +190,7 @@ class View:
 
     def name_of(self, metric: str) -> str | None:
         """Name in the report of a metric given by canonical name or raw key."""
-        if self.report is None:
-            return None
-        if metric in self.report.metrics:
-            return metric
-        return next((name for name, m in self.report.metrics.items() if m.key == metric), None)
+        return name_of(self.report, metric) if self.report else None
 
     @property
     def listed(self) -> Mapping[str, MetricSummary] | Mapping[str, FirstValue]:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -203,3 +204,26 @@ def test_a_wrong_data_file_is_named_and_ends_a_command_in_one_line(tmp_path: Pat
     assert ended.returncode == 3
     assert len(ended.stderr.splitlines()) == 1
     assert "formats.json:2" in ended.stderr
+
+
+def test_doctor_of_a_run_names_its_files_and_failed_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rltui.cli import main
+    from rltui.rules import registry
+
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(f'{{"step": {i}, "reward": 0.{i}, "entropy": 1.{i}}}\n' for i in range(1, 40)), "utf-8")
+    assert main(["doctor", str(log)]) == 0
+    said = capsys.readouterr().out
+    assert "metrics.jsonl" in said
+    assert "jsonl, 39 rows" in said
+    assert "check failed" not in said
+
+    def raises(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    broken = [replace(o, detect=raises) if o.rule == "entropy-collapse" else o for o in registry.REGISTERED]
+    monkeypatch.setattr(registry, "REGISTERED", broken)
+    assert main(["doctor", str(log)]) == 0
+    assert re.search(r"off +entropy-collapse +check failed: .*planted", capsys.readouterr().out)

@@ -186,7 +186,7 @@ class NoteFinder:
             found = rule.matches(message)
             if rule.pattern is not None and found is None:
                 continue
-            if rule.kind == "warning" and seen:
+            if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
                 continue
             if rule.kind in ("warning", "change") and not self._new(message):
                 continue

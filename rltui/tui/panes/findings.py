@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
-from rltui.report.recording import evidence_change, evidence_course, evidence_label
+from rltui.report.courses import evidence_change, evidence_course
+from rltui.report.recording import evidence_label
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -18,7 +19,7 @@ ARROW = (" → ", "dim")
 LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 21, 8, 7, 5
 TINY = 5e-4
 """Smaller values are written as `3e-4`."""
-NARROW_HEAD = f"{'first':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
+NARROW_HEAD = f"{'from':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
 WORDS_FROM = 76
 """Narrower panes show the severity by its glyph alone."""
 
@@ -97,7 +98,7 @@ def _note(view: View, items: list[Listed], room: int) -> str:
 def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
     resolved = sum(f.status == "resolved" for f in view.report.findings) if view.report else 0
     if any(item.finding is not None for item in items):
-        words = "first → mid → last" if width >= 120 else NARROW_HEAD if width >= WORDS_FROM else "first → last"
+        words = "first → mid → last" if width >= 120 else NARROW_HEAD if width >= WORDS_FROM else "from → last"
         right: Row = [(words, "dim")]
     else:
         right = []
@@ -139,14 +140,14 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
     course = evidence_course(evidence, view.metric(name))
     if wide and len(course) == 2:
         row.append((" " * (NUMBER + len(ARROW[0])), "fg"))
-    for value in course[:-1] if wide else course[:1]:
+    between = evidence_change(evidence, view.metric(name))
+    for value in course[:-1] if wide else between[:1]:
         row += [put(fitting(view, name, value), NUMBER, "fg", ">"), ARROW]
     row += [
         put(fitting(view, name, course[-1]), NUMBER, "strong" if strong else "fg", ">"),
         (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
     ]
     times = 100.0 if unit == "%" else 1.0
-    between = evidence_change(evidence, view.metric(name)) if wide else (course[0], course[-1])
     ends = (None if x is None else x * times for x in between)
     return [*row, put(change(*ends), CHANGE, role, ">")]
 

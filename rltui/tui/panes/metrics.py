@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import MINUS, change, fixed_decimals
-from rltui.report.recording import evidence_change
+from rltui.report.courses import metric_change
 from rltui.tui.headings import Heading, headings
 from rltui.tui.lists import Order, matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
@@ -300,12 +300,8 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
 
 
 def _moved(metric: MetricSummary | None, finding: Finding | None, scale: float) -> str:
-    """First window to last (of few values the first to the newest), times `scale` as all numbers of the row; where a
-    finding heads the metric, as the finding counts it (past a peak: from there)."""
-    if finding is not None:
-        first, last = evidence_change(finding.evidence[0], metric)
-    else:
-        first, last = (None, None) if metric is None else metric.ends
+    """Its change, times `scale` as all numbers of the row."""
+    first, last = (None, None) if metric is None else metric_change(metric, finding)
     return "" if first is None or last is None else _short(change(first * scale, last * scale))
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
+from rltui.report.courses import from_peak, metric_change
 from rltui.tui.rows import Row, clip, put, title, wrap, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -24,9 +25,11 @@ def top(view: View, name: str, width: int) -> Row:
         row.append((f"{GLYPH[finding.severity]} {finding.severity}  ", ROLE[finding.severity]))
     row += [(f"{view.label(name)}  ", "strong"), (view.value(name, view.now_value(name)), "strong")]
     row.append((f" {view.unit(name)}", "dim"))
-    moved, base = change(*metric.ends), "value" if metric.overlap else "window"
+    between = metric_change(metric, finding)
+    moved, base = change(*between), "value" if metric.overlap else "window"
+    base = f"middle {base}" if from_peak(metric, between) else f"first {base}"
     if moved and moved != "→":
-        words = f"of its first {base}" if moved.endswith("×") else f"since its first {base}"
+        words = f"of its {base}" if moved.endswith("×") else f"since its {base}"
         row.append((f"   {moved} {words}", ROLE[finding.severity] if finding else "fg"))
     return clip([*row, (f"   {metric.key}", "dim")], width - 1)
 
@@ -120,6 +123,8 @@ def _counted(view: View, name: str) -> str:
     parts = [f"{integer(metric.count)} rows"]
     if metric.nan:
         parts.append(f"{metric.nan} not finite")
+    if metric.left_out:
+        parts.append(f"{integer(metric.left_out)} left out")
     parts.append(f"{integer(metric.missing)} without" if metric.missing else "none missing")
     return ", ".join(parts)
 

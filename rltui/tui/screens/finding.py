@@ -12,7 +12,8 @@ from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.report.answer import cause_text
 from rltui.report.causes import fix_setting, likely
-from rltui.report.recording import evidence_change, evidence_course, evidence_label, evidence_series
+from rltui.report.courses import evidence_change, evidence_course
+from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
 from rltui.tui.panes import finding_words, header
 from rltui.tui.panes.findings import config_value, metric_of

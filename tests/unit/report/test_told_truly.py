@@ -16,7 +16,7 @@ import pytest
 
 from rltui.evidence.model import Evidence
 from rltui.readers.jsonl import JsonlReader
-from rltui.report.recording import evidence_change
+from rltui.report.courses import evidence_change
 from tests.unit.diagnosis.test_checks_failed import break_rules
 from tests.unit.reported import told
 

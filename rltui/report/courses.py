@@ -1,0 +1,66 @@
+"""Which numbers are told of a metric's course, and between which of them its change: one answer for each page, pane and
+screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.evidence.model import Evidence, Finding
+    from rltui.report.model import MetricSummary, Report
+
+Ends = tuple[float | None, float | None]
+
+
+def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, ...]:
+    """The numbers that are told of evidence: its windows, of so few values that these share some the first and the
+    newest value."""
+    return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
+
+
+def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> Ends:
+    """Between what its change is told: its ends; of what went one way and came half of it back at least, the way back,
+    as its finding counts it: a reward past its peak did not rise."""
+    first, *mid, last = evidence_course(evidence, metric)
+    if mid and mid[0] is not None and first is not None and last is not None:
+        out, back = mid[0] - first, last - mid[0]
+        if out * back < 0 and abs(back) >= abs(out) / 2:
+            return mid[0], last
+    return first, last
+
+
+def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
+    """Between what a metric's change is told: as the finding counts it that the metric heads; else its ends."""
+    return evidence_change(finding.evidence[0], metric) if finding is not None else metric.ends
+
+
+def name_of(report: Report, metric: str) -> str | None:
+    """Name in the report of a metric given by canonical name or raw key."""
+    if metric in report.metrics:
+        return metric
+    return next((name for name, m in report.metrics.items() if m.key == metric), None)
+
+
+def headed(report: Report) -> dict[str, Finding]:
+    """Name of a metric -> the worst open finding that it heads."""
+    from rltui.evidence.model import SEVERITY_RANK  # not at the top: the first paint needs no report
+
+    found: dict[str, Finding] = {}
+    for finding in report.findings:
+        if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:
+            name = name_of(report, finding.evidence[0].metric) or finding.evidence[0].metric
+            known = found.get(name)
+            if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
+                found[name] = finding
+    return found
+
+
+def changes(report: Report) -> dict[str, Ends]:
+    """Key of each metric -> between what its change is told."""
+    of = headed(report)
+    return {metric.key: metric_change(metric, of.get(name)) for name, metric in report.metrics.items()}
+
+
+def from_peak(metric: MetricSummary, between: Ends) -> bool:
+    """Whether the change is told from the middle of the run, not from its start."""
+    return between != metric.ends
