@@ -15,7 +15,9 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.frameworks.load import metrics
 from rltui.prose import capital, listed, sentence
+from rltui.readers.base import Note
 from rltui.rules.base import Memory, Params, rule
+from rltui.run.attempts import innermost
 from rltui.run.run import RunState
 from rltui.run.sums import median
 
@@ -55,10 +57,18 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
             marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
         )
     elif state.quote:
-        failed = Cause("An error in the program", status="supported", because="the log shows it")
+        failed = Cause("An error in the program", status="supported", because=_proof(state.error))
         signal = replace(signal, causes=(failed,))
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]
+
+
+def _proof(error: Note | None) -> str:
+    """Where the log shows an error, and in which code it was raised."""
+    if error is None or not error.line:
+        return "the log shows it"
+    place, _, function = innermost(error.frames).rpartition(" ")
+    return f"line {error.line} of the log shows it{f', raised in {function} ({place})' if place else ''}"
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:

@@ -250,8 +250,14 @@ def _kind(note: Note) -> Kind | None:
 def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
     """Frames stand outermost first."""
     if own:
-        frames = tuple(frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame)[-1:]
+        frames = tuple(frame for frame in (innermost(frames),) if frame)
     return any(re.search(pattern, _near(frame)) for frame in frames)
+
+
+def innermost(frames: Iterable[str]) -> str:
+    """The innermost frame that is of no installed package; empty if there is none."""
+    own = [frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame]
+    return own[-1] if own else ""
 
 
 def _near(frame: str) -> str:

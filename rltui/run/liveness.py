@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -30,7 +30,8 @@ _STATES: dict[Word, State] = {
 class RunState:
     """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
 
-    `crash`: what the errors of a crashed run are called, None if they have no name; `loop`: what the ends of earlier
+    `crash`: what the errors of a crashed run are called, None if they have no name, and then `error` is the first of
+    them; `loop`: what the ends of earlier
     attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
     should be going. `vanished`: its process went before the plan was done, without a word.
@@ -45,6 +46,7 @@ class RunState:
     followed: bool = False
     expected: bool = False
     crash: Crash | None = None
+    error: Note | None = None
     loop: str = ""
     vanished: bool = False
     error_after: str = ""
@@ -117,11 +119,11 @@ def _judged(seen: LifeSigns) -> RunState:
         return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     if seen.exit is not None and seen.exit.code != 0:
         because = f"{crash.title}, and the process exited" if crash is not None else "the process exited"
-        return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash)
+        return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash, deadly)
     pulse, is_seen = _life(seen)
     if deadly and (seen.now is None or not is_seen or error_counts(pulse, seen.pace(), seen.now)):
         because = crash.title if crash is not None else "an error ended the log"
-        return _crashed(seen, f"{because} at {of}", quote, crash)
+        return _crashed(seen, f"{because} at {of}", quote, crash, deadly)
     if deadly and seen.now is not None:
         ago = span(max(0.0, seen.now - (pulse.output_at or seen.now)))
         error = f"an error ({crash.title})" if crash is not None else "an error"
@@ -200,9 +202,10 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
     return replace(pulse, moved_at=max(newest), output_at=max(newest)), is_seen
 
 
-def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None) -> RunState:
+def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None, deadly: Sequence[Note]) -> RunState:
     loop = again([*earlier_ends(seen.notes.all), crash]) if crash is not None else ""
-    return replace(_ended(seen, "crashed", because, quote), crash=crash, loop=loop)
+    error = deadly[0] if deadly and crash is None else None
+    return replace(_ended(seen, "crashed", because, quote), crash=crash, error=error, loop=loop)
 
 
 def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
