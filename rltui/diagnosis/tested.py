@@ -12,6 +12,7 @@ from typing import Any
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
 from rltui.diagnosis.tested_grading import OF_GRADING
+from rltui.diagnosis.tested_length import OF_LENGTH
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     JUST_BEFORE,
@@ -324,7 +325,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
-_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING}
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,
