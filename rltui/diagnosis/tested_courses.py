@@ -140,6 +140,8 @@ def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
     found = members(look, test.metric)
     if len(found) < 2:
         return missing(look, test.metric)
+    if test.task and not (found := [one for one in found if is_task(one[0])]):
+        return Outcome("unknown", "none of its parts is the task")
     told, sign, moved = [], 1 if test.way == "up" else -1, False
     for label, facts in found:
         before = facts.start if spell.onset is None else facts.before(spell.onset)

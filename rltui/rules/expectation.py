@@ -65,12 +65,13 @@ class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
 
 
 class NoneMoved(Record, frozen=True, tag="none moved", tag_field="test"):
-    """The metric has several members, and from the finding's onset on none of them went this way by `by` of its level
-    before."""
+    """The metric has several members, and from the finding's onset on none of them (`task`: of a reward's parts, none
+    that is the task) went this way by `by` of its level before."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(gt=0)]
+    task: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
