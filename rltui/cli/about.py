@@ -21,10 +21,9 @@ def explain(words: list[str]) -> int:
 
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
-        near = nearest(args.id)
-        raise Stop(
-            f"explain {args.id}: no such rule, page or metric" + (f". Near it: {', '.join(near)}" if near else "")
-        )
+        near = nearest(args.id)[:3]
+        hint = f". Did you mean {' or '.join(near)}?" if near else ""
+        raise Stop(f"explain {args.id}: no such rule, page or metric{hint}")
     write(explained, None)
     return 0
 

@@ -125,7 +125,7 @@ def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] 
     from rltui.session.remote import Unreachable, connect
 
     if format_in is not None and format_in not in (known := formats_held("in a file")):
-        raise Stop(f"--format-in {format_in}: no such reader. There are {', '.join(sorted(known))}")
+        raise Stop(f"--format-in {format_in}: no such reader. Readers are {', '.join(sorted(known))}")
     use_lines(lines)
     targets = named_hosts(targets)
     try:
@@ -145,7 +145,7 @@ def named_hosts(targets: Sequence[str]) -> list[str]:
     out: list[str] = []
     for target in targets:
         if not target.strip():
-            raise Stop("RUN is empty: is the variable set that should name it?")
+            raise Stop("RUN is empty: is the variable that should name it set?")
         name, colon, path = target.partition(":")
         host = settings.hosts.get(name)
         if host is None or os.path.exists(target):
@@ -168,7 +168,7 @@ def parsed_map(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         canonical, equals, key = word.partition("=")
         if not equals or not canonical or not key:
-            raise Stop(f"--map {word}: wants METRIC=KEY, as in --map score_mean=my/reward")
+            raise Stop(f"--map {word}: use METRIC=KEY, as in --map score_mean=my/reward")
         if problem := unknown_metric(canonical):
             raise Stop(f"--map {word}: {problem}")
         out[canonical] = key
@@ -184,7 +184,7 @@ def time_of(text: str | None) -> float | None:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise Stop(f"--now {text}: wants ISO 8601, as in 2026-11-21T09:30:00Z") from None
+        raise Stop(f"--now {text}: use ISO 8601, as in 2026-11-21T09:30:00Z") from None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 

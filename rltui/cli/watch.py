@@ -95,13 +95,13 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     for name in ("timeout", "heartbeat", "wait"):
         if (seconds := getattr(args, name)) is not None and not seconds > 0:
-            raise Stop(f"--{name} wants seconds, more than 0")
+            raise Stop(f"--{name} needs a number of seconds above 0")
     for name in ("until_rows", "until_minutes"):
         if not getattr(args, name) >= 0:
-            raise Stop(f"--{name.replace('_', '-')} wants a number, 0 or more")
+            raise Stop(f"--{name.replace('_', '-')} needs a number, 0 or more")
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
-        raise Stop(f"--exec-on {unknown[0]}: no such kind. There are {', '.join(KINDS)}")
+        raise Stop(f"--exec-on {unknown[0]}: no such kind. Kinds are {', '.join(KINDS)}")
     found = _wait_for(args.run, args.format_in, args.line, args.wait or 0.0)
     from rltui.settings import load
     from rltui.watch.hooks import Command
@@ -163,7 +163,9 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             try:
                 os.close(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY))
             except OSError as error:
-                raise Stop(f"--notify osc: no terminal to notify ({error.strerror}). Use webhook:URL") from None
+                raise Stop(
+                    f"--notify osc: there is no terminal to notify ({error.strerror}). Use webhook:URL"
+                ) from None
             targets.append(word)
         elif kind == "webhook":
             if not url and not own.watch.webhook:
@@ -173,5 +175,5 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             except ValueError as error:
                 raise Stop(f"--notify {error}") from None
         else:
-            raise Stop(f"--notify {kind}: wants osc or webhook:URL")
+            raise Stop(f"--notify {kind}: use osc or webhook:URL")
     return tuple(dict.fromkeys(targets))

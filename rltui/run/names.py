@@ -137,7 +137,8 @@ def unknown_metric(name: str) -> str:
     of_each_group: dict[str, str] = {}
     for metric in metrics().values():
         of_each_group.setdefault(metric.group, metric.name)
-    return f"no such metric. There are {', '.join(of_each_group.values())}, and {len(known) - len(of_each_group)} more"
+    more = len(known) - len(of_each_group)
+    return f"no such metric. Known ones are {', '.join(of_each_group.values())}, and {more} more"
 
 
 def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:

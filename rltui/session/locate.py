@@ -65,7 +65,7 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
             if runs:
                 break
     if not found:
-        raise NotARun(joined(problems) or "Slurm says of no job where it writes")
+        raise NotARun(joined(problems) or "Slurm does not say where any of these jobs writes")
     return found
 
 
@@ -116,14 +116,14 @@ def _piped(format_in: str | None) -> Found:
     """The run that comes through standard input. Its format is told from the first bytes; text of no known kind that
     goes on is a console's. An open pipe is waited for."""
     if _live_input is None and os.isatty(0):
-        raise NotARun("-: standard input is the keyboard. Pipe a log into it, as in: train.py | rltui -")
+        raise NotARun("-: nothing is piped into standard input. Pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
     listing = place.walk(stdin.PATH)
     head = place.head(stdin.PATH, HEAD)
     bytes_ = b"" if isinstance(head, SourceError) else head
     if not bytes_.strip():
         raise NotARun(
-            "-: standard input ended before a line came. See whether the command before the pipe started, "
+            "-: standard input ended before the first line. Check that the command before the pipe started, "
             "and pipe its messages too: train.py 2>&1 | rltui -"
         )
     found = format_in or sniff(bytes_, "stdin.log")
@@ -140,7 +140,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
     named = [one for one in found if run == one.candidate.id or run in dict(one.candidate.inside).values()]
     if not named:
         names = ", ".join(one.candidate.id for one in found[:20])
-        raise NotARun(f"{database}: holds no run {run!r}. There are {names}")
+        raise NotARun(f"{database}: holds no run {run!r}. Its runs are {names}")
     return named
 
 

@@ -126,7 +126,7 @@ def test_append_writes_check_in_entries(tmp_path: Path) -> None:
         ([str(HEALTHY), "--exec", "no-such-program-here x"], "no such command"),
         ([str(HEALTHY), "--exec", "echo 'open"], "No closing quotation"),
         ([str(HEALTHY), "--append", "/"], "cannot be written"),
-        ([str(HEALTHY), "--timeout", "0"], "more than 0"),
+        ([str(HEALTHY), "--timeout", "0"], "above 0"),
         ([str(HEALTHY), "--until", "never"], "--until"),
         ([], "RUN"),
     ],
