@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
-    """The runs one after the other; a terminal is told which one is read, for many take a while."""
+    """Yields the runs one by one; a terminal shows which one is being read, as many runs take a while."""
     from rltui.cli.arguments import Progress
     from rltui.text import clean
 

@@ -132,8 +132,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 
 
 def _check_readable(run: Run) -> None:
-    """Stop for a run of whose files nothing could be read, rows that were skipped apart. One that only has not logged
-    a row yet is readable."""
+    """Raises Stop if nothing of a run's files could be read, skipped rows aside. A run that has not logged a row yet is
+    readable."""
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
@@ -146,14 +146,14 @@ def _check_readable(run: Run) -> None:
 
 
 def _check_since(run: Run, since: int | None) -> None:
-    """Stop where no row is left of those that there are."""
+    """Raises Stop if no row is left."""
     newest = run.history.table.head_step
     if since is not None and newest is not None and newest < since:
         raise Stop(f"--since {since}: the run has only reached step {newest}")
 
 
 def _named(one: Found, found: list[Found]) -> str:
-    """What to type for this one of several runs."""
+    """What to type to name this run among several."""
     from rltui.discovery.units import RUN_MARK
 
     candidate = one.candidate

@@ -58,7 +58,7 @@ def run(words: list[str]) -> int:
 
 
 def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
-    """Opens the screen on these targets; `args` are the options of `rltui`, None for none."""
+    """Opens the screen on these targets; `args` are the options of `rltui`, None if there are none."""
     from rltui import settings
     from rltui.tui.start import start
 

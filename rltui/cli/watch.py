@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rltui.discovery.found import Found
 
 LOOK_EVERY_S = 2.0
-"""With --wait the runs are looked for this often."""
+"""With --wait, seconds between two looks for the runs."""
 
 KINDS = (
     *("summary", "resumed", "opened", "worse", "better", "resolved", "stall", "recovery"),
@@ -136,7 +136,7 @@ def run(words: list[str]) -> int:
 
 
 def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_s: float) -> list[Found]:
-    """The runs, as soon as there are any. Stop where there are none in time."""
+    """The runs, as soon as there are any. Raises Stop if none appear in time."""
     ends = time.monotonic() + wait_s
     while True:
         try:
@@ -149,7 +149,7 @@ def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_
 
 
 def _targets(words: list[str]) -> tuple[str, ...]:
-    """Where --notify tells: "osc" and addresses. An address is a secret: no error shows it."""
+    """Where --notify sends events: "osc" and addresses. An address is a secret, so no error shows it."""
     from rltui.settings import load
     from rltui.watch.hooks import checked_address
 

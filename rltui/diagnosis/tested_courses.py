@@ -44,28 +44,28 @@ from rltui.rules.expectation import (
 from rltui.rules.expected_grading import Unpaid
 
 SURE = 3.0
-"""Standard errors that the weight of a part must lie from 0."""
+"""Standard errors by which the weight of a part must differ from 0."""
 NOTHING = 0.05
-"""Share of the largest weight that is none: a part of so little weight is not worth earning."""
+"""A weight below this share of the largest one is as good as none: such a part is not worth earning."""
 AT_ONCE = 3
-"""Rows on each side of a step that a policy which went back shows it in."""
+"""Rows on each side of a step within which a policy that went back shows it."""
 ROOM = 0.5
-"""Share of its level by which the number of an update may lie above those before."""
+"""By this share of its level the number of an update may exceed those before."""
 CLEAR = 4.0
-"""Times its noise that a metric went, at least."""
+"""Least change of a metric, in times of its noise."""
 OVER = 1.4
-"""Of the way back: what goes further did not go back, it fell."""
+"""A metric that goes further than this share of the way back did not go back: it fell."""
 AWAY = 2.0
-"""Times its level that a metric has left it by, or the other way round."""
+"""Factor by which a metric has left its level."""
 STILL = 0.5
-"""Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+"""Share of its level by which the metric of a note must have moved to count as the beginning of something."""
 BEGINS = 10
-"""Points that tell a level as something begins."""
+"""How many points give the level at an onset."""
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """What says that a mere note tells of nothing new: its metric is where it was long before the finding. Of a note
-    of the first steps: its metric is where it began as the finding begins. Empty if it may be what that began with."""
+    """Says why a note explains nothing: its metric is where it was long before the finding. For a note of the first
+    steps: its metric had not moved when the finding began. Empty if the note may explain it."""
     facts = fact_of(look, own.moved) if own.moved else None
     if facts is None or own.level >= WARNING or spell.onset is None or own.onset is None:
         return ""
@@ -258,7 +258,7 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
 
 
 def _far(facts: MetricFacts, onset: int) -> bool:
-    """A metric that had moved away from its start, beyond its noise."""
+    """Whether a metric had moved away from its start, beyond its noise."""
     before = facts.before(onset - AROUND, NOW_POINTS // 2)
     return before is not None and before.points >= FIRST and abs(before.value - facts.first) > CLEAR * facts.noise
 
@@ -329,7 +329,7 @@ def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
 
 
 def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
-    """Label, share of its range and value of the task's parts that are shares, else of a reward with known bounds."""
+    """Label, share of its range and value: of the task's parts that are shares, else of a reward with known bounds."""
     parts = [(label, facts) for label, facts in members(look, "reward_component_mean") if is_task(label)]
     shares = [(label, facts) for label, facts in parts if facts.values.min() >= 0 and facts.values.max() <= 1]
     if parts:

@@ -1,5 +1,5 @@
-"""What a screen may know of a run's data, beside the numbers of the report: the recording that came with it, and the
-types of its parts. Screens import these names from here and nothing from the floors below that fill them."""
+"""What a screen may know of a run's data beside the numbers of the report: the recording that came with it, and the
+types of its parts. Screens import these names from here and not from the modules that fill them."""
 
 from __future__ import annotations
 
@@ -56,13 +56,12 @@ def evidence_label(evidence: Evidence) -> tuple[str, str] | None:
 
 
 def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, ...]:
-    """The numbers that are told of evidence: its windows, of so few values that these share some the first and the
-    newest value."""
+    """The numbers shown for evidence: its windows, or the first and the newest value if the windows overlap."""
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
 
 
 def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, float | None]:
-    """Between what its change is told: its ends; of what went one way and came half of it back at least, the way back,
+    """The two values between which a change is told: its ends. If at least half of a change was undone, the way back,
     as its finding counts it: a reward past its peak did not rise."""
     first, *mid, last = evidence_course(evidence, metric)
     if mid and mid[0] is not None and first is not None and last is not None:
@@ -73,8 +72,8 @@ def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> tuple[f
 
 
 def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
-    """What was measured on the machine for a finding, by step: the most within each, of free room the least. None for
-    a metric of the log, and if no row has a time."""
+    """What was measured on the machine for a finding, by step: the highest value within each step, of free room the
+    lowest. None for a metric of the log, and if no row has a time."""
     if evidence.metric not in MACHINE:
         return None
     from rltui.run.columns import Series

@@ -135,7 +135,7 @@ def _bars(bars: Sequence[Bar], decimals: int | None = None) -> list[str]:
 
 
 def _lengths(step: StepDetail) -> list[str]:
-    """The bars with the line of the limit before the first that reaches it."""
+    """The histogram of lengths, with the line of the limit before the first bar that reaches it."""
     cap, bars = step.length_cap, _bars(step.lengths, decimals=0)
     at = next((i for i, one in enumerate(step.lengths) if cap is not None and one.high >= cap), None)
     if at is not None:

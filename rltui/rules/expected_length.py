@@ -1,4 +1,4 @@
-"""Expectations of causes about the room that answers have within the length limit."""
+"""Expectations of causes about answers and the length limit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rltui.rules.bounds import Bound, Unmet
 
 
 class Room(Record, frozen=True, tag="room", tag_field="test"):
-    """What the mean answer took of the length limit where the reward was best ("best"), or what the answers that end
-    take of it now, if most do not ("ended")."""
+    """The share of the length limit that the mean answer took when the reward was best ("best"), or that the answers
+    which end take now, if most do not ("ended")."""
 
     op: Bound
     share: Annotated[float, Meta(gt=0, le=1)]

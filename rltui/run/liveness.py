@@ -1,4 +1,4 @@
-"""Is the run alive? The one place that decides a run's state, for every command and screen, at a given moment."""
+"""Whether the run is alive: the one place that decides a run's state at a moment, for every command and screen."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RunState:
 
 
 def stood(step: int) -> RunState:
-    """Of a run as it stood at a step: more came."""
+    """The state of a run at an earlier step."""
     return RunState("running", f"as it stood at step {step}", told_at=step)
 
 
@@ -95,9 +95,9 @@ class LifeSigns:
 
 
 def judge(seen: LifeSigns) -> RunState:
-    """A plan fulfilled outweighs every word; an error with no training after it outweighs a banner. Without an end
-    mark a run is running while its newest row is younger than its usual gap allows; if no more than a young file
-    speaks for it, nobody knows; a known plan that was not reached makes it stalled."""
+    """The state. A fulfilled plan counts before any words in the log, and an error with no training after it before an
+    end mark. Without an end mark a run is running while its newest row is younger than its usual gap allows; it is
+    unknown if only a young file speaks for it, and stalled if a known plan was not reached."""
     state = _judged(seen)
     return replace(state, followed=seen.followed, expected=_expected(seen))
 
@@ -172,7 +172,8 @@ CLOSED_S = 60.0
 
 
 def _closed(seen: LifeSigns) -> bool:
-    """Whether the run was closed, be it well or not, and nothing came since: a run that is resumed goes on."""
+    """Whether a tracker recorded the end of the run, good or bad, and nothing came since: a run that is resumed goes
+    on."""
     end = None if seen.exit is None else seen.exit.time
     return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 

@@ -92,7 +92,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
 
 _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
-"""A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
+"""Single words that mean something else beside the rewards of chosen and rejected answers."""
 
 _DRIFT, _ENTROPY = frozenset(("kl_ref", "ppo_kl")), ("H", "train/H")
 """The letter for entropy says so beside a KL."""
@@ -125,7 +125,7 @@ def is_canonical(name: str) -> bool:
 
 
 def unknown_metric(name: str) -> str:
-    """What is wrong with a canonical name that the user gave, and the nearest that there are; empty for a known one."""
+    """What is wrong with a canonical name that the user gave, with the nearest known ones; empty for a known name."""
     known = [*metrics(), *(PHASE + phase for phase in phases())]
     if name in known:
         return ""
@@ -309,14 +309,14 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
 
 
 def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """Of the series with points that may stand for a canonical metric, the one that does."""
+    """The series that stands for a canonical metric, of those that may."""
     if not found:
         return None
     return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
 
 
 def in_use(found: Sequence[Series]) -> Series:
-    """Of the series that may stand for one metric, the preferred one first, the first that was not only ever zero."""
+    """Of the series that may stand for one metric, preferred ones first: the first that is not always 0."""
     if len(found) == 1:
         return found[0]
     return next((s for s in found if s.values[-1] or s.values.any()), found[0])
