@@ -11,7 +11,7 @@ from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import num
 from rltui.plots.numbers import percent
 from rltui.rules.bounds import NUMBERS
-from rltui.rules.expected_length import Room
+from rltui.rules.expected_length import TookOfLimit
 
 MOST = 0.5
 """Share of answers that are cut from which on those that end should come close to the limit, if it were too small."""
@@ -25,7 +25,7 @@ LENGTH, CUT, ENDED, LONGEST = (
 )
 
 
-def _room(look: Look, test: Room, spell: Spell) -> Outcome:
+def _room(look: Look, test: TookOfLimit, spell: Spell) -> Outcome:
     limit = _limit(look)
     if limit is None:
         return Outcome("unknown", "the config does not say the length limit")
@@ -44,7 +44,7 @@ def _room(look: Look, test: Room, spell: Spell) -> Outcome:
     return _held(test, mean / limit, f"the mean response took {{share}} of the limit at the best reward, at step {at}")
 
 
-def _ended(look: Look, test: Room, spell: Spell, limit: float) -> Outcome:
+def _ended(look: Look, test: TookOfLimit, spell: Spell, limit: float) -> Outcome:
     cut, ended = fact_of(look, CUT), look.facts.metric(ENDED)
     share = None if cut is None else cut.median_within(spell.onset, spell.end, NOW_POINTS)
     if cut is None or share is None:
@@ -61,7 +61,7 @@ def _ended(look: Look, test: Room, spell: Spell, limit: float) -> Outcome:
     return _held(test, mean / limit, f"those that end have {num(mean)} tokens on average, {{share}} of the limit")
 
 
-def _held(test: Room, share: float, told: str) -> Outcome:
+def _held(test: TookOfLimit, share: float, told: str) -> Outcome:
     holds = NUMBERS[test.op](share, test.share)
     text = f"{told.format(share=percent(share))} ({asked(test.op, percent(test.share), holds)})"
     return Outcome("met" if holds else "unmet", text)
@@ -75,4 +75,4 @@ def _limit(look: Look) -> float | None:
     return float(longest.values.max())
 
 
-OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {Room: _room}
+OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {TookOfLimit: _room}

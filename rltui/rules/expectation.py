@@ -14,7 +14,7 @@ from msgspec import Meta
 from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
 from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
-from rltui.rules.expected_length import Room
+from rltui.rules.expected_length import TookOfLimit
 
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
@@ -333,7 +333,7 @@ Test = (
     | Opposed
     | UpsideDown
     | Retained
-    | Room
+    | TookOfLimit
     | Stopped
     | TaskScore
     | Updates
