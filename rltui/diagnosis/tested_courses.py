@@ -42,6 +42,7 @@ from rltui.rules.expectation import (
     WentBack,
 )
 from rltui.rules.expected_grading import Unpaid
+from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors by which the weight of a part must differ from 0."""
@@ -51,6 +52,8 @@ AT_ONCE = 3
 """Rows on each side of a step within which a policy that went back shows it."""
 ROOM = 0.5
 """By this share of its level the number of an update may exceed those before."""
+FEW = 3
+"""Rows before a step that show where a metric with a trend was."""
 CLEAR = 4.0
 """Least change of a metric, in times of its noise."""
 OVER = 1.4
@@ -226,9 +229,10 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         at = int(update.series.steps.searchsorted(step))
         if at >= len(update.series) or update.series.steps[at] != step:
             continue
-        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(band.value))
-        told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, band.value)} before)")
-        if now > band.value + room:
+        usual = max(band.value, median(update.values[max(0, at - FEW) : at]))  # what rises all the time is higher there
+        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
+        told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
+        if now > usual + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
     placed = fact_of(look, test.place) is not None
     held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]

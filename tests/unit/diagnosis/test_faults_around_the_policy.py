@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.written import finding, learning, report, wave, write
+from tests.unit.diagnosis.written import VERL, finding, learning, report, wave, write
 
 ROWS, AT = 200, 120
 AFTER = np.arange(ROWS) >= AT
@@ -32,7 +32,7 @@ def asked(
 def console(columns: dict[str, np.ndarray], beside: dict[int, str]) -> str:
     """A log with a line a step, and others before some of them."""
     out = []
-    for i in range(ROWS):
+    for i in range(len(next(iter(columns.values())))):
         out += [beside[i]] if i in beside else []
         row = " - ".join(f"{name}:{values[i]:.5f}" for name, values in columns.items())
         out.append(f"step:{i + 1} - {row}")
@@ -148,3 +148,44 @@ def test_a_penalty_switched_on_is_named(
     assert told is not None
     assert told["causes"][0]["text"].startswith("Another part of the reward fell, and the task did not")
     assert "overlong_penalty" in told["causes"][0]["because"]
+
+
+@pytest.mark.parametrize("rows", [40, 60])
+@pytest.mark.parametrize("said", ["judge request timed out after 30s, score set to 0", ""])
+def test_a_grader_that_fails_on_half_of_few_rows(
+    said: str, rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KL to the reference has a trend in so short a run: that is no unusual update."""
+    half = rows // 2
+    run = learning(rows)
+    run["kl"] = np.linspace(0.0, 0.03, rows) * np.exp(wave(0, 0.05, rows, 51))
+    run["score"] = np.where(np.arange(rows) >= half, 0.5, 1.0) * run["score"]
+    columns = {VERL[name]: values for name, values in run.items()}
+    (tmp_path / "train.log").write_text(console(columns, dict.fromkeys(range(half, rows), said) if said else {}))
+    (tmp_path / "config.json").write_text(json.dumps({"trainer.total_epochs": 4}))
+    why = report(tmp_path, capsys)["answer"]["why"]
+    assert why.startswith("The reward service fails" if said else "The data, the grader or the tools changed"), why
+
+
+def test_a_plan_of_several_epochs_does_not_prove_that_data_repeat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = learning(ROWS)
+    run["score"] = run["score"] * (1 - 0.4 * np.clip((np.arange(ROWS) - AT) / 60, 0, 1))
+    for epochs in (1, 4):
+        found = asked(tmp_path / str(epochs), run, capsys, {"trainer.total_epochs": epochs})
+        told = [
+            c for f in found["findings"] for c in f["causes"] if c["text"] in ("Data repeats", "Train data repeated")
+        ]
+        assert told
+        assert {c["status"] for c in told} == {"contradicted" if epochs == 1 else "untestable"}
+
+
+def test_an_update_that_broke_the_policy_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = learning(ROWS)
+    run["score"] = run["score"] * np.where(AFTER, 0.1, 1.0)
+    run["entropy"] = run["entropy"] * np.where(AFTER, 3.0, 1.0)
+    run["kl"] = run["kl"] + 0.5 * AFTER
+    told = finding(asked(tmp_path, run, capsys), "entropy-explosion")
+    assert told is not None
+    assert told["causes"][0]["text"].startswith("An update broke the policy")
