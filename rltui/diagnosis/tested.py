@@ -240,10 +240,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
     pattern, late = _compiled(test.pattern), dating_tolerance(spell.end)
+    first = None if spell.onset is None else spell.onset - JUST_BEFORE
+    long_before: Outcome | None = None
     for note in ground.notes:
         if note.kind in TELLING and note.by(spell.end + late) and (found := pattern.search(note.text)):
             at = f" at step {note.step}" if note.step is not None else ""
-            return Outcome("met", f"the log says{at}: “{_quoted(note.text, found)}”")
+            told = f"the log says{at}: “{_quoted(note.text, found)}”"
+            if note.step is None or first is None or note.step >= first:
+                return Outcome("met", told)
+            long_before = long_before or Outcome("met", told, late=True)
+    if long_before is not None:  # of lines that are alike only the first is kept, so it may have come again
+        return long_before
     if not ground.printed:
         return Outcome("unknown", "no log of what the program printed was read")
     return Outcome("unmet", "the log that was read names no such error")
@@ -294,7 +301,17 @@ def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:
         return Outcome("unmet", "no restart near the onset")
-    return Outcome("met", f"resumed at step {at[-1] if at else others[-1].step}{_with(others)}")
+    step = at[-1] if at else others[-1].step
+    changed = _with(others) or _said_changed(ground, step)
+    if test.changed and not changed:
+        return Outcome("unknown", f"resumed at step {step}, and no log says with which settings")
+    return Outcome("met", f"resumed at step {step}{changed}")
+
+
+def _said_changed(ground: Ground, step: int) -> str:
+    """What the log says about a change at a restart, as a script prints it that prints no settings."""
+    near = [note.text for note in ground.notes if note.kind == "change" and note.step in (step - 1, step)]
+    return f", and the log says: “{near[0].strip()[:QUOTED]}”" if near else ""
 
 
 def _with(others: Sequence[Changed]) -> str:

@@ -300,8 +300,9 @@ class OnMachine(Record, frozen=True, tag="machine", tag_field="test"):
 
 
 class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
-    """The run was resumed right before the onset."""
+    """The run was resumed right before the onset; `changed`: with other settings, by its config or its log."""
 
+    changed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 

@@ -189,3 +189,42 @@ def test_an_update_that_broke_the_policy_is_named(tmp_path: Path, capsys: pytest
     told = finding(asked(tmp_path, run, capsys), "entropy-explosion")
     assert told is not None
     assert told["causes"][0]["text"].startswith("An update broke the policy")
+
+
+def test_a_grader_that_failed_once_long_before_proves_nothing_beside_a_restart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = learning(ROWS)
+    run["score"] = run["score"] * np.where(np.arange(ROWS) >= 160, 0.4, 1.0)
+    rows = {VERL[name]: values for name, values in run.items()}
+    said = {
+        5: "judge request timed out, asking again",
+        160: "Resuming from global_step_160\nrollout.temperature changed: 1.0 -> 1.5",
+    }
+    (tmp_path / "train.log").write_text(console(rows, said))
+    why = report(tmp_path, capsys)["answer"]["why"]
+    assert why.startswith("Settings changed with the restart"), why
+    assert "the log says: “rollout.temperature changed: 1.0 -> 1.5”" in why
+
+
+def test_tools_that_fail_are_no_failing_grader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = learning(ROWS)
+    run["score"] = run["score"] * np.where(AFTER, 0.3, 1.0)
+    rows = {VERL[name]: values for name, values in run.items()}
+    said = dict.fromkeys(range(AT, ROWS, 4), "ERROR sandbox_tool.py:88 tool call failed: ConnectionError: sandbox:8080")
+    (tmp_path / "train.log").write_text(console(rows, said))
+    turns = {"actor_rollout_ref.rollout.multi_turn.enable": True, "actor_rollout_ref.rollout.multi_turn.max_turns": 6}
+    (tmp_path / "config.json").write_text(json.dumps(turns))
+    assert report(tmp_path, capsys)["answer"]["why"].startswith("Tool calls fail")
+
+
+def test_a_loss_that_sums_over_tokens_leads_where_answers_grow_for_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = learning(ROWS)
+    run["score"] = wave(0.4, 0.01, ROWS, 61)
+    run["length"] = 300 * (1 + 5 * np.clip((np.arange(ROWS) - 30) / 150, 0, 1)) + wave(0, 5, ROWS, 62)
+    config = {"actor_rollout_ref.actor.loss_agg_mode": "seq-mean-token-sum", "data.max_response_length": 8192}
+    told = finding(asked(tmp_path, run, capsys, config), "length-explosion")
+    assert told is not None
+    assert told["causes"][0]["text"].startswith("Length bias of the loss")
