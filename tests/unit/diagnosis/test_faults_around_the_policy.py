@@ -228,3 +228,29 @@ def test_a_loss_that_sums_over_tokens_leads_where_answers_grow_for_nothing(
     told = finding(asked(tmp_path, run, capsys, config), "length-explosion")
     assert told is not None
     assert told["causes"][0]["text"].startswith("Length bias of the loss")
+
+
+def leapt(found: dict[str, Any]) -> bool:
+    told = finding(found, "reward-scale-shift")
+    return told is not None and "at once at step" in told["summary"]
+
+
+def test_another_reward_model_is_no_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = learning(ROWS)
+    run["score"] = np.where(AFTER, 0.3 * run["score"] + 1.4, run["score"])
+    found = asked(tmp_path, run, capsys)
+    assert leapt(found)
+    assert "changed its scale" in found["answer"]["what"]
+
+
+@pytest.mark.parametrize("what", ["an outage that ended", "the policy moved too", "quick learning"])
+def test_a_reward_that_leaps_for_other_reasons(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = learning(ROWS)
+    if what == "an outage that ended":
+        run["score"] = np.where((np.arange(ROWS) > 90) & ~AFTER, 0.0, run["score"])
+    elif what == "the policy moved too":
+        run["score"] = run["score"] + 0.4 * AFTER
+        run["kl"] = run["kl"] * np.where(AFTER, 4.0, 1.0)
+    else:
+        run["score"] = 0.1 + 0.8 / (1 + np.exp(-(np.arange(ROWS) - AT) / 4)) + wave(0, 0.01, ROWS, 71)
+    assert not leapt(asked(tmp_path, run, capsys))
