@@ -115,7 +115,7 @@ class Intake:
             found = replace(found, note=joined([*against, found.note]))
         if why is None:
             return found
-        note = joined((f"not read on, its reader failed: {why}", found.note))
+        note = joined((f"no longer read, as its reader failed: {why}", found.note))
         return replace(found, used=found.used and found.rows > 0, note=note, broken=why)
 
     def _break(self, feed: AnyFeed, error: Exception) -> None:

@@ -154,4 +154,4 @@ def test_a_run_that_cannot_be_read_on_is_an_error(
     out, told = capsys.readouterr()
     assert told == "rltui: trl-grpo-healthy: reading stopped: ValueError: a fault of our own\n"
     done = json.loads(out)
-    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read on", 2)
+    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read any longer", 2)
