@@ -49,8 +49,8 @@ def _ended(look: Look, test: TookOfLimit, spell: Spell, limit: float) -> Outcome
     share = None if cut is None else cut.median_within(spell.onset, spell.end, NOW_POINTS)
     if cut is None or share is None:
         return missing(look, CUT)
-    if share < MOST:
-        return Outcome("unknown", f"most responses end, {percent(share)} are cut")
+    if min(share, cut.start.value) < MOST:  # answers that grew are of many lengths on their way
+        return Outcome("unknown", f"most responses ended, {percent(cut.start.value)} were cut at the start")
     mean = None if ended is None else ended.median_within(spell.onset, spell.end, NOW_POINTS)
     whole = fact_of(look, LENGTH)
     if mean is None and whole is not None and 1.0 - share >= FEW:
