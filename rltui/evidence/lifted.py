@@ -18,7 +18,7 @@ from rltui.run.table import Series
 AFTER, NEAR = 4, 6
 """Points after it that all lie beyond those before, and points before at which the policy is looked at."""
 FAR = 10.0
-"""Noise of the rewards before that the leap has to be, at least: of steady gains no row comes near it."""
+"""The leap must be at least so many times the noise of the rewards before it: no row of a steady gain comes near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Lifted:
 
 
 def lifted(reward: Series, logged: Points, start: int = 0) -> Lifted | None:
-    """The first leap from point `start` on; None as well if neither KL nor entropy and length tell of the policy."""
+    """The first leap from point `start` on. None also if the log holds neither KL nor both entropy and length, which
+    show the policy."""
     x, rows = reward.values, reward.rows
     first = max(start, BEFORE)
     if len(x) < first + AFTER or not _is_told(logged):
