@@ -98,7 +98,7 @@ def test_a_sampler_that_changed_at_one_step(tmp_path: Path, capsys: pytest.Captu
     found = asked(tmp_path, run, capsys)
     told = finding(found, "mismatch-high")
     assert told is not None
-    assert told["causes"][0]["text"].startswith("Something else samples since one step")
+    assert told["causes"][0]["text"].startswith("The sampler changed at one step")
 
 
 def test_saves_that_take_longer_than_the_first_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
