@@ -25,7 +25,7 @@ LENGTH, CUT, ENDED, LONGEST = (
 )
 
 
-def _room(look: Look, test: TookOfLimit, spell: Spell) -> Outcome:
+def _took_of_limit(look: Look, test: TookOfLimit, spell: Spell) -> Outcome:
     limit = _limit(look)
     if limit is None:
         return Outcome("unknown", "the config does not say the length limit")
@@ -75,4 +75,4 @@ def _limit(look: Look) -> float | None:
     return float(longest.values.max())
 
 
-OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {TookOfLimit: _room}
+OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {TookOfLimit: _took_of_limit}

@@ -10,7 +10,7 @@ from rltui.data_files import Record
 from rltui.rules.bounds import Bound, Unmet
 
 
-class TookOfLimit(Record, frozen=True, tag="room", tag_field="test"):
+class TookOfLimit(Record, frozen=True, tag="of the limit", tag_field="test"):
     """The share of the length limit that the mean answer took when the reward was best ("best"), or that the answers
     which end take now, if most do not ("ended")."""
 

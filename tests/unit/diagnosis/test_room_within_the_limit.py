@@ -74,7 +74,7 @@ def test_answers_that_grew_into_the_limit_with_gain_need_room(
     [
         (0.7 * 4096 + 0.3 * 700, 0.7, "Responses never end", False),
         (0.7 * 4096 + 0.3 * 3200, 0.7, "Length limit too small for the task", True),
-        (4090.0, 1.0, "The length limit is too small, or responses do not end", False),
+        (4090.0, 1.0, "The length limit is below what responses need", False),
     ],
 )
 def test_what_those_that_end_take_tells_which(
