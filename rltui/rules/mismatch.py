@@ -1,4 +1,4 @@
-"""Trainer and sampler: how far their log-probs differ, how stale the rollouts are, what the weights make of it."""
+"""Trainer and sampler: how far their log-probs differ, how old the rollouts are, and what that does to the weights."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rltui.rules.traits import Trait
 
 LEAST = 10  # rows
 GREW, FRESH = 5, 50
-"""Times the difference at the start from which on only a gain since then excuses it, and rows that show one at least.
-Beside so much more no run is called clear, even if it learns."""
+"""From so many times its start on, only a gain since then excuses the difference; the second is the least number of
+rows for that gain. Then no run is called clear, even if it learns."""
 
 
 def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
-    """Metric, value now, and where it is notable and bad, in the unit of its own key."""
+    """Metric, value now, and its limits for a note and a warning, in the unit of its own key."""
     out = []
     difference = look.series("rollout_train_logprob_diff")
     if difference is not None and len(difference) >= LEAST:
@@ -60,8 +60,8 @@ def _grew(look: Look, name: str) -> int | None:
 
 @rule("mismatch-high", Look)
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The level in its own unit; a warning where it is bad and the run does not learn all the same. That it grew is no
-    harm by itself: it does in public runs that learn well."""
+    """The level in its own unit; a warning if it is bad and the run does not learn all the same. Growth alone is no
+    harm: it happens in public runs that learn well."""
     seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
     alike = look.values("rollout_train_corr")
     if len(alike) >= LEAST and tail(alike, 10) < p["corr_bad"]:
@@ -148,7 +148,7 @@ def _contradicts(look: Look, weight: float, p: Params) -> bool:
 
 @rule("staleness-high", Look)
 def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Rollouts older than the run allows, or than trainers are known to bear."""
+    """Rollouts older than the run allows, or than trainers are known to tolerate."""
     lag = look.values("staleness_mean")
     if len(lag) < LEAST:
         return []

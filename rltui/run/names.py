@@ -66,8 +66,8 @@ _STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """Of keys that mean the same the later ones have their key in their label, or the last part of it, if that is
-    another: no two rows of a table are called alike."""
+    """Gives keys with the same meaning different labels: the later ones have their key in their label, or its last part
+    if that differs."""
     ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
     out: dict[str, Meaning] = {}
     for key, meaning in meanings.items():
@@ -150,8 +150,9 @@ def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
 
 
 class Names:
-    """Meanings of the columns of one run, resolved once per key. `forced`: canonical -> raw key, the user's word for
-    this run; `aliases`: canonical -> raw keys by the user's settings, the first that this run logs counts."""
+    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> raw key, named by the
+    user for this run; `aliases`: canonical -> raw keys in the user's settings, of which the first that this run logs
+    counts."""
 
     def __init__(self) -> None:
         self.dialect = GENERIC
@@ -283,13 +284,13 @@ class Names:
 
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
-    """Remembered: the runs of a sweep log the same keys."""
+    """Cached, as the runs of a sweep log the same keys."""
     return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)
 def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Remembered: the runs of a sweep log the same keys."""
+    """Cached, as the runs of a sweep log the same keys."""
     return tuple(keys_for(canonical, dialect, keys))
 
 
