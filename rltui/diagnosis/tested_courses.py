@@ -42,7 +42,6 @@ from rltui.rules.expectation import (
     WentBack,
 )
 from rltui.rules.expected_grading import Unpaid
-from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors by which the weight of a part must differ from 0."""
@@ -229,7 +228,8 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         at = int(update.series.steps.searchsorted(step))
         if at >= len(update.series) or update.series.steps[at] != step:
             continue
-        usual = max(band.value, median(update.values[max(0, at - FEW) : at]))  # what rises all the time is higher there
+        just_before = update.median_within(None, step - 1, FEW)  # what rises all the time is higher there
+        usual = band.value if just_before is None else max(band.value, just_before)
         now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
