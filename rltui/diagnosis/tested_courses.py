@@ -228,8 +228,8 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         at = int(update.series.steps.searchsorted(step))
         if at >= len(update.series) or update.series.steps[at] != step:
             continue
-        just_before = update.median_within(None, step - 1, FEW)  # what rises all the time is higher there
-        usual = band.value if just_before is None else max(band.value, just_before)
+        just_before = update.median_within(None, step - 1, FEW) if name == test.place else None
+        usual = band.value if just_before is None else max(band.value, just_before)  # where it is rises all the time
         now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
