@@ -56,6 +56,8 @@ TELLING = ("warning", "change", "traceback", "oom", "killed", "fault", "resume")
 QUOTED = 120
 CHANGES = 3
 """How many changed settings are named for a restart."""
+DATED_OFF = 3
+"""Rows by which an onset may be dated wrongly if rows are several steps apart."""
 VALUE = 60
 """How many characters of a setting's value are shown."""
 
@@ -296,7 +298,7 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    near = dating_tolerance(spell.onset) + spell.early
+    near = dating_tolerance(spell.onset) + spell.early + DATED_OFF * (ground.look.facts.clock.stride - 1)
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:

@@ -16,6 +16,7 @@ from rltui.diagnosis.tested_numbers import (
     Spell,
     asked,
     fact_of,
+    gap_before,
     label_of,
     members,
     missing,
@@ -214,7 +215,11 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     last = onset + dating_tolerance(spell.end) + spell.early
-    near = [shift for shift in shifts_about(facts, onset, last) if onset - JUST_BEFORE <= shift.step <= last]
+    near = [
+        shift
+        for shift in shifts_about(facts, onset, last)
+        if onset - JUST_BEFORE <= shift.step <= last + gap_before(facts, shift.step)
+    ]
     if not near:
         return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
     step, told = near[-1].step, []

@@ -205,7 +205,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
-        gap = _gap(facts, shift.step)
+        gap = gap_before(facts, shift.step)
         if test.within is not None and gap > test.within:
             continue
         near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
@@ -229,7 +229,7 @@ def _beside(facts: MetricFacts) -> int:
     return 1 if facts.held_out else BESIDE
 
 
-def _gap(facts: MetricFacts, step: int) -> int:
+def gap_before(facts: MetricFacts, step: int) -> int:
     """Steps to the point before: what happened between two evaluations shows at the later one."""
     steps = facts.series.steps
     at = int(steps.searchsorted(step))
@@ -303,7 +303,7 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
             return ""
         return f"was {value_of(facts.name, level)} until step {until}, and it began at step {onset}"
     counts = meaning is not None and meaning.group == COUNTERS
-    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + _gap(facts, onset))
+    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + gap_before(facts, onset))
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
     if at_onset is None or NUMBERS[test.op](at_onset, test.value):
         return ""
