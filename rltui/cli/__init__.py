@@ -27,14 +27,14 @@ COMMANDS = {
     "doctor": ("about.doctor", "say what works on this machine"),
     "help": ("about.manual", "print a page of the manual, or list the pages"),
 }
-"""The module and function of each command, and what it does. Words that begin with none of them open the screen."""
+"""The module and function of each command, and what it does. If the first word names no command, the screen opens."""
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
 
 OVERFLOW = r"(overflow|invalid value) encountered"
-"""What numpy says of sums that no number holds, as of a log with values near the greatest. Whoever adds looks whether
-the result is finite; what differs is said as not known, in the report and not on stderr."""
+"""What numpy warns of sums that overflow, as in a log with huge values. The code that adds checks whether the result is
+finite, and the report says what is not known, so no warning goes to stderr."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _died(args: threading.ExceptHookArgs) -> None:
-    """A thread of ours ended by a fault: told as any other, and the rest goes on."""
+    """A thread of rltui failed: reports that as any other crash, and the rest goes on."""
     from rltui.cli import crash
 
     if args.exc_value is not None:

@@ -1,4 +1,5 @@
-"""What rltui tells of itself: its manual, what it knows, the user's settings, what works on this machine."""
+"""The commands that tell about rltui itself: the manual, the rules, the user's settings, and what works on this
+machine."""
 
 from __future__ import annotations
 
@@ -25,10 +26,9 @@ def explain(words: list[str]) -> int:
 
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
-        near = nearest(args.id)
-        raise Stop(
-            f"explain {args.id}: no such rule, page or metric" + (f". Near it: {', '.join(near)}" if near else "")
-        )
+        near = nearest(args.id)[:3]
+        hint = f". Did you mean {' or '.join(near)}?" if near else ""
+        raise Stop(f"explain {args.id}: no such rule, page or metric{hint}")
     write(explained, None)
     return 0
 
@@ -60,7 +60,7 @@ def config(words: list[str]) -> int:
 
 
 def _check_screen() -> None:
-    """What only the screen knows: its keys and themes. Raises `SettingsError`."""
+    """Checks the settings that only the screen knows: keys and themes. Raises `SettingsError`."""
     from rltui.settings import load
     from rltui.tui.keys import remapped
     from rltui.tui.theme import load_theme
@@ -110,7 +110,7 @@ def _of_run(run: str) -> list[InstallCheck]:
 
 
 def manual(words: list[str]) -> int:
-    """`rltui help`: the pages of the manual, those that are tables elsewhere made from them."""
+    """`rltui help`: the pages of the manual. Pages that are tables elsewhere are made from these tables."""
     parser = command_parser("rltui help", "Prints a page of the manual. Without TOPIC it lists the pages.")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
     topic = parser.parse_args(words).topic

@@ -1,4 +1,4 @@
-"""What the commands share: parsing of words, finding of runs, writing of results, and a word while they work."""
+"""What the commands share: parsing words, finding runs, writing results, and progress while they work."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def lines_option(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
-    """`-o`, of every command that writes a file if it is asked to."""
+    """`-o`, of every command that can write to a file."""
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE and not to standard output")
 
 
 def fail_option(parser: argparse.ArgumentParser, default: str) -> None:
-    """`--fail-on`, of every command whose exit code tells of findings."""
+    """`--fail-on`, of every command whose exit code depends on findings."""
     parser.add_argument(
         "--fail-on",
         choices=tuple(SEVERITIES),
@@ -106,7 +106,7 @@ def fail_option(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def use_lines(patterns: Sequence[str]) -> None:
-    """Has logs read by the user's patterns; Stop for one that is none."""
+    """Sets the user's patterns for log lines. Raises Stop if one is invalid."""
     from rltui.readers.console import line_pattern
 
     for text in patterns:
@@ -118,14 +118,14 @@ def use_lines(patterns: Sequence[str]) -> None:
 
 
 def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] = ()) -> list[Found]:
-    """The runs of these targets; Stop where there is none. `lines`: see `use_lines`."""
+    """The runs of these targets. Raises Stop if there are none. `lines`: see `use_lines`."""
     from rltui.discovery.found import NotARun
     from rltui.readers.formats import formats_held
     from rltui.session.locate import locate
     from rltui.session.remote import Unreachable, connect
 
     if format_in is not None and format_in not in (known := formats_held("in a file")):
-        raise Stop(f"--format-in {format_in}: no such reader. There are {', '.join(sorted(known))}")
+        raise Stop(f"--format-in {format_in}: no such reader. Readers are {', '.join(sorted(known))}")
     use_lines(lines)
     targets = named_hosts(targets)
     try:
@@ -137,15 +137,15 @@ def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] 
 
 
 def named_hosts(targets: Sequence[str]) -> list[str]:
-    """The targets, with hosts of the user's settings in full: `node17` is each of its paths, `node17:run5` that one. An
-    existing local path wins."""
+    """The targets, with hosts of the user's settings resolved: `node17` means all of its paths, `node17:run5` that one.
+    An existing local path wins."""
     from rltui.settings import load
 
     settings = load()
     out: list[str] = []
     for target in targets:
         if not target.strip():
-            raise Stop("RUN is empty: is the variable set that should name it?")
+            raise Stop("RUN is empty: is the variable that should name it set?")
         name, colon, path = target.partition(":")
         host = settings.hosts.get(name)
         if host is None or os.path.exists(target):
@@ -159,7 +159,7 @@ def named_hosts(targets: Sequence[str]) -> list[str]:
 
 
 def parsed_map(words: Sequence[str]) -> dict[str, str]:
-    """`--map METRIC=KEY` words as a dict; Stop for a metric that the vocabulary does not know."""
+    """`--map METRIC=KEY` words as a dict. Raises Stop for an unknown metric."""
     out: dict[str, str] = {}
     if not words:
         return out
@@ -168,7 +168,7 @@ def parsed_map(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         canonical, equals, key = word.partition("=")
         if not equals or not canonical or not key:
-            raise Stop(f"--map {word}: wants METRIC=KEY, as in --map score_mean=my/reward")
+            raise Stop(f"--map {word}: use METRIC=KEY, as in --map score_mean=my/reward")
         if problem := unknown_metric(canonical):
             raise Stop(f"--map {word}: {problem}")
         out[canonical] = key
@@ -184,7 +184,7 @@ def time_of(text: str | None) -> float | None:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise Stop(f"--now {text}: wants ISO 8601, as in 2026-11-21T09:30:00Z") from None
+        raise Stop(f"--now {text}: use ISO 8601, as in 2026-11-21T09:30:00Z") from None
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
@@ -204,12 +204,12 @@ def write(text: str, path: str | None) -> None:
 
 
 PATIENCE_S = 1.0
-"""Seconds that may pass in silence."""
+"""Seconds without output after which progress is shown."""
 BETWEEN_S = 0.1
 
 
 class Progress:
-    """Says nothing if stderr is no terminal."""
+    """Shows progress on stderr, if that is a terminal."""
 
     def __init__(self) -> None:
         self._is_seen = sys.stderr.isatty()
@@ -225,13 +225,13 @@ class Progress:
             self._print("")
 
     def say(self, text: str) -> None:
-        """Shows a line in the place of the one before."""
+        """Replaces the line shown before."""
         if self._is_seen:
             self._shown = True
             self._print(text)
 
     def looked(self, path: str) -> None:
-        """One more file is looked at."""
+        """Counts one more file that was looked at."""
         self._files += 1
         now = time.monotonic()
         if self._is_seen and now >= self._next:

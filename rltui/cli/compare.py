@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
-    """The runs one after the other; a terminal is told which one is read, for many take a while."""
+    """Yields the runs one by one; a terminal shows which one is being read, as many runs take a while."""
     from rltui.cli.arguments import Progress
     from rltui.text import clean
 
@@ -74,7 +74,7 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     for name in ("latest", "top"):
         if (count := getattr(args, name)) is not None and count < 1:
-            raise Stop(f"--{name} wants a number of runs, at least 1")
+            raise Stop(f"--{name} needs a number of runs, 1 or more")
     own = load().compare
     primary, cost = args.primary or own.primary or None, args.cost or own.cost or None
     lower = args.lower_is_better or (own.lower_is_better and primary == own.primary)
@@ -95,10 +95,10 @@ def run(words: list[str]) -> int:
     if primary and not args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
         primary, lower = None, args.lower_is_better  # the settings speak of other runs
     if args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
-        raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs it")
+        raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs this metric")
     unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
     if unknown:
-        raise Stop(f"--diff {unknown[0]}: no such run. There are {', '.join(run.id for run in runs[:12])}")
+        raise Stop(f"--diff {unknown[0]}: no such run. Runs are {', '.join(run.id for run in runs[:12])}")
     comparison = compare(
         runs,
         primary=primary,

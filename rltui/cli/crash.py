@@ -1,4 +1,4 @@
-"""What is left of a crash of rltui itself: one line on stderr, and a file that can be sent with a report of it."""
+"""What happens if rltui itself crashes: one line on stderr, and a crash file that can be sent with a bug report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import traceback
 from pathlib import Path
 
 CODE = 3
-"""The exit code. 1 would say that a finding is there."""
+"""The exit code. It is not 1, which means that a finding is open."""
 
 LIMIT = 100_000  # characters of a crash file
 
 
 def tell(error: BaseException) -> int:
-    """Writes the crash file and tells where it is; the exit code."""
+    """Writes the crash file, prints where it is, and returns the exit code."""
     from rltui.text import clean, shown
 
     what = clean(f"{type(error).__name__}: {error}", 200)
@@ -29,8 +29,8 @@ def tell(error: BaseException) -> int:
 
 
 def _write(error: BaseException) -> str:
-    """A file of its own in the user's state directory, for nobody else to read: error, place and versions, redacted.
-    The traceback names code only, no local variables: those hold what was read."""
+    """Writes a file into the user's state directory that only the user can read: error, place and versions, redacted.
+    The traceback names code only and no local variables, which may hold the user's data."""
     from rltui import __version__
     from rltui.settings import state_dir
     from rltui.text import clean_block

@@ -8,7 +8,6 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, output_option, parsed_map, reading_options
-from rltui.prose import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +36,11 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     suffix = os.path.splitext(args.output or "")[1].removeprefix(".").lower()
     if suffix and args.format is None and suffix not in FORMATS:
-        known = listed([f".{one}" for one in FORMATS])
-        raise Stop(f"{args.output}: no format is called .{suffix}. Known endings are {known}, or say --format")
+        known = " or ".join(f".{one}" for one in FORMATS)
+        raise Stop(f"{args.output}: no format has the ending .{suffix}. Use {known}, or add --format")
     chosen = args.format or suffix or "csv"
     if chosen == "parquet" and args.output is None and sys.stdout.isatty():
-        raise Stop("parquet is no text for a terminal: say -o FILE")
+        raise Stop("parquet is a binary format: add -o FILE")
     found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1:
         names = "\n".join(f"  {one.candidate.root}" for one in found[:20])
@@ -54,7 +53,7 @@ def run(words: list[str]) -> int:
     frame = history_table(build(opened.frame()))
     opened.close()
     if not frame.height:
-        raise Stop(f"{args.run}: no row was read, there is nothing to export")
+        raise Stop(f"{args.run}: no row was read, so there is nothing to export")
     _write(_bytes(frame, chosen), args.output)
     return 0
 

@@ -21,7 +21,7 @@ from rltui.cli.arguments import (
     time_of,
     write,
 )
-from rltui.prose import capital, joined
+from rltui.prose import capital, counted, joined
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui report",
-        "Reads a run to its end and prints the diagnosis. Of a directory with several runs it wants --newest or --all.",
+        "Reads a run to its end and prints the diagnosis. If a directory holds several runs, add --newest or --all.",
         WHERE,
         ENDS_OF_CHECKS,
     )
@@ -65,12 +65,12 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     for name in ("window", "last"):
         if (rows := getattr(args, name)) is not None and rows < 1:
-            raise Stop(f"--{name} wants a number of rows, at least 1")
+            raise Stop(f"--{name} needs a number of rows, 1 or more")
     found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1 and args.newest:
         found = [max(found, key=_newest)]
     if len(found) > 1 and not args.all:
-        names = "\n".join(f"  {_named(f, found)}  ({len(f.candidate.files)} files)" for f in found[:20])
+        names = "\n".join(f"  {_named(f, found)}  ({counted(len(f.candidate.files), 'file')})" for f in found[:20])
         more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
         raise Stop(f"{args.run} holds {len(found)} runs: name one, or use --newest or --all\n{names}{more}")
     return print_reports(found, args)
@@ -92,7 +92,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
             _check_readable(opened.run)
             _check_since(opened.run, getattr(args, "since", None))
             if opened.short_of is not None:
-                raise Stop(f"--at {args.at}: the newest row is of step {opened.short_of}")
+                raise Stop(f"--at {args.at}: the run has only reached step {opened.short_of}")
         for text in opened.run.unlogged():
             print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
         if not opened.run.history.table.n:
@@ -132,8 +132,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 
 
 def _check_readable(run: Run) -> None:
-    """Stop for a run of whose files nothing could be read, rows that were skipped apart. One that only has not logged
-    a row yet is readable."""
+    """Raises Stop if nothing of a run's files could be read, skipped rows aside. A run that has not logged a row yet is
+    readable."""
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
@@ -146,14 +146,14 @@ def _check_readable(run: Run) -> None:
 
 
 def _check_since(run: Run, since: int | None) -> None:
-    """Stop where no row is left of those that there are."""
+    """Raises Stop if no row is left."""
     newest = run.history.table.head_step
     if since is not None and newest is not None and newest < since:
-        raise Stop(f"--since {since}: the newest row is of step {newest}")
+        raise Stop(f"--since {since}: the run has only reached step {newest}")
 
 
 def _named(one: Found, found: list[Found]) -> str:
-    """What to type for this one of several runs."""
+    """What to type to name this run among several."""
     from rltui.discovery.units import RUN_MARK
 
     candidate = one.candidate

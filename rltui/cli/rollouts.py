@@ -56,7 +56,7 @@ def run(words: list[str]) -> int:
 
 
 def _told(args: argparse.Namespace, index: RolloutIndex, name: str, path: str, framework: str | None) -> int:
-    """Writes what the arguments ask for."""
+    """Prints what the arguments ask for."""
     from rltui.report.rollouts import SampleChoice, collect, to_json
     from rltui.report.rollouts_text import render
 

@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
     reading_options(parser)
     args = parser.parse_args(words)
     if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
-        raise Stop("--speed wants steps a second, more than 0, and --replay")
+        raise Stop("--speed needs --replay and a number of steps a second above 0")
     if not sys.stdout.isatty():
         if args.run:
             from rltui.cli.report import print_reports
@@ -58,7 +58,7 @@ def run(words: list[str]) -> int:
 
 
 def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
-    """Opens the screen on these targets; `args` are the options of `rltui`, None for none."""
+    """Opens the screen on these targets; `args` are the options of `rltui`, None if there are none."""
     from rltui import settings
     from rltui.tui.start import start
 
@@ -104,4 +104,4 @@ def sample_runs() -> str:
     for path in (os.path.join(here, "_sample_runs"), os.path.join(os.path.dirname(here), "sample_runs")):
         if os.path.isdir(path):
             return path
-    raise Stop("the sample runs are not part of this installation. Install rltui anew")
+    raise Stop("this installation has no sample runs. Install rltui again")

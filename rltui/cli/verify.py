@@ -26,7 +26,7 @@ def run(words: list[str]) -> int:
         write(example(), None)
         return 0
     if args.adapters is None and args.metrics is None:
-        raise Stop("verify wants --adapters FILE, --metrics FILE or both (--example prints a file to start from)")
+        raise Stop("verify needs --adapters FILE, --metrics FILE or both (--example prints a file to start from)")
     checks = []
     try:
         if args.adapters is not None:
@@ -39,7 +39,7 @@ def run(words: list[str]) -> int:
 
         found = locate_runs([args.metrics], args.format_in, args.line)
         if len(found) > 1:
-            raise Stop(f"--metrics {args.metrics}: holds {len(found)} runs: name one")
+            raise Stop(f"--metrics {args.metrics}: it holds {len(found)} runs, so name one")
         checks += verify_log(found[0], parsed_map(args.map))
     write(as_json(checks) if args.format == "json" else as_text(checks), None)
     return 1 if any(check.mark == "!!" for check in checks) else 0

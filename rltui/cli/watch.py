@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rltui.discovery.found import Found
 
 LOOK_EVERY_S = 2.0
-"""With --wait the runs are looked for this often."""
+"""With --wait, seconds between two looks for the runs."""
 
 KINDS = (
     *("summary", "resumed", "opened", "worse", "better", "resolved", "stall", "recovery"),
@@ -95,13 +95,13 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     for name in ("timeout", "heartbeat", "wait"):
         if (seconds := getattr(args, name)) is not None and not seconds > 0:
-            raise Stop(f"--{name} wants seconds, more than 0")
+            raise Stop(f"--{name} needs a number of seconds above 0")
     for name in ("until_rows", "until_minutes"):
         if not getattr(args, name) >= 0:
-            raise Stop(f"--{name.replace('_', '-')} wants a number, 0 or more")
+            raise Stop(f"--{name.replace('_', '-')} needs a number, 0 or more")
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
-        raise Stop(f"--exec-on {unknown[0]}: no such kind. There are {', '.join(KINDS)}")
+        raise Stop(f"--exec-on {unknown[0]}: no such kind. Kinds are {', '.join(KINDS)}")
     found = _wait_for(args.run, args.format_in, args.line, args.wait or 0.0)
     from rltui.settings import load
     from rltui.watch.hooks import Command
@@ -136,7 +136,7 @@ def run(words: list[str]) -> int:
 
 
 def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_s: float) -> list[Found]:
-    """The runs, as soon as there are any. Stop where there are none in time."""
+    """The runs, as soon as there are any. Raises Stop if none appear in time."""
     ends = time.monotonic() + wait_s
     while True:
         try:
@@ -149,7 +149,7 @@ def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_
 
 
 def _targets(words: list[str]) -> tuple[str, ...]:
-    """Where --notify tells: "osc" and addresses. An address is a secret: no error shows it."""
+    """Where --notify sends events: "osc" and addresses. An address is a secret, so no error shows it."""
     from rltui.settings import load
     from rltui.watch.hooks import checked_address
 
@@ -163,7 +163,9 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             try:
                 os.close(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY))
             except OSError as error:
-                raise Stop(f"--notify osc: no terminal to notify ({error.strerror}). Use webhook:URL") from None
+                raise Stop(
+                    f"--notify osc: there is no terminal to notify ({error.strerror}). Use webhook:URL"
+                ) from None
             targets.append(word)
         elif kind == "webhook":
             if not url and not own.watch.webhook:
@@ -173,5 +175,5 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             except ValueError as error:
                 raise Stop(f"--notify {error}") from None
         else:
-            raise Stop(f"--notify {kind}: wants osc or webhook:URL")
+            raise Stop(f"--notify {kind}: use osc or webhook:URL")
     return tuple(dict.fromkeys(targets))

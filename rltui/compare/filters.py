@@ -57,10 +57,10 @@ def _expression(text: str) -> Callable[[ComparedRun], bool]:
     not tell the key does not pass, save for `!=`."""
     match = _EXPRESSION.fullmatch(text)
     if match is None:
-        raise BadFilter(f"{text}: wants KEY, a comparison (= != < <= > >= ~) and a value, as in lr>=1e-6")
+        raise BadFilter(f"{text}: use KEY, a comparison (= != < <= > >= ~) and a value, as in lr>=1e-6")
     key, sign, wanted = match.groups()
     if sign in _ORDER and _number(wanted) is None:
-        raise BadFilter(f"{text}: {sign} wants a number")
+        raise BadFilter(f"{text}: {sign} needs a number")
 
     def holds(run: ComparedRun) -> bool:
         value = run.settings.get(key, run.raw_config.get(key))

@@ -1,4 +1,4 @@
-"""A verdict in two or three words, with the colour that it is shown in."""
+"""A verdict in two or three words, with its colour."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ def badge(
     gained: bool,
     interrupted: bool = False,
 ) -> tuple[str, Tone]:
-    """The words and their colour. `ended`: no further row is to come; `broken`: a critical finding is behind the
-    decision, so that without a state to keep nothing is left but to run it again; `gained`: a score that counts rose,
-    without which an end is neither good nor bad; `interrupted`: it was ended from outside, with nothing of its own to
-    mend."""
+    """The words and their colour. `ended`: no further row will come. `broken`: the decision rests on a critical
+    finding, so without a checkpoint to keep the run has to be repeated. `gained`: a score that counts rose; without
+    that an end is neither good nor bad. `interrupted`: it was ended from outside and has nothing of its own to fix."""
     if ended and interrupted and decision in GOING:
         return RESUME
     words, tone = (ENDED if ended else GOES_ON)[decision]

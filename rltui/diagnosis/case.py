@@ -1,4 +1,4 @@
-"""What a verdict weighs, and what of it both the decision and its words ask."""
+"""What a verdict weighs: the part that both the decision and its words need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rltui.evidence.model import SEVERITY_RANK, Coverage, Finding, Mark, Severit
 from rltui.rules.traits import Trait
 
 ENOUGH_ROWS = 10
-"""Of fewer nothing is judged: neither a stage nor the run."""
+"""With fewer rows neither a stage nor the run is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Case(StopCase):
     failed: int = 0
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
-        """Active findings at this severity or above that have any of the traits, if any are named."""
+        """Active findings of at least this severity that have one of the traits, if any are given."""
         least = SEVERITY_RANK[severity]
         loud = [f for f in self.active if SEVERITY_RANK[f.severity] >= least]
         return [f for f in loud if not traits or self.has(f, *traits)]
@@ -38,19 +38,19 @@ class Case(StopCase):
         return [f for f in self.active if f.severity != "info"]
 
     def of_policy(self, found: Sequence[Finding]) -> list[Finding]:
-        """Those that an earlier checkpoint would mend: neither they nor their roots lie outside the policy."""
+        """The findings that an earlier checkpoint would fix: neither they nor their roots lie outside the policy."""
         outside = {f.id for f in self.active if Mark.NOT_THE_POLICY in f.marks}
         return [f for f in found if f.id not in outside and f.root not in outside]
 
 
 def few(look: Look) -> bool:
-    """Rows and steps are too few to judge."""
+    """Whether there are too few rows and steps to judge."""
     return not enough(ENOUGH_ROWS, look.steps)
 
 
 def goals(case: Case) -> list[MetricFacts]:
-    """What a run is to raise, of rows enough: score, reward and validation; of pairs of answers how often and how far
-    the better one leads."""
+    """What a run should raise, if it has enough rows: score, reward and validation; with preference pairs how often and
+    by how much the better answer leads."""
     facts = case.look.facts
     pairs = ("dpo_accuracy", "dpo_reward_margin") if case.look.settings.preference else ()
     names = [name for name in (facts.score, facts.optimised, *pairs) if name is not None]
@@ -59,10 +59,10 @@ def goals(case: Case) -> list[MetricFacts]:
 
 
 def risen(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
-    """Those that are better than at their start, beyond their noise."""
+    """The goals that are better than at the start, beyond their noise."""
     return [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
 
 
 def interrupted(case: Case) -> bool:
-    """The run was ended from outside: whatever else is known, it is to be resumed."""
+    """Whether the run was ended from outside: whatever else is known, it should be resumed."""
     return any(Mark.INTERRUPTED in f.marks for f in case.loud)

@@ -1,4 +1,4 @@
-"""Causes of a finding as this run bears them out, what to change, and which code to open."""
+"""Causes of a finding as this run supports them, what to change, and which code to open."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ BY_STAGE: Mapping[str, Topic] = {
 
 
 def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
-    """Files and directories to open, the nearest first; empty where the framework's code is not known, or where the
-    rule is about machines and logging."""
+    """Files and directories to open, the nearest first; empty if the framework's code is not known, or if the rule is
+    about machines or logging."""
     topics: tuple[Topic | None, ...] = (
         "config" if rule.group == "config" else None,
         BY_GROUP.get(rule.group),
@@ -53,18 +53,18 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
 
 
 OTHER = 1.5
-"""Times the config's value from which on a setting that is logged is not what the config says."""
+"""From this factor on, a logged setting differs from the one in the config."""
 MOST_FIXES = 3
-"""Of a finding: nobody tries more at once."""
+"""Fixes of one finding: nobody tries more at once."""
 UNTESTED = 2
-"""Place of a remedy that only an untested cause asks for."""
+"""Rank of a fix that only an untested cause needs."""
 BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, as far as a test found one. `outside`: it is none of the policy."""
+    it is about, if a test found one. `outside`: the cause lies outside the policy."""
 
     cause: Cause
     name: str
@@ -111,13 +111,13 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
 
 
 def _granted(test: Test, outcome: Outcome) -> bool:
-    """A condition that is no proof, as it holds of most runs."""
+    """A condition that is no proof, as it holds for most runs."""
     return isinstance(test, Configured) and test.assumed and outcome.answer != "unmet"
 
 
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
-    """The setting that weighs a part of the reward: it is named as the part is, and as a weight. None if there is none,
-    or if several may be."""
+    """The setting that is the weight of a part of the reward: its name holds the part's name and a word for weight.
+    None if there is none, or more than one."""
     words = set(words_of(part)) - _SAYS_NOTHING if part else set()
     if not words:
         return None
@@ -130,8 +130,8 @@ def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | Non
 
 
 def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
-    """The strongest test counts first, then how many are met. One that nobody could answer takes a step off: what is
-    known of the whole leads before what is known of a half."""
+    """The strongest test counts first, then the number of tests that are met. A test that could not be answered costs
+    one step."""
     strongest = max(outcome.weight for outcome in said["met"])
     return 10 * (strongest - bool(said["unknown"])) + len(said["met"])
 
@@ -141,10 +141,10 @@ def _plain(value: object) -> str | float | int | bool | None:
 
 
 def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
-    """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
-    run supports (of one without a remedy that this run can take, what to look at), then those that help whatever the
-    cause. Those of causes that nobody could test only if there are none, and no cause is supported. Left out: what only
-    mends a contradicted cause, and what the config has already."""
+    """At most three fixes for a finding of this severity, in this framework's keys. First come those of supported
+    causes (if such a cause has no fix for this run, what to look at), then those that help whatever the cause is. Fixes
+    of untested causes come only if there are none of these. Left out: fixes of contradicted causes only, and what the
+    config already has."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     parts = {one.name: one.part for one in causes}
@@ -177,8 +177,8 @@ def _to_look(at: str) -> Fix:
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
-    """None if the config has it already, if the setting does not act in this run, or if it takes away what the run is
-    not known to have. `part`: what its cause calls the extra part of the reward."""
+    """None if the config already has it, if the setting has no effect in this run, or if it removes something that the
+    run is not known to have. `part`: the name of the extra part of the reward in its cause."""
     key, act = fix.config.get(names.family), fix.act or fix.text
     if _is_so(key, ground.raw):
         return None
@@ -215,33 +215,34 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
 
 
 def _is_so(settings: str | None, config: Mapping[str, ConfigValue]) -> bool:
-    """Whether the config holds what a remedy asks for first (`a.b=c, d`)."""
+    """Whether the config already has the first setting that a fix asks for (`a.b=c, d`)."""
     key, _, value = (settings or "").split(",")[0].partition("=")
     has = config.get(key.lstrip("+-"))
     return bool(value) and has is not None and str(has.value).lower() == value.strip().lower()
 
 
 def _before_it_changed(ground: Ground, key: str, now: float, times: float, to: Any) -> Any:
-    """What the setting was until a resume changed it, if that is the way to go; else `to`."""
+    """The value of the setting before a resume changed it, if that is the direction of the fix; else `to`."""
     was = [as_number(one.before) for one in ground.changed if one.key == key and as_number(one.now) == now]
     back = was[-1] if was else None
     return to if back is None or (back < now) != (times < 1) else _whole(back)
 
 
 def _sets_more(canonical: str, entry: ConfigValue, config: Mapping[str, ConfigValue]) -> bool:
-    """Whether the key sets another thing, too, as one clip range does both of its sides: no value can be told that
-    would change the one alone."""
+    """Whether the key sets something else too, as one clip range sets both of its sides: no value would change the one
+    alone."""
     return any(name != canonical and other.active and other.key == entry.key for name, other in config.items())
 
 
 def _logged(ground: Ground, key: str) -> float | None:
-    """What a setting is now by the metric of the same name: a schedule or a second config may have changed it."""
+    """The present value of a setting in the metric of the same name: a schedule or a second config may have
+    changed it."""
     found = ground.look.facts.metric(key)
     return None if found is None else found.now.value
 
 
 def _target(change: NewValue, value: object) -> str | float | bool | None:
-    """The value to try; None if the present one is as good."""
+    """The value to try; None if the present value is as good."""
     now = as_number(value)
     if change.times is not None:
         if now is None or now == 0:

@@ -53,7 +53,7 @@ KEEP_EVERY = 32
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything remembered after the look at `n` rows. Never changed in place: the next state is another one."""
+    """Everything that is remembered after judging `n` rows. It is never changed in place."""
 
     n: int = 0
     lives: Mapping[Key, Life] = field(default_factory=dict)
@@ -79,8 +79,8 @@ class State:
 
 
 class Engine:
-    """Diagnoses one run, again and again as it grows. `window`: rows of the first, mid and last window. `until`: rows
-    after which the run is taken to end."""
+    """Diagnoses one run again and again as it grows. `window`: rows of the first, mid and last window. `until`: number
+    of rows after which the run is treated as ended."""
 
     def __init__(
         self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None, until: int | None = None
@@ -112,7 +112,7 @@ class Engine:
         self._present = Present()
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
-        """Takes in what the run has by now and says how it stands. `state`: that of a run that is being followed."""
+        """Takes in the new rows and returns the diagnosis. `state`: of a run that is being followed."""
         with np.errstate(all="ignore"):  # values that overflow are data here, not a fault of ours
             feed = self._feed(run)
             table = run.history.table
@@ -140,8 +140,8 @@ class Engine:
             return found
 
     def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding], decision: Decision) -> Insight:
-        """What the first `rows` rows tell about the moves around a step, and about going on. `findings` and
-        `decision`: what was said of them."""
+        """What the first `rows` rows tell about the changes around a step, and about going on. `findings` and
+        `decision`: what the diagnosis of these rows said."""
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             feed = self._feed(run)
@@ -173,7 +173,7 @@ class Engine:
         return self._earlier
 
     def rewind(self, row: int) -> None:
-        """Row number `row` was revised: what was concluded from it is forgotten."""
+        """Row number `row` was revised: forgets what was concluded from it."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
@@ -181,7 +181,7 @@ class Engine:
         self._earlier = None
 
     def _feed(self, run: Run) -> LookFeed:
-        """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
+        """Updates the run's series; starts again if the run is another one than before (config, names, merged rows)."""
         table = run.history.table
         settings = RunSettings.of(run)
         changed = table.take_changed()
@@ -282,7 +282,7 @@ class Engine:
         return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
 
     def _running(self, feed: LookFeed) -> list[tuple[Rule, Detect[Look]]]:
-        """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
+        """Detectors that are switched on and have the metrics that they need; the others would find nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
@@ -389,11 +389,11 @@ def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life
 
 
 FEW_ROWS = 100
-"""Published run tables call a shorter run undertrained."""
+"""A shorter run counts as undertrained in published tables."""
 
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:
-    """Step at which the first of the critical faults began that spoil what comes after; None if there is none."""
+    """Step at which the first critical fault began that spoils what comes after it; None if there is none."""
     return _began(lives, Trait.BREAKS_POLICY, CRITICAL)
 
 

@@ -1,4 +1,4 @@
-"""Findings within a sentence: their titles, since when they stand, and what was critical and is over."""
+"""Findings within a sentence: their titles, their onset, and which critical ones are over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 PAST_STEPS = 10
-"""Steps that a finding stood for to be told of once it is over."""
+"""A finding that is over is mentioned if it lasted for so many steps."""
 
 
 def began(finding: Finding) -> str:
@@ -51,7 +51,7 @@ def _lasted(finding: Finding) -> int:
 
 
 def over(past: Sequence[Finding]) -> str:
-    """What was critical and is over, and when; empty if nothing was."""
+    """Which critical finding is over, and when; empty if there was none."""
     finding = worst_past(past)
     if finding is None:
         return ""

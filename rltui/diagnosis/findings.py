@@ -1,4 +1,4 @@
-"""From the life of a rule to the finding that people see."""
+"""Makes the findings that people see from the life of each rule."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 
 
 ANEW = 25
-"""Every so manieth part of the run causes are tested anew: at every row they cost a fifth of a look."""
+"""Causes are tested again after every such part of the run: testing them at every row took a fifth of the time."""
 
 
 class Advice(NamedTuple):
-    """What a finding comes from and what to do. `weight`: how much speaks for the first cause; `marks`: what that one
-    says beyond its text."""
+    """Causes and fixes of a finding. `weight`: how much speaks for the first cause; `marks`: what that cause says
+    beyond its text."""
 
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
@@ -166,8 +166,9 @@ def build(
 def _explained(
     root: Finding, findings: Sequence[Finding], weights: Mapping[Key, int], catalogue: Mapping[str, Rule]
 ) -> Finding:
-    """A root takes the causes of a symptom that may as well have led to it, if more speaks for them than for its own:
-    what drives one of the two drives both. Not what the run speaks against for the root itself, nor the root."""
+    """A root takes over the causes of a symptom that may also have led to it, if more speaks for them than for its own:
+    what drives one of the two drives both. Left out are causes that the run contradicts for the root itself, and the
+    root."""
     if root.status != "active" or root.root is not None or SEVERITY_RANK[root.severity] == 0:
         return root
     against = {cause.text for cause in root.causes if cause.status == "contradicted"}
@@ -233,7 +234,7 @@ def _by(spell: Spell, look: Look) -> Spell:
 
 
 def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
-    """From the first beginning of a rule, whatever the subject, to its last end."""
+    """From the first onset of a rule, for any subject, to its last end."""
     out: dict[str, Spell] = {}
     for (rule, _), spell in spells.items():
         other = out.get(rule, spell)
@@ -327,7 +328,7 @@ class _Teller:
 
 
 def _since_eased(life: Life, look: Look) -> str:
-    """Why a finding still stands whose condition no longer holds, and of which step its numbers are."""
+    """Why a finding is still open although its condition no longer holds, and from which step its numbers are."""
     if life.level == 0 or life.last_step >= look.step:
         return ""
     return f" This was last so at step {life.last_step}" + ("." if life.eased else ", and these numbers are of then.")
@@ -366,5 +367,5 @@ def _points(look: Look, name: str) -> Series | None:
 
 
 def _known(value: float | None) -> float | None:
-    """None for what overflowed on the way."""
+    """None for a value that overflowed."""
     return value if value is not None and isfinite(value) else None

@@ -1,4 +1,4 @@
-"""What a drill-down asks about one moment of a run; worked out on request, as it costs too much for every row."""
+"""What a drill-down shows about one step of a run. It is computed on request, as it is too slow for every row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ WATCHED = (
     *("response_length_mean", "response_clip_ratio", "aborted_ratio", "vf_loss", "lr", "time_per_step_s"),
     *("num_turns_mean", "tool_failure_rate", "staleness_mean"),
 )
-"""Metrics that are asked. Ties in the step keep this order: the usual one from cause to effect."""
+"""The metrics that are compared. If several change at one step they keep this order, which is the usual one from cause
+to effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _move(look: Look, name: str, step: int) -> FirstMover | None:
 
 
 def _continued(x: Floats, cut: int) -> float:
-    """Where the course before the onset would have led: a schedule or a steady drift is no move."""
+    """The level to which the course before the onset would have led: a schedule or a steady drift is no change."""
     if cut < LINE:
         return median(x[:cut])
     t = np.arange(cut, dtype=np.float64)
@@ -115,7 +116,8 @@ class Insight:
 
 
 def worst(findings: Sequence[Finding]) -> Finding | None:
-    """The open root finding that a reader asks about first: the worst, of equals the first; None where all is quiet."""
+    """The open root finding that a reader asks about first: the worst, among equals the first; None if there is
+    none."""
     roots = [f for f in findings if f.status == "active" and f.root is None and f.severity != "info"]
     return next((f for f in roots if f.onset_step is not None), None)
 

@@ -1,8 +1,8 @@
-"""KL x reward x validation: which case of the table the run is in now.
+"""KL, reward and validation together: which case of the table the run is in now.
 
-Each course is how the metric moves now, so that no old gain stands beside a new loss. If it stands still now, the
-course is the one since the start, which all other sentences tell. If a finding is open as a warning about one of them,
-its judgement holds. A course that is not the one since the start is told as what is so lately.
+Each course is how the metric moves now, so that no old gain is told beside a new loss. If it stands still now, it is
+the course since the start, as in all other sentences. If a warning about one of them is open, its judgement counts. A
+course that differs from the one since the start is told as "lately".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KlRewardCase:
 
     @property
     def courses(self) -> tuple[tuple[str, str], ...]:
-        """What each of the three is called, and its course in words."""
+        """The name of each of the three, and its course in words."""
         found = (
             ("KL", "kl", self.kl),
             ("reward", "reward", self.reward),
@@ -141,7 +141,7 @@ def _read(
 
 
 def _usual(look: Look, part: str) -> tuple[Way, ...]:
-    """What may be said without "lately": the course since the start, and what is no course."""
+    """What may be said without "lately": the course since the start, and metrics without a course."""
     found = _of(look, part)
     if found is None or (found.since_start is None and part != "validation"):
         return ("up", "flat", "down", "high", "mixed", "none")

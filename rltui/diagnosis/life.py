@@ -1,7 +1,8 @@
-"""The life of a finding: it opens after its condition has held, worsens, eases after twice as long, resolves.
+"""The life of a finding: it opens after its condition has held for a while, worsens, eases after twice as long, and is
+resolved.
 
-A condition that no longer holds is no recovery: a window forgets a jump that stays, a trend ends on the wrong level.
-So a fault is over when the metric that left is back in the band of before the onset, or when the harm is made good.
+That a condition no longer holds is no recovery: a window forgets a jump that stays, and a trend ends on the wrong
+level. So a fault is over when its metric is back in the band of before the onset, or when the harm is made good.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
 Key = tuple[str, str | None]
-"""Of a finding: rule id and subject."""
+"""Identifies a finding: rule id and subject."""
 
 
 class Opening(Struct, frozen=True):
@@ -43,8 +44,8 @@ class Opening(Struct, frozen=True):
 
 
 LEAK = 2
-"""Looks that one at which a condition does not hold takes back: what holds at more than two of three is told in the
-end, what noise makes hold now and then is not."""
+"""So many looks are taken off for each look at which the condition does not hold: what holds at more than two of three
+looks opens in the end, what noise makes hold now and then does not."""
 
 
 class Streak(Struct, frozen=True):
@@ -94,12 +95,12 @@ class Life(Struct, frozen=True):
 
 
 UNBORN = Life()
-"""Of a finding that was never seen."""
+"""The life of a finding that was never seen."""
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
-    """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts in a
-    run of 200 rows; twice as long it must be gone. Of a shorter run it is the same part."""
+    """The state after one more look at `n` rows. `looks` and `rows`: for how long a level must hold before it counts,
+    in a run of 200 rows; for twice as long it must be gone. In a shorter run both are shorter in proportion."""
     now = signal.level if signal is not None else 0
     if not now and life.quiet:
         return life
@@ -284,7 +285,7 @@ def _step(series: Series, at: int, rows: int) -> int:
 
 POINTS_BEFORE = 5
 NEWEST = 10
-"""Points whose median is the value now, of those since the onset: one good row is no recovery."""
+"""How many of the newest points since the onset give the present value: one good row is no recovery."""
 SPREAD = 4.0
 """Sd of the noise that a band holds beside its middle, at least: of a noisy metric a factor may be less than that."""
 

@@ -1,5 +1,5 @@
-"""Rules that look at the machine, and the life of what they find. They judge how it stands at a look and keep no notes;
-what they found opens at once, and is resolved when two looks in a row no longer see it."""
+"""Judges the machine, and keeps the life of what it finds. The rules keep no notes: a finding opens at once, and is
+resolved when two looks in a row no longer see it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]
 
 
 def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
-    """What can be foretold of the machine, with the share of memory that the rule names."""
+    """The forecasts about the machine, with the share of memory that the rule states."""
     return hardware_forecasts(seen, threshold(rules(), "host-ram-creep", "kill"), guard)
 
 

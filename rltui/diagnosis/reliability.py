@@ -1,9 +1,8 @@
 """How sure a statement is: how often statements like it were right on runs whose truth is known.
 
-A statement is a loud finding, or that there is none. Counts are those of `python -m tests.evaluation confidence`. A
-rule with few runs of its own leans on all findings of its severity and number of rows, and these on all findings: each
-share is (right + LEANS x the wider share) / (runs + LEANS), the mean of a beta distribution with the wider share as
-its prior (Gelman et al., Bayesian Data Analysis, 3rd ed., 2.4).
+A statement is a warning or critical finding, or that there is none; `python -m tests.evaluation confidence` counts
+them. A rule with few runs of its own leans on all findings of its severity and number of rows, and these on all
+findings: each share is (right + LEANS x the wider share) / (runs + LEANS).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LEANS = 10.0
 LOGGED = {"little": 0.0, "some": 0.4, "most": 0.75}
 """What is logged of the expected metrics, by the least share of them."""
 GUESS = 0.5
-"""Where nothing was measured."""
+"""The share if nothing was measured."""
 SURE = 0.95
 """Of the statements that were to be right in 98 to 99 of 100 runs by the counts of one kind of source, 92 to 97 were so
 in runs of another: nothing is stated to be surer than that."""
@@ -36,7 +35,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Counts(Record):
-    """In `right` of `runs` runs with such a statement it was right."""
+    """A statement was right in `right` of `runs` runs."""
 
     right: Annotated[float, Meta(ge=0)]
     runs: Count

@@ -36,7 +36,7 @@ Way = Literal["rises", "falls"]
 
 
 class Confirmation(Record):
-    """What a number of the samples must do to bear out a rule; see `_holds`."""
+    """What a number of the samples must do to support a rule; see `_holds`."""
 
     field: str
     how: How = msgspec.field(name="is")
@@ -204,7 +204,7 @@ def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
 
 
 def _still(look: Look, name: str | None) -> bool:
-    """The metric, where one is named, is logged and stands where it began. A gain of the first rows is a gain."""
+    """Whether the metric, if one is named, is logged and is where it began. A gain of the first rows is a gain."""
     if name is None:
         return True
     found = look.facts.metric(name)

@@ -1,4 +1,5 @@
-"""Which open finding is the symptom of which: a root is loud, no quieter than its symptoms, and began before them."""
+"""Which open finding is a symptom of which: a root is a warning or worse, at least as severe as its symptoms, and began
+before them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def dating_tolerance(step: int) -> int:
 
 
 _OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
-"""Rules that speak of what is around the policy."""
+"""Rules about what is around the policy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rltui.rules.traits import Trait
 from rltui.run.run import RunState
 
 FAR_KL = 0.5
-"""Nats per token."""
+"""Nats per token that count as far from the reference."""
 GAINS, RISES, SURELY = 1.0, 2.0, 3.0
 """Standard errors by which validation is better than before: it may be; it is; it is, against advice that stands."""
 WITHIN = 1.0
@@ -33,13 +33,13 @@ PART, HALF = 0.25, 0.5
 """Of a loss, made good: it may heal; the score is nearer to what it was than to its lowest."""
 FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
 DIPS = (*FALLS, Trait.OVERFITS)
-"""Findings of a score that may come back."""
+"""Findings about a score that may come back."""
 REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED)
-"""Already as a warning each of them is one."""
+"""Findings that are a reason to stop even as a warning."""
 
 
 def ended(look: Look, state: RunState | None) -> bool:
-    """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
+    """Whether no further row will come: the run is over, or its plan is reached and nothing says that it goes on."""
     if state is None:
         return False
     planned = look.settings.planned_steps
@@ -48,7 +48,7 @@ def ended(look: Look, state: RunState | None) -> bool:
 
 
 class OpenFinding(Protocol):
-    """What has to be known of an open finding."""
+    """What is needed of an open finding."""
 
     @property
     def id(self) -> str: ...
@@ -62,7 +62,7 @@ class OpenFinding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """An open finding without words."""
+    """An open finding without its words."""
 
     id: str
     severity: Severity
@@ -141,7 +141,7 @@ def speaks(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _holds(case: StopCase, finding: OpenFinding) -> bool:
-    """A reason is shown, or stands and is not contradicted."""
+    """Whether a reason is shown, or was shown before and is not contradicted."""
     stands = finding.id in case.reasons.stand
     if case.has(finding, Trait.SOLVED):
         gain = _gain_since(case.look, finding.onset_step)
@@ -179,7 +179,8 @@ def _gain_since(look: Look, step: int | None) -> float | None:
 
 
 def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
-    """The newest values show nothing of a fall any more, or lie nearer to the level before than to the lowest."""
+    """Whether the newest values show nothing of a fall any more, or lie nearer to the level before than to the
+    lowest."""
     if not case.goes_on or not case.has(finding, *DIPS):
         return False
     below = _below_best(case, finding)
@@ -190,7 +191,7 @@ def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
 
 
 def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) -> bool:
-    """The newest points make good so large a part of a fall of the reward. Evaluations are few: where the reward has
+    """Whether the newest points make good this part of a fall of the reward. Evaluations are few: if the reward has
     come up, they may follow."""
     if not case.has(finding, *FALLS) or farmed(case.look):
         return False
@@ -213,15 +214,15 @@ def _began(case: StopCase, finding: OpenFinding) -> int:
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
-    """Drift without gain over a quarter of the run, or beyond half a nat."""
+    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat."""
     kl = case.look.facts.metric("kl_ref")
     span = case.look.step - (finding.onset_step or 0)
     return (kl is not None and kl.now.value > FAR_KL) or span >= 0.25 * max(1, case.look.step)
 
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:
-    """Validation is better than before by so many standard errors, and neither back below its best nor falling
-    lately."""
+    """Whether validation is better than before by so many standard errors, and is neither back below its best nor
+    falling lately."""
     held_out, seen = validation(look), look.facts.validation
     if held_out is None or held_out < errors or seen is None or validation_lately(look) < 0:
         return False
@@ -232,7 +233,7 @@ def validation_rises(look: Look, errors: float = RISES) -> bool:
 SHARE = 0.25
 """Of the steps before a fall: what took so long to learn and has been lost for a quarter of that is lost."""
 ROWS = 200
-"""Rows after which no fall is young: as far back as a trend looks."""
+"""Rows after which a fall is no longer young, as far as a trend looks back."""
 CLEAR = 3.0
 """Standard errors that this has to be: the lowest point is the lowest of many."""
 NEWEST = 5
@@ -240,7 +241,7 @@ NEWEST = 5
 
 
 def young(clock: Clock, onset: int) -> bool:
-    """A fall that began at this step has not lasted yet."""
+    """Whether a fall that began at this step has not lasted long yet."""
     return clock.step - onset < min(SHARE * (onset - clock.first_step), ROWS * clock.stride)
 
 
@@ -258,8 +259,8 @@ def recovering(facts: Facts, name: str, onset: int, part: float, points: int = N
 
 
 def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
-    """The metric has not levelled out: of the newest half since its lowest point the last third is better than the
-    rest."""
+    """Whether the metric has not levelled out: the last third of the newest half since its lowest point is better than
+    the rest."""
     metric = facts.metric(name)
     half = None if metric is None else (lowest + int(metric.series.steps[-1])) // 2
     since = None if metric is None or half is None else metric.since_step(half)
@@ -268,7 +269,7 @@ def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
 
 
 def made_good(facts: Facts, name: str, onset: int) -> bool:
-    """The metric is where it was before the onset."""
+    """Whether the metric is where it was before the onset."""
     found = _lost_and_gained(facts, name, onset, NEWEST)
     return found is not None and found[1] >= found[0]
 

@@ -1,4 +1,5 @@
-"""Health from a few rows of either end of a log: signs that need no history. Less than a diagnosis, and called so."""
+"""Health from a few rows at either end of a log: signs that need no history. It is less than a diagnosis, and is called
+so."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from rltui.run.table import Series
 
 Severity = Literal["critical", "warning"]
 FIRST, NEWEST = 5, 10
-"""Rows that count as the beginning and as the end, however many were read."""
+"""How many rows count as the beginning and as the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something that the ends show; `rule` judges it on the whole log."""
+    """Something that the ends show. `rule` judges it on the whole log."""
 
     severity: Severity
     text: str

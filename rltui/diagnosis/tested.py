@@ -1,5 +1,5 @@
-"""Expectations of causes, tested on a run: what its config, log, samples and machine say of each. Its numbers: see
-`tested_numbers` and `tested_courses`."""
+"""Tests the expectations of causes on a run, by its config, log, samples and machine. For numbers see `tested_numbers`
+and `tested_courses`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
 from rltui.diagnosis.tested_grading import OF_GRADING
+from rltui.diagnosis.tested_length import OF_LENGTH
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     JUST_BEFORE,
@@ -47,16 +48,18 @@ from rltui.run.changed import Changed
 from rltui.run.run import ConfigValue
 
 SAMPLES = 30
-"""Newest samples of the machine that tell how it stands."""
+"""How many of the newest machine samples are used."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
-"""If the first does not act, the second may act in its place."""
+"""If the first setting has no effect, the second may be used in its place."""
 TELLING = ("warning", "change", "traceback", "oom", "killed", "fault", "resume")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3
-"""Changed settings that are told of a restart."""
+"""How many changed settings are named for a restart."""
+DATED_OFF = 3
+"""Rows by which an onset may be dated wrongly if rows are several steps apart."""
 VALUE = 60
-"""Characters of a setting's value that are told."""
+"""How many characters of a setting's value are shown."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
 
 
 def acting(config: Mapping[str, ConfigValue], key: str | None) -> ConfigValue | None:
-    """The setting behind a canonical key, on the path that acts; one that does not act if none does."""
+    """The setting behind a canonical key, on the path that is in use; if none is, one without effect."""
     entry = config.get(key) if key else None
     if entry is not None and not entry.active and key in OTHER_PATH:
         other = config.get(OTHER_PATH[key])
@@ -141,8 +144,8 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
 
 
 def _as_logged(ground: Ground, test: Configured, spell: Spell) -> Outcome | None:
-    """A setting that no config tells by the metric of the same name, as an event of a script changes it; None if there
-    is none, or if it is not held against a number."""
+    """A setting that no config tells, read from the metric of the same name, as a script may change it while it runs.
+    None if there is no such metric, or if the setting is not compared with a number."""
     facts = ground.look.facts.metric(test.key)
     value = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
     if facts is None or value is None or test.of or isinstance(test.value, tuple):
@@ -210,15 +213,15 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
 
 
 def _stood_for(own: Spell, spell: Spell) -> int:
-    """For how many steps a note about a setting had stood as the finding began: what did no harm for long is no proof
-    that it did any. 0 of what is loud, or of what is dated by a metric."""
+    """For how many steps a note about a setting had been open when the finding began: what did no harm for long is no
+    proof that it did any. 0 for a warning, and for a finding that a metric dates."""
     if own.moved or own.level >= WARNING or own.onset is None or spell.onset is None:
         return 0
     return spell.onset - own.onset
 
 
 def _since(ground: Ground, rule: str, spell: Spell) -> int:
-    """From when on it may have been so: samples tell nothing of what was before the first that was kept."""
+    """The earliest step from which it may have been so: samples say nothing about the steps before the first dump."""
     known, dumps = rules().get(rule), ground.sampled.dumps if ground.sampled is not None else ()
     first = next((dump.step for dump in dumps if dump.step is not None), None)
     sampled = known is not None and known.basis == "samples"
@@ -227,7 +230,7 @@ def _since(ground: Ground, rule: str, spell: Spell) -> int:
 
 
 def _title(rule: str, level: int = NOTICE) -> str:
-    """What a finding of a rule is called at a level, as wherever it is listed."""
+    """The title of a rule's finding at a level, as it is listed elsewhere."""
     known = rules().get(rule)  # none if its page cannot be read
     return rule if known is None else known.title if level >= WARNING else known.notice
 
@@ -239,17 +242,24 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
     pattern, late = _compiled(test.pattern), dating_tolerance(spell.end)
+    first = None if spell.onset is None else spell.onset - JUST_BEFORE
+    long_before: Outcome | None = None
     for note in ground.notes:
         if note.kind in TELLING and note.by(spell.end + late) and (found := pattern.search(note.text)):
             at = f" at step {note.step}" if note.step is not None else ""
-            return Outcome("met", f"the log says{at}: “{_quoted(note.text, found)}”")
+            told = f"the log says{at}: “{_quoted(note.text, found)}”"
+            if note.step is None or first is None or note.step >= first:
+                return Outcome("met", told)
+            long_before = long_before or Outcome("met", told, late=True)
+    if long_before is not None:  # of lines that are alike only the first is kept, so it may have come again
+        return long_before
     if not ground.printed:
         return Outcome("unknown", "no log of what the program printed was read")
     return Outcome("unmet", "the log that was read names no such error")
 
 
 def _quoted(text: str, found: re.Match[str]) -> str:
-    """A line of the log, cut where it is long: what was looked for stays in it, from where it begins."""
+    """A line of the log, shortened if it is long; the match stays in it."""
     if len(text.strip()) <= QUOTED:
         return text.strip()
     first = 0 if found.end() <= QUOTED else text.rfind(" ", 0, found.start()) + 1
@@ -288,16 +298,26 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    near = dating_tolerance(spell.onset) + spell.early
+    near = dating_tolerance(spell.onset) + spell.early + DATED_OFF * (ground.look.facts.clock.stride - 1)
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:
         return Outcome("unmet", "no restart near the onset")
-    return Outcome("met", f"resumed at step {at[-1] if at else others[-1].step}{_with(others)}")
+    step = at[-1] if at else others[-1].step
+    changed = _with(others) or _said_changed(ground, step)
+    if test.changed and not changed:
+        return Outcome("unknown", f"resumed at step {step}, and no log says with which settings")
+    return Outcome("met", f"resumed at step {step}{changed}")
+
+
+def _said_changed(ground: Ground, step: int) -> str:
+    """What the log says about a change at a restart, as a script prints it that prints no settings."""
+    near = [note.text for note in ground.notes if note.kind == "change" and note.step in (step - 1, step)]
+    return f", and the log says: “{near[0].strip()[:QUOTED]}”" if near else ""
 
 
 def _with(others: Sequence[Changed]) -> str:
-    """With which other settings."""
+    """The settings that changed at the restart."""
     told = [f"{one.key} {unset_or(one.before)} → {unset_or(one.now)}" for one in others[:CHANGES]]
     more = f" and {len(others) - CHANGES} more" if len(others) > CHANGES else ""
     return f" with {', '.join(told)}{more}" if told else ""
@@ -324,7 +344,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
-_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING}
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

@@ -16,6 +16,7 @@ from rltui.diagnosis.tested_numbers import (
     Spell,
     asked,
     fact_of,
+    gap_before,
     label_of,
     members,
     missing,
@@ -44,28 +45,30 @@ from rltui.rules.expectation import (
 from rltui.rules.expected_grading import Unpaid
 
 SURE = 3.0
-"""Standard errors that the weight of a part must lie from 0."""
+"""Standard errors by which the weight of a part must differ from 0."""
 NOTHING = 0.05
-"""Share of the largest weight that is none: a part of so little weight is not worth earning."""
+"""A weight below this share of the largest one is as good as none: such a part is not worth earning."""
 AT_ONCE = 3
-"""Rows on each side of a step that a policy which went back shows it in."""
+"""Rows on each side of a step within which a policy that went back shows it."""
 ROOM = 0.5
-"""Share of its level by which the number of an update may lie above those before."""
+"""By this share of its level the number of an update may exceed those before."""
+FEW = 3
+"""Rows before a step that show where a metric with a trend was."""
 CLEAR = 4.0
-"""Times its noise that a metric went, at least."""
+"""Least change of a metric, in times of its noise."""
 OVER = 1.4
-"""Of the way back: what goes further did not go back, it fell."""
+"""A metric that goes further than this share of the way back did not go back: it fell."""
 AWAY = 2.0
-"""Times its level that a metric has left it by, or the other way round."""
+"""Factor by which a metric has left its level."""
 STILL = 0.5
-"""Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+"""Share of its level by which the metric of a note must have moved to count as the beginning of something."""
 BEGINS = 10
-"""Points that tell a level as something begins."""
+"""How many points give the level at an onset."""
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """What says that a mere note tells of nothing new: its metric is where it was long before the finding. Of a note
-    of the first steps: its metric is where it began as the finding begins. Empty if it may be what that began with."""
+    """Says why a note explains nothing: its metric is where it was long before the finding. For a note of the first
+    steps: its metric had not moved when the finding began. Empty if the note may explain it."""
     facts = fact_of(look, own.moved) if own.moved else None
     if facts is None or own.level >= WARNING or spell.onset is None or own.onset is None:
         return ""
@@ -140,6 +143,8 @@ def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
     found = members(look, test.metric)
     if len(found) < 2:
         return missing(look, test.metric)
+    if test.task and not (found := [one for one in found if is_task(one[0])]):
+        return Outcome("unknown", "none of its parts is the task")
     told, sign, moved = [], 1 if test.way == "up" else -1, False
     for label, facts in found:
         before = facts.start if spell.onset is None else facts.before(spell.onset)
@@ -210,7 +215,11 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
     last = onset + dating_tolerance(spell.end) + spell.early
-    near = [shift for shift in shifts_about(facts, onset, last) if onset - JUST_BEFORE <= shift.step <= last]
+    near = [
+        shift
+        for shift in shifts_about(facts, onset, last)
+        if onset - JUST_BEFORE <= shift.step <= last + gap_before(facts, shift.step)
+    ]
     if not near:
         return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
     step, told = near[-1].step, []
@@ -224,9 +233,11 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         at = int(update.series.steps.searchsorted(step))
         if at >= len(update.series) or update.series.steps[at] != step:
             continue
-        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(band.value))
-        told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, band.value)} before)")
-        if now > band.value + room:
+        just_before = update.median_within(None, step - 1, FEW) if name == test.place else None
+        usual = band.value if just_before is None else max(band.value, just_before)  # where it is rises all the time
+        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
+        told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
+        if now > usual + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
     placed = fact_of(look, test.place) is not None
     held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
@@ -256,7 +267,7 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
 
 
 def _far(facts: MetricFacts, onset: int) -> bool:
-    """A metric that had moved away from its start, beyond its noise."""
+    """Whether a metric had moved away from its start, beyond its noise."""
     before = facts.before(onset - AROUND, NOW_POINTS // 2)
     return before is not None and before.points >= FIRST and abs(before.value - facts.first) > CLEAR * facts.noise
 
@@ -327,7 +338,7 @@ def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
 
 
 def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
-    """Label, share of its range and value of the task's parts that are shares, else of a reward with known bounds."""
+    """Label, share of its range and value: of the task's parts that are shares, else of a reward with known bounds."""
     parts = [(label, facts) for label, facts in members(look, "reward_component_mean") if is_task(label)]
     shares = [(label, facts) for label, facts in parts if facts.values.min() >= 0 and facts.values.max() <= 1]
     if parts:

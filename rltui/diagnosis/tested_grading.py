@@ -1,4 +1,5 @@
-"""Expectations of causes about what the reward pays for: nothing that the answers hold, or the opposite of the task."""
+"""Tests the expectations of causes about what the reward pays for: nothing that the answers contain, or the opposite of
+the task."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ the prompts of training may be harder or easier: a reward that is farmed adds up
 PERCENT = 100.0
 """The same of a score in percent."""
 TIMES_USUAL = 3
-"""Times the longest time between two of its numbers after which a metric is logged no more."""
+"""A metric is no longer logged if nothing came for so many times the longest gap between two of its numbers."""
 LOST = 0.5
-"""Of the level at the start that the task loses, at least."""
+"""The task has to lose at least this share of its level at the start."""
 
 
 def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
@@ -98,7 +99,7 @@ def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:
 
 
 def _pairs(one: MetricFacts, other: MetricFacts) -> tuple[Ints, Floats]:
-    """Steps of the points of one metric, and each beside the level of the other metric by then."""
+    """The steps of one metric's points, each with the level of the other metric at that step."""
     steps = one.series.steps
     levels = [other.before(int(step) + 1, FIRST) for step in steps]
     known = [i for i, level in enumerate(levels) if level is not None]

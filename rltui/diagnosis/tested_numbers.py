@@ -1,5 +1,5 @@
-"""Expectations of causes about numbers: levels, moves, jumps, what goes with what, where a step's time goes. What the
-test of an expectation comes out as."""
+"""Tests the expectations of causes about numbers: levels, changes, jumps, what moves together, and where the time of a
+step goes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from rltui.rules.expectation import EveryPhase, Explains, Jumped, MetricMoved, O
 Answer = Literal["met", "unmet", "unknown"]
 
 EXACT, DECISIVE, SEEN, SET = 4, 3, 2, 1
-"""Weights: it says more exactly what other proof shows, too; it is as good as proof; the run's numbers show it; only a
-setting speaks for it."""
+"""Weights of a test, strongest first: more exact than other proofs of the same; as good as proof; shown by the run's
+numbers; only a setting speaks for it."""
 
 
 class Outcome(Struct, frozen=True):
-    """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
-    it was found of. `at`: the very step at which something happened at once. `late`: it is dated after what it is
-    to explain, though not by more than dates may err. `long`: it was so long before, and did no harm."""
+    """The result of a test. `text`: what was found, in numbers, or what the test would need. `part`: the member of the
+    metric that it is about. `at`: the step at which something jumped. `late`: dated after what it should explain,
+    though by no more than dates may err. `long`: it had been so for long and did no harm."""
 
     answer: Answer
     text: str
@@ -43,9 +43,9 @@ class Outcome(Struct, frozen=True):
 
 
 class Spell(Struct, frozen=True):
-    """From which step to which a finding stood; `onset` None: nobody knows since when. `early`: by how many steps the
-    onset may be dated too early, as of a fall that was seen only at the next evaluation. `level`: the highest; `moved`:
-    the metric that it is dated by."""
+    """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
+    may be too early, as for a fall that only the next evaluation showed. `level`: the highest one. `moved`: the metric
+    that dates it."""
 
     onset: int | None
     end: int
@@ -57,9 +57,9 @@ class Spell(Struct, frozen=True):
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
 BESIDE_IT = 10
-"""Points that tell where a metric stood just before a step, and where it stands now."""
+"""How many points give the level just before a step, and the level now."""
 SLOWER = 1.1
-"""Times the step time before, from which on there is something to be explained."""
+"""From this factor on, a slower step needs an explanation."""
 COUNTS, PHASES, MOST = 0.05, 2, 0.8
 """Share of a step from which on a phase counts, phases that a step must have for "all of them", and share of their
 seconds that these must have: a short phase may be spared."""
@@ -67,15 +67,16 @@ TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
 LATE = 0.3
-"""Of the time since a finding of the first steps: what is reached later still is no cause of it."""
+"""For a finding of the first steps: what comes after this share of the time since is no cause of it."""
 SET_OUT = 0.1
-"""Share of the way from its start to a level that a metric must have gone to have set out for it."""
+"""A metric has begun to move to a level once it has gone this share of the way."""
 COUNTERS = "progress"
-"""The group of what only counts up."""
+"""The group of metrics that only count up."""
 AROUND = 10
-"""Steps by which the onset of a fall may be dated too early or too late."""
+"""By so many steps the onset of a fall may be dated too early or too late."""
 JUST_BEFORE = 100
-"""Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
+"""A jump may be the cause if it came at most so many steps before the onset: damage takes some tens of updates
+to show."""
 
 
 def label_of(name: str) -> str:
@@ -97,14 +98,14 @@ def missing(look: Look, name: str) -> Outcome:
 
 
 def fact_of(look: Look, name: str) -> MetricFacts | None:
-    """Facts of a metric. A trainer that logs one of score and reward means the same by it."""
+    """The facts of a metric. A trainer that logs only one of score and reward means the same by both."""
     found = look.facts.metric(name)
     return look.facts.metric(look.reward) if found is None and name in REWARDS else found
 
 
 def members(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
-    """The metric, or its members, with what each is called. Of a phase that most steps do not run (as a save)
-    only the steps that ran it."""
+    """The metric or its members, each with its label. Of a phase that most steps skip (such as a save) only the steps
+    that ran it."""
     if name in FAMILIES:
         return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
     found = fact_of(look, name)
@@ -117,12 +118,12 @@ def members(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
 
 
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
-    """The level since the onset; of the newest points if nobody knows since when."""
+    """The level since the onset; of the newest points if the onset is not known."""
     return facts.within(spell.onset, spell.end, points)
 
 
 def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
-    """The value of `_then` alone."""
+    """Only the value of `_then`."""
     return facts.median_within(spell.onset, spell.end, points)
 
 
@@ -166,8 +167,8 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
 
 
 def _beside_it(test: MetricMoved, facts: MetricFacts, spell: Spell, before: Level, after: Level) -> tuple[float, float]:
-    """The values to tell of a metric that moved: just before the onset, and at the end of the spell. The levels that
-    decide are medians of many rows, and of what moves all the time not where it stood at the step that is named."""
+    """The values that are shown for a metric that moved: just before the onset, and at the end. The levels that decide
+    are medians of many rows, which differ from the value at the step that is named if the metric moves all the time."""
     few = FIRST // 2 if facts.held_out else BESIDE_IT
     was = facts.median_within(None, before.last_step, few) if before is not facts.start else None
     now = facts.median_within(spell.onset, spell.end, few)
@@ -204,7 +205,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
-        gap = _gap(facts, shift.step)
+        gap = gap_before(facts, shift.step)
         if test.within is not None and gap > test.within:
             continue
         near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
@@ -224,12 +225,12 @@ def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]
 
 
 def _beside(facts: MetricFacts) -> int:
-    """Points on each side of a jump: evaluations are few, and what fell over several of them did not fall at once."""
+    """Points on each side of a jump: evaluations are few, and a fall over several of them is no jump."""
     return 1 if facts.held_out else BESIDE
 
 
-def _gap(facts: MetricFacts, step: int) -> int:
-    """Steps to the point before: what happened between two evaluations shows in the later one."""
+def gap_before(facts: MetricFacts, step: int) -> int:
+    """Steps to the point before: what happened between two evaluations shows at the later one."""
     steps = facts.series.steps
     at = int(steps.searchsorted(step))
     return int(steps[at] - steps[at - 1]) if 0 < at < len(steps) else 0
@@ -302,7 +303,7 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
             return ""
         return f"was {value_of(facts.name, level)} until step {until}, and it began at step {onset}"
     counts = meaning is not None and meaning.group == COUNTERS
-    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + _gap(facts, onset))
+    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + gap_before(facts, onset))
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
     if at_onset is None or NUMBERS[test.op](at_onset, test.value):
         return ""
@@ -313,13 +314,13 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
 
 
 def asked(op: str, limit: str, holds: bool) -> str:
-    """What a cause asks of a number, and whether it is so: `below 8`, `not below 8`."""
+    """What a cause expects of a number, and whether it is so: `below 8`, `not below 8`."""
     words = {">": "over", ">=": "at least", "<": "below", "<=": "at most"}
     return f"{'' if holds else 'not '}{words[op]} {limit}"
 
 
 def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
-    """Seconds a step before and since the onset; None without a timer."""
+    """Seconds of a step before and since the onset; None without a timer."""
     facts = look.facts.metric("time_per_step_s")
     if facts is None:
         return None

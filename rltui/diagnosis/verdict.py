@@ -32,7 +32,7 @@ from rltui.rules.traits import Trait
 def stages(
     findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule], ran: Sequence[str]
 ) -> tuple[StageResult, ...]:
-    """One result a stage; a pass downstream of a failure is provisional."""
+    """One result for each stage; a pass after a failed stage is provisional."""
     failed: list[str] = []
     checked: Counter[str | None] = Counter(catalogue[i].stage for i in ran)
     out = []
@@ -93,9 +93,9 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
 
 
 COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRIFT)
-"""Faults of a course: what was better once."""
+"""Faults that show in a course: something was better once."""
 AT_THE_START = 0.05
-"""Of a run: what was broken by then was so from the start."""
+"""What broke within this share of the run was broken from the start."""
 
 
 def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
@@ -212,7 +212,7 @@ def _stop(case: Case) -> list[Finding] | None:
 
 
 def _only_to_mend(case: Case, f: Finding) -> bool:
-    """It says what to mend, and not that the policy is harmed."""
+    """Whether it names something to fix and not a harmed policy."""
     broken = case.has(f, Trait.MECHANICAL) and not case.has(f, Trait.AT_FLOOR)
     return broken or case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)
 
@@ -222,7 +222,7 @@ def _watch(case: Case) -> list[Finding] | None:
 
 
 def _for_nothing(case: Case) -> bool:
-    """So many steps brought no gain that going on needs a look, though nothing says what is wrong."""
+    """Whether so many steps brought no gain that going on needs a look, though nothing says what is wrong."""
     level = [f for f in case.active if case.has(f, Trait.LEVEL) and not case.has(f, Trait.PLATEAU)]
     return any(Mark.COSTS in f.marks for f in level) and not validation_rises(case.look)
 
@@ -245,6 +245,6 @@ def _kinds(case: Case, decision: Decision) -> tuple[Kind, ...]:
 
 
 def _confidence(case: Case, because: Sequence[Finding]) -> float:
-    """That of its surest reason; where nothing speaks, how often silence was right."""
+    """The confidence of its surest reason; if there is no reason, how often silence was right."""
     seen = case.coverage
     return max((f.confidence for f in because), default=of_clear(case.look.n, seen.present / max(1, seen.expected)))

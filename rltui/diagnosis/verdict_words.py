@@ -16,7 +16,7 @@ from rltui.rules.traits import Trait
 
 
 def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
-    """One or two sentences. The checkpoint to keep stands beside the verdict, not in it."""
+    """One or two sentences. The checkpoint to keep is shown beside them."""
     look = case.look
     if decision == "not-enough-evidence":
         if few(look):
@@ -32,7 +32,7 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 
 def _broke_off(case: Case) -> str:
-    """How the log of a run ends that has no fault in its metrics; empty if it ends as it should, or goes on."""
+    """How the log ends, for a run without faults in its metrics; empty if it ends as it should, or goes on."""
     state = case.state
     if state is None:
         return ""
@@ -42,7 +42,7 @@ def _broke_off(case: Case) -> str:
 
 
 def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
-    """Two of them by their titles, critical ones first, and more if those are critical."""
+    """The titles of two open findings, critical ones first; more if they are critical."""
     others = sorted((f for f in found if but is None or f.id != but.id), key=lambda f: f.severity != "critical")
     titles = list(dict.fromkeys(in_sentence(f.title) for f in others))
     most = max(2, sum(f.severity == "critical" for f in others))
@@ -104,14 +104,14 @@ UP_TO_THERE = "No fault found up to there"
 NO_FAULT = "No fault found"
 NO_GAIN = "No fault found, and no gain shown"
 MOST_COSTS = 2
-"""Notes that cost something of which the numbers are told too."""
+"""Of so many costly notes the numbers are shown too."""
 MOST_SETS = 3
-"""Validation sets whose courses are told; those that fell before those that rose."""
+"""How many validation sets are described; those that fell come first."""
 
 
 def _all_clear(case: Case) -> str:
-    """Of a run that broke off, or whose log ends with an error, only its metrics are clear; beside a check of ours that
-    failed nothing is."""
+    """ "All clear", of the metrics only if the run broke off or its log ends with an error; nothing is clear if one of
+    our checks failed."""
     return UP_TO_THERE if _broke_off(case) else NO_FAULT if case.failed else CLEAR
 
 
@@ -184,7 +184,7 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
 
 
 def _held_back(case: Case) -> bool:
-    """Only rising validation speaks for going on."""
+    """Whether only rising validation speaks for going on."""
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False

@@ -24,8 +24,9 @@ from rltui.rules.traits import Trait
 from rltui.run.run import Checkpoint
 
 GAIN, GAIN_OF_FEW = 2.5, 3.0
-"""Standard errors by which the best step is better than the start if nothing else says so, and by which of few points.
-Of noise alone 4 of 100 runs with six evaluations have such a step, 3 with ten (simulated); at 2.0 it was 12 and 8."""
+"""Standard errors by which the best step must beat the start if nothing else shows a gain; the second for few points.
+With noise alone 4 of 100 runs with six evaluations have such a step, 3 with ten (simulated); with 2.0 it was 12 and 8.
+"""
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
 """Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
@@ -138,6 +139,6 @@ def worth(
 
 
 def _room(look: Look, name: str, now: float) -> float:
-    """How far the metric can still rise: to the ceiling of the train reward, without bound where none is known."""
+    """How far the metric can still rise: to the ceiling of the train reward; without bound if that is not known."""
     ceiling = look.profile.ceiling
     return max(0.0, ceiling - now) if name == look.reward and ceiling is not None else float("inf")

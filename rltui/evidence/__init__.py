@@ -1,1 +1,1 @@
-"""What can be measured on a run at a row: rules, sentences, verdict and screens take it from here."""
+"""What can be measured on a run at a row. Rules, sentences, verdict and screens all take it from here."""

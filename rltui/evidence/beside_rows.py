@@ -1,4 +1,5 @@
-"""What a rule may see beside the rows: the samples, the machines and the run as it stands. Nothing after the look."""
+"""What a rule may see beside the rows: samples, machines and the state of the run, but nothing after the row that is
+judged."""
 
 from __future__ import annotations
 
@@ -36,15 +37,16 @@ from rltui.run.table import Floats, Ints, Series
 
 SAMPLES = "samples."
 Z = 1.96
-"""Two-sided 95 %: a share among a few dozen samples is known no better."""
+"""Two-sided 95 %, for shares that are measured on a few dozen samples."""
 GIB = 1.073741824  # GB; trainers log memory in GiB
 MACHINE = ("gpu.", "host.")
-"""How the names begin of what is measured of the machine: `gpu.memory_used_gb@node1 GPU 3`, `host.ram_used_gb`."""
+"""The first part of the name of anything measured on a machine: `gpu.memory_used_gb@node1 GPU 3`,
+`host.ram_used_gb`."""
 LEAST_STEPS = 5
 LAST_S = 300.0
-"""What holds now is told from the samples of the last five minutes."""
+"""How far back samples count as the present: five minutes."""
 OVER = ("finished", "crashed")
-"""States of a run after which no further checkpoint is to come."""
+"""States of a run in which no further checkpoint will be saved."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,12 @@ class Sampled:
 
 
 def low(share: float | None, n: int) -> float:
-    """What a share among `n` samples is at least (Wilson's interval, 95 %); 0 where it is not known."""
+    """The lower bound of a share among `n` samples (Wilson's interval, 95 %); 0 if the share is not known."""
     return 0.0 if share is None or n < 1 else max(0.0, _centre(share, n) - _half(share, n))
 
 
 def high(share: float | None, n: int) -> float:
-    """What a share among `n` samples is at most; 1 where it is not known."""
+    """The upper bound of a share among `n` samples; 1 if the share is not known."""
     return 1.0 if share is None or n < 1 else min(1.0, _centre(share, n) + _half(share, n))
 
 
@@ -127,7 +129,7 @@ def _half(share: float, n: int) -> float:
 
 
 def settled(seen: Sampled, of: Callable[[SampleStats], int], dumps: int) -> int:
-    """The level at which each of the newest `dumps` stands at least; 0 where there are fewer."""
+    """The level that each of the newest `dumps` reaches; 0 if there are fewer."""
     newest = seen.dumps[-dumps:]
     return min(map(of, newest)) if len(newest) == dumps else 0
 
@@ -337,7 +339,7 @@ class Measured:
 
 
 def name(gpu: Gpu) -> str:
-    """A GPU for people."""
+    """The name of a GPU in texts."""
     return f"{gpu[0]} GPU {gpu[1]}".strip()
 
 

@@ -1,7 +1,7 @@
 """Medians, minima and maxima of whole series at a bounded cost, however long the run is.
 
-A series is cut into blocks of a power of two such that at most `MOST` blocks hold it. A full block never changes, so it
-is computed once; a look over 100,000 rows costs as much as one over 200.
+A series is cut into at most `MOST` blocks whose size is a power of two. A full block never changes, so it is computed
+once, and 100,000 rows cost as much as 200.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a run is at a look, in rows, steps and samples, how fast it goes, and how long it still takes."""
+"""How far a run is (in rows, steps and samples), how fast it goes, and how long it still takes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 REFERENCE = 200
-"""Points of a run for which windows and holds are stated."""
+"""The number of points of a run for which window lengths are stated."""
 LEAST_SHARE, MOST_TIMES = 0.25, 2.5
-"""Of a stated window: with fewer points its level is mostly noise; with more a fault of a long run is told too late."""
+"""Bounds of a window, in times of its stated length. A shorter one is mostly noise; with a longer one, a fault of a
+long run is reported too late."""
 LEAST = 5
 
 
 def worth(rows: float, points: int) -> int:
-    """Points that a window of so many rows is worth in a series of `points`: as large a part of it, within bounds. A
-    run of which every second row is kept, or that takes ten times as long, is the same run: windows counted in rows
-    would reach back twice as far in the one and a tenth as far in the other."""
+    """The length of a window for a series of `points`, in proportion to the run and within bounds. A run that logs
+    every second row, or that is ten times as long, is the same run: windows of a fixed number of rows would cover twice
+    as much of the one and a tenth of the other."""
     part = rows * points / REFERENCE
     if part >= MOST_TIMES * rows:
         return int(MOST_TIMES * rows)
@@ -34,13 +35,13 @@ def worth(rows: float, points: int) -> int:
 
 
 def capped(rows: float, points: int) -> int:
-    """As `worth`, but never more than is stated: for how long something has to hold, as noise comes by the row."""
+    """As `worth`, but at most the stated length: for how long something has to last, as noise comes with each row."""
     return min(int(rows), worth(rows, points))
 
 
 def enough(rows: float, steps: Ints) -> bool:
-    """Points at these steps are as many as asked for, or a quarter of that over as many steps: 250 steps logged every 5
-    are no shorter than 250 rows, but a few points are few however far apart."""
+    """Whether there are as many points as asked for, or a quarter of that over as many steps: 250 steps logged every 5
+    are as long as 250 rows, but a few points are too few however far apart."""
     if len(steps) >= rows:
         return True
     return len(steps) >= max(LEAST, LEAST_SHARE * rows) and int(steps[-1]) - int(steps[0]) + 1 >= rows
@@ -64,7 +65,8 @@ class Clock:
 
     @property
     def steps_left(self) -> int | None:
-        """Steps to the planned end; None without a plan or rows. Who counts from 0 ends one short of the plan."""
+        """Steps to the planned end; None without a plan or rows. A trainer that counts from 0 ends one short of the
+        plan."""
         if self.planned_steps is None or not self.rows:
             return None
         return max(0, self.planned_steps - (1 if self.first_step == 0 else 0) - self.step)
@@ -85,9 +87,9 @@ ROWS = 50
 """Newest rows that tell the pace."""
 LEAST_INTERVALS = 2
 LEAST_SPREAD = 5
-"""Below this many intervals the time left has no error that could be told."""
+"""Fewer intervals than this give no error for the time left."""
 PAUSE = 10.0
-"""An interval so many times any other is a pause, not a habit: what belongs to the run comes again."""
+"""An interval that is so many times longer than any other is a pause. What belongs to the run comes again."""
 MIDDLE_90 = 1.645
 
 
@@ -109,9 +111,9 @@ class Pace:
 
 
 def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | None, left: int | None) -> Pace | None:
-    """From the times of the rows if they have any (they see all that takes time), else from the logged step time. None
-    if neither is known. The mean, not the median: checkpoints and validations come again. `left`: steps to the end.
-    """
+    """From the times of the rows if there are any (they include all that takes time), else from the logged step time.
+    None if neither is known. It is the mean and not the median, as checkpoints and validations come again. `left`:
+    steps to the end."""
     seconds, by = _by_times(steps, times, restarts), "times"
     if len(seconds) < LEAST_INTERVALS and timer is not None:
         seconds, by = timer.values[-ROWS:], "timer"

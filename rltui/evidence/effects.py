@@ -1,7 +1,7 @@
-"""Levels and their differences: each with its standard error, and with the smallest difference that would have shown.
+"""Levels and their differences, each with its standard error and with the smallest difference that would have shown.
 
-Nothing here compares by eye: a difference has a direction only if it stands out of its error, and "no change" always
-comes with what could not have been seen. All functions of one series take finite values in row order.
+A difference has a direction only if it is larger than its error allows, and "no change" always says what could not have
+been seen. All functions of one series take finite values in row order.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from rltui.run.table import Floats, Ints, Series
 Direction = Literal[-1, 0, 1]
 
 NOISE_POINTS = 500
-"""Newest points that tell the noise."""
+"""How many of the newest points the noise is measured on."""
 
 PARTS, PART = 12, 10
 """Parts of the newest points whose slopes may differ, at most, and how many differences each holds at least; of white
 noise in parts of 10 the noise is told 6 % too small (by simulation), in parts of 40 1 %."""
 
 LIMIT, SHORT_LIMIT = 2.0, 3.0
-"""Standard errors beyond which two levels differ; of a series of fewer than `SHORT_POINTS` its error is itself guessed
-from few points."""
+"""Standard errors from which on two levels differ. A series of fewer than `SHORT_POINTS` needs more, as its error is
+itself estimated from few points."""
 SHORT_POINTS = 30
 POWER = 0.84
 """Normal quantile of .8: a difference of limit + .84 standard errors is seen in four of five cases."""
@@ -47,7 +47,7 @@ BLOCKS = 64
 """Means of so many blocks stand for a longer window when its error is worked out."""
 
 ROUNDING = 1e-14
-"""Of the largest value: differences below are those of adding in binary."""
+"""Differences below this share of the largest value are rounding errors of the sum."""
 
 WINSOR = 4.0
 """Sd at which differences are cut off before they are correlated: one jump would make any series look like a walk."""
@@ -118,9 +118,10 @@ def noise(x: Floats, off: Floats | None = None) -> float:
 
 
 def noise_of_few(x: Floats) -> float:
-    """Sd of the noise of fewer than ten points: root mean square of their differences without the greatest one, which
-    may be the change itself. The median of five differences is often next to nothing: the best of six evaluations of
-    pure noise was then 3 errors above the first in one of 15 cases (1 of 24 so; simulated)."""
+    """Standard deviation of the noise of fewer than ten points: root mean square of their differences without the
+    greatest one, which may be the change itself. The median of five differences is often close to 0: it made the best
+    of six evaluations of pure noise 3 errors better than the first in one case of 15, this one in one of 24
+    (simulated)."""
     if len(x) < 3:
         return 0.0
     mean = rms_but_greatest(np.abs(x[1:] - x[:-1]))
@@ -198,9 +199,9 @@ def mean_error(x: Floats, sd: float) -> float:
 
 
 def drawn_error(x: Floats, sd: float) -> float:
-    """Standard error of the mean of a window whose points draw their noise anew each time, as evaluations do: as they
-    lie about their straight line, but never less than white noise of `sd` gives. What a run learns within the window
-    is no noise: five evaluations from 0 to .45 are no level of .3 with an error of .1."""
+    """Standard error of the mean of a window whose points have independent noise, as evaluations have: from their
+    distances to their straight line, but at least what white noise of `sd` gives. A gain within the window is no noise:
+    five evaluations from 0 to .45 are no level of .3 with an error of .1."""
     n = len(x)
     if n < 3:
         return sd / sqrt(max(1, n))
@@ -241,8 +242,8 @@ def wander(x: Floats, points: int, se: float) -> float:
 
 
 def chance(points: int, width: int) -> float:
-    """How far, in standard errors, the best of so many noisy means lies above a usual one (its expected maximum): a
-    fall from a peak has to be greater than that."""
+    """By how many standard errors the best of so many noisy means exceeds a usual one (its expected maximum). A fall
+    from a peak has to be larger than that."""
     return sqrt(2.0 * log(max(2.0, points / max(1, width))))
 
 

@@ -13,7 +13,8 @@ from rltui.frameworks.load import metrics
 from rltui.run.table import Floats, Ints, Series
 
 MOST_ROWS = 0.5
-"""Share of the rows that hold the metric if it is carried along: more than half, as some may be lost."""
+"""If more than this share of the rows holds the metric, its last value may be repeated in each row. It is more than
+half, as some rows may be lost."""
 STANDS = 3
 """Rows that each value stands for at least. Two evaluations in a row come out alike by chance where few questions are
 asked; that none of them lasts one row or two is no chance."""
@@ -22,11 +23,11 @@ SHORT = 0.05
 OFF = 0.25
 """Share of the rows between two evaluations by which a value may stand too long or too short, for the same reason."""
 LEAST = 10
-"""Points below which nothing is taken for carried along."""
+"""With fewer points no value counts as repeated."""
 FEW = 3
-"""A validation set that was looked at less often counts nothing."""
+"""A validation set with fewer evaluations is ignored."""
 COVERS = 0.8
-"""Share of the evaluations of the set with most that another must have."""
+"""A set needs this share of the evaluations of the set that has most."""
 
 
 @cache
@@ -36,9 +37,9 @@ def held_out() -> frozenset[str]:
 
 
 def evaluations(series: Series) -> Series:
-    """The evaluations of a validation metric: all its points, or one for each time that it was evaluated if the run
-    logs its last evaluation again in each row until the next. Repetitions are no evidence: they would make an error of
-    the mean too small, and an evaluation look like a trend. A metric that never changes is left as it is."""
+    """The evaluations of a validation metric: all its points, or one for each evaluation if the run repeats the last
+    value in each row until the next. Repetitions are no evidence: they would make the error of a mean too small and
+    make one evaluation look like a trend. A metric that never changes is left as it is."""
     count, rows = len(series), series.rows
     if count < LEAST or count < MOST_ROWS * (int(rows[-1]) - int(rows[0]) + 1):
         return series

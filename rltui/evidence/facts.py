@@ -1,7 +1,7 @@
-"""The fact table of a look: what can be said of a run and of each of its metrics after so many rows.
+"""The facts about a run and each of its metrics after so many rows. Rules, sentences, verdict, report and screens take
+a fact from here, so that no two of them differ.
 
-Rules, sentences, verdict, report and screens take a fact from here, so that no two of them differ. Each is worked out
-when it is first asked for, and once a look. `Facts.told` is the part that a report carries, without the run.
+Each fact is computed when it is first asked for. `Facts.told` is the part that a report carries, without the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 SHARE_ROWS = 20
-"""Rows that a share now (dead groups, cut responses) is the mean of, in a run of 200 (`clock.worth`)."""
+"""How many of the newest rows a share (dead groups, cut responses) is the mean of, in a run of 200 rows
+(`clock.worth`)."""
 SOLVED = 0.9
 """Of the way from floor to ceiling."""
 
@@ -41,8 +42,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The facts of a run that a report carries. `score` is the task's own score, `reward` what is optimised if that is
-    logged beside it and differs (a KL penalty or shaping taken off); if one key holds both, it is `score`."""
+    """The facts of a run that a report carries. `score` is the task's own score. `reward` is the reward that is
+    optimised, if it is logged beside the score and differs from it (by a KL penalty or shaping); if one key is both, it
+    is `score`."""
 
     clock: Clock
     pace: Pace | None
@@ -81,8 +83,8 @@ class Facts:
 
     @cached_property
     def validation(self) -> MetricFacts | None:
-        """What advice goes by: the validation sets that were evaluated together, as the mean of their z
-        (`evaluations.mean_z`); of one set the metric as it is logged. None while there is none."""
+        """Validation as advice uses it: the mean of the z-scores of the sets that were evaluated together
+        (`evaluations.mean_z`); of a single set the metric as it is logged. None if there is none."""
         sets = together([one.series for one in self.validation_sets])
         if len(sets) < 2:
             return self.metric("val_score")
@@ -102,7 +104,7 @@ class Facts:
 
     @cached_property
     def pace(self) -> Pace | None:
-        """Seconds a step and time left; None while no step was timed."""
+        """Seconds a step and time left; None if no step was timed."""
         timer = self._seen.series("time_per_step_s")
         restarts = self._seen.restarts(self._seen.n)
         return pace(self._seen.steps, self._seen.times, restarts, timer, self.clock.steps_left)
@@ -114,8 +116,8 @@ class Facts:
 
     @cached_property
     def optimised(self) -> str | None:
-        """Canonical name of the reward that is optimised if it is logged beside the score and is another number: a KL
-        penalty or shaping is in it. None if the score is all there is."""
+        """The canonical name of the reward that is optimised, if it is logged beside the score and differs from it: it
+        contains a KL penalty or shaping. None if the score is all there is."""
         if self.score != "score_mean":
             return None
         reward, score = self._seen.series("reward_mean"), self._seen.series("score_mean")

@@ -1,7 +1,8 @@
-"""What comes if it goes on as over the last rows: end of the run, entropy at its floor, responses at their limit.
+"""What will come if the last rows go on as they are: the end of the run, entropy at its floor, responses at their
+limit.
 
-A forecast is no finding: it continues a course, it does not say that the course will hold. It speaks only where the
-trend test of the rules sees a course, and its error bars are those of the fitted slope.
+A forecast is no finding: it continues a course and does not say that the course will hold. It is made only if the
+rules' trend test sees a course, and its error bars are those of the fitted slope.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def foretold(
 
 
 def forecasts(look: Look, floor: float | None, guard: Guard) -> tuple[Forecast, ...]:
-    """Everything that can be foretold from these rows. `floor`: the entropy below which nothing is explored, None
-    if nobody can tell. Reads no clock."""
+    """All forecasts from these rows. `floor`: the entropy below which nothing is explored, None if it is not known. It
+    reads no clock."""
     found = [
         guard.ask("forecast of the end", None, end_of_run, look),
         guard.ask("forecast of entropy", None, entropy_floor, look, floor),
@@ -144,8 +145,8 @@ P = ParamSpec("P")
 
 
 def hardware_forecasts(seen: Measured, kill: float | None, guard: Guard) -> tuple[Forecast, ...]:
-    """Everything of the machine that can be foretold. `kill`: the share of the host's memory at which processes are
-    killed. Reads no clock."""
+    """All forecasts about the machine. `kill`: the share of the host's memory at which processes are killed. It reads
+    no clock."""
     if not len(seen.seen):
         return ()
     found = [
@@ -157,7 +158,7 @@ def hardware_forecasts(seen: Measured, kill: float | None, guard: Guard) -> tupl
 
 
 def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
-    """Of each kind the one that comes first, with how many more there are."""
+    """The first forecast of each kind, with how many more there are."""
     out = []
     for what in dict.fromkeys(f.what for f in found):
         same = sorted((f for f in found if f.what == what), key=lambda f: f.at)
@@ -235,7 +236,7 @@ def capacity(seen: Measured, gpu: Gpu) -> float | None:
 
 
 def free_now(seen: Measured) -> float | None:
-    """GB free by the newest sample that tells."""
+    """GB free by the newest sample that has the number."""
     told = seen.recent.host["free_gb"]
     told = told[np.isfinite(told)]
     return float(told[-1]) if len(told) else None

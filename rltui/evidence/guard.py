@@ -1,4 +1,4 @@
-"""The boundary around every check: one that raises is named with its error, and everything else goes on."""
+"""Runs every check: if one raises, it is reported with its error, and the others go on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WORDS = 300  # characters of an error
 
 
 class Guard:
-    """What failed among the checks that were asked through it. `before`: what had failed earlier and is still told."""
+    """What failed among the checks that ran through it. `before`: earlier failures that are still reported."""
 
     def __init__(self, before: Mapping[str, str] | None = None) -> None:
         self._failed = dict(before or {})
 
     def ask(self, check: str, otherwise: T, ask: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-        """What the check answers; `otherwise` if it raises, which is then told under its name."""
+        """The answer of the check; `otherwise` if it raises, which is then reported under its name."""
         try:
             return ask(*args, **named)
         except Exception as error:
@@ -33,7 +33,7 @@ class Guard:
             return otherwise
 
     def take(self, failed: Mapping[str, str]) -> None:
-        """What failed elsewhere, or in an answer that was kept."""
+        """Takes over failures from elsewhere, or from an answer that was kept."""
         self._failed |= failed
 
     @property

@@ -1,4 +1,4 @@
-"""What a rule may see: the rows known at one look, and nothing after them."""
+"""What a rule may see: the rows known when it judges, and nothing after them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FAMILIES = frozenset({"reward_component_mean"})
 
 
 def look_rows(start: int = 0) -> Iterator[int]:
-    """Row counts at which the run is looked at: every row at first, every 1 % later. A function of nothing else."""
+    """The row counts at which the run is judged: every row at first, then every 1 %. It depends on nothing else."""
     at = bisect_right(_LOOKS, start)
     while True:
         if at == len(_LOOKS):
@@ -73,7 +73,7 @@ class _Known:
 
 
 class LookFeed:
-    """The run's series as they stand now, fetched once; looks cut them."""
+    """The run's series as they are now, fetched once; each look takes its first rows."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class LookFeed:
 
 
 class Look:
-    """The first `n` rows of a run. `open` holds the levels of the findings open at the look before."""
+    """The first `n` rows of a run. `open` holds the levels of the findings that were open at the look before."""
 
     def __init__(self, feed: LookFeed, n: int, open_levels: Mapping[str, int]) -> None:
         self._feed = feed
@@ -297,7 +297,7 @@ class Look:
         return self._known.gaps
 
     def is_zero(self, name: str) -> bool:
-        """Every finite point so far is exactly 0."""
+        """Whether every finite point so far is exactly 0."""
         series = self._feed.finite(name)
         if series is None:
             return False
@@ -321,7 +321,7 @@ class Look:
         return {member: s for member, s in measured.items() if len(s)}
 
     def forced(self, name: str) -> bool:
-        """The user said which key this metric is."""
+        """Whether the user said which key this metric is."""
         return name in self._feed.run.key_map
 
     def weighed(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What can be said of one metric after so many rows: its levels, its best, and where it goes."""
+"""The facts of one metric after so many rows: its levels, its best, and where it goes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
 LEAST = 20
-"""Points below which first and last window are all that can be said: two ends of 5 points overlap in their noise."""
+"""With fewer points only the first and the last window are known: two ends of 5 points overlap in their noise."""
 LEAST_TREND = 10
 FIRST = 5
 NOW_POINTS = 50
-"""Most points of the level now: a window of a tenth of a long run would lag behind it."""
+"""Most points of the present level: a tenth of a long run would lag behind it."""
 TREND_LIMIT = 2.81
 """Normal quantile of the trend test's p of .005, two-sided."""
 BEYOND = 3.0
@@ -103,8 +103,8 @@ class MetricFacts:
 
     @cached_property
     def first(self) -> float:
-        """Where it was before anything was learnt: median of the first 5 points, or the first evaluation. A tenth of a
-        run is no beginning of what grows quickly."""
+        """The level before anything was learnt: median of the first 5 points, or the first evaluation. A tenth of a run
+        is too long a start for what grows quickly."""
         return median(self.values[: 1 if self.held_out else FIRST])
 
     @cached_property
@@ -165,7 +165,7 @@ class MetricFacts:
         return self._middle(*self._after(step, points))
 
     def median_after(self, step: int, points: int) -> float | None:
-        """The value of `after` alone."""
+        """Only the value of `after`."""
         begin, stop = self._after(step, points)
         return median(self.values[begin:stop]) if begin < stop else None
 
@@ -179,7 +179,7 @@ class MetricFacts:
         return self._middle(*self._within(first, last, points))
 
     def median_within(self, first: int | None, last: int, points: int) -> float | None:
-        """The value of `within` alone."""
+        """Only the value of `within`."""
         begin, stop = self._within(first, last, points)
         return median(self.values[begin:stop]) if begin < stop else None
 

@@ -25,7 +25,7 @@ SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
 class Mark(StrEnum):
-    """What a judge asks of one signal beyond its level, so that no sentence has to be read for it."""
+    """What a judge needs to know of a finding beyond its level, so that it need not read sentences."""
 
     TO_ITS_FLOOR = "to-its-floor"
     """The fall left nothing of the reward."""
@@ -34,16 +34,16 @@ class Mark(StrEnum):
     """There is no room left, not only little."""
 
     INTERRUPTED = "interrupted"
-    """The run was ended from outside and nothing in it failed: it is to be resumed as it is."""
+    """The run was ended from outside and nothing in it failed, so it can be resumed as it is."""
 
     PAID = "paid"
-    """Reward or validation gains all the same: it is to be mended, and no reason to stop."""
+    """Reward or validation gains all the same: fix it, but it is no reason to stop."""
 
     NOT_THE_POLICY = "not-the-policy"
-    """What leads its causes lies outside the policy: an earlier checkpoint would fare no better."""
+    """Its first cause lies outside the policy: an earlier checkpoint would not help."""
 
     COSTS = "costs"
-    """A note only, as something excuses it, but it costs time or signal: beside it a run is not called clear."""
+    """Only a note, as something excuses it, but it costs time or signal: the run is not called clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Numbers that a finding stands on. first/mid/last are window means in the metric's own unit; None = no data."""
+    """The numbers behind a finding. first/mid/last are window means in the metric's own unit; None = no data."""
 
     metric: str  # canonical name or raw key
     key: str  # the raw key it came from
@@ -87,9 +87,9 @@ CauseStatus = Literal["supported", "contradicted", "untestable"]
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A candidate cause; `config_key` in this framework's spelling and its value here, None where not tied to config.
+    """A possible cause. `config_key` in this framework's spelling and its value here, None if it has no setting.
     `because`: the numbers that speak for it or against it, or what would make it testable. `look`: what to look at by
-    hand where nothing that is logged tells."""
+    hand if the log does not tell."""
 
     text: str
     config_key: str | None = None
@@ -114,17 +114,17 @@ class Fix:
 
 
 GO_BACK = "go-back"
-"""The act of a fix that needs a saved checkpoint..."""
+"""The `act` of a fix that needs a saved checkpoint."""
 USE_BEST = "use-best"
-"""...and of one that needs the best of them, which the report names."""
+"""The `act` of a fix that needs the best of them, which the report names."""
 IMPACTS = ("high", "medium", "low")
 RISKS = ("none", "low", "medium", "high")
-"""Fixes are told in this order."""
+"""The order in which fixes are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fired rule on one subject. `severity` is the present one; of a resolved finding it is info."""
+    """One rule that found something on one subject. `severity` is the present one; info once it is resolved."""
 
     id: str
     subject: str | None
@@ -196,7 +196,7 @@ class Verdict:
 
     @property
     def judged(self) -> bool:
-        """Whether there was enough to be sure of anything."""
+        """Whether there was enough data to judge anything."""
         return self.decision != "not-enough-evidence"
 
 
@@ -290,7 +290,7 @@ class MachineView:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole result at one step (None before the first row); findings worst first, symptoms after roots."""
+    """The whole result at one step (None before the first row): findings worst first, symptoms after their roots."""
 
     at_step: int | None
     verdict: Verdict
@@ -318,7 +318,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 
 def unread() -> Diagnosis:
-    """The diagnosis while the run is still being read: nothing is claimed."""
+    """The diagnosis while the run is still being read: it claims nothing."""
     return _blank("Reading the run.", "The rest of the files.", "still reading")
 
 

@@ -1,4 +1,4 @@
-"""The newest batches of which every answer got one and the same score, and whether the answers themselves differed."""
+"""The newest batches in which every answer got the same score, and whether the answers themselves differed."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 POLICY = ("entropy", "kl_ref", "response_length_mean")
-"""What the policy itself does, whoever grades it."""
+"""Metrics of the policy itself, whoever grades it."""
 UPDATE = ("grad_norm", "pg_loss", "total_loss", "vf_loss")
-"""What an update makes of the rewards."""
+"""Metrics of the update, which depend on the rewards."""
 FIRST = 10
-"""First points of an outage at which the policy is looked at: without a reward it drifts on its penalties alone."""
+"""How many points of an outage show the policy: without a reward it drifts on its penalties alone."""
 HUGE = 10.0
 """Log of a factor beyond which nothing is foretold."""
 BETWEEN = 2
@@ -287,7 +287,7 @@ class Gap(Protocol):
 
 
 def without(series: Series, name: str | None, gaps: Sequence[Gap]) -> Series:
-    """A metric without its points that lie in a gap. `name`: the canonical one, None if it is not known."""
+    """A metric without its points in a gap. `name`: the canonical one, None if it is not known."""
     if not gaps:
         return series
     meaning = metrics().get(name or "")

@@ -27,7 +27,7 @@ from rltui.run.table import Floats, Ints, Series
 
 BLOCK_WIDTH = 51
 FEW = 10
-"""Points below which their noise is that of few."""
+"""Below this number of points their noise is estimated as for few."""
 TIE = 1e-12
 """Of the largest value: smoothed values so near to the best are as good, and the first of them is named; levels so near
 to each other are the same."""

@@ -1,4 +1,4 @@
-"""What a detector says at one look."""
+"""What a detector reports for one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
 
 
 Words = str | Callable[[], str]
-"""A sentence, or what makes it: a finding that stays open is looked at many times for each time that it is read."""
+"""A sentence, or a function that makes it: an open finding is judged far more often than its text is read."""
 
 
 class Signal(Struct, frozen=True):
@@ -49,5 +49,5 @@ class Signal(Struct, frozen=True):
 
 
 def num(value: float | None) -> str:
-    """A number for a sentence: rounded as in every table, without the zeros that keep a column in line."""
+    """A number for a sentence: rounded as in every table, without the zeros that align a column."""
     return shorn(number(value, missing="?"))

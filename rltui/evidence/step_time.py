@@ -1,4 +1,4 @@
-"""Why a step was slow, who waits for whom, and which phases take another share than they used to."""
+"""Why a step was slow, which part waits for which, and which phases take another share of the step than before."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class OwnShare:
 
 
 def typical(seconds: Floats) -> tuple[float, float]:
-    """Mean and spread of the logarithms of the times that were measured."""
+    """Mean and spread of the logarithms of these times."""
     logs = np.log(seconds[seconds > 0])
     return (float(logs.mean()), float(logs.std())) if len(logs) else (0.0, 0.0)
 
 
 def slow_step(look: Look, step: int) -> SlowStep | None:
-    """Longer responses or fewer tokens a second, and the phase that grew; None for a step of usual time, or where too
-    little is known before it."""
+    """Why a step was slow: longer responses or fewer tokens a second, and the phase that grew. None for a step of usual
+    time, or if too little is known of the steps before."""
     seconds = look.series("time_per_step_s")
     if seconds is None:
         return None
@@ -135,7 +135,8 @@ def _grew(look: Look, row: int, extra: float) -> tuple[str | None, float | None]
 
 
 def waits(look: Look) -> Waits | None:
-    """Who waits for whom, over the last rows; None for a run that logs no waiting (a synchronous one has none)."""
+    """Which part waits for which, over the last rows; None for a run that logs no waiting, as a synchronous one
+    does."""
     idle = look.values("trainer_idle_ratio")
     trainer, by = (
         (median(idle[-NOW:]), "trainer_idle_ratio") if len(idle) else _waited(look, look.dialect.waits.trainer)

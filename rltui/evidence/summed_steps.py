@@ -1,4 +1,4 @@
-"""The seconds of a step as the sum of its phases, of a run that times these and not the whole."""
+"""The seconds of a step as the sum of its phases, for a run that times these but not the whole step."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SUM = "sum of the phases"
 GENERATIONS, UPDATES = ("rollout", "experience"), ("update_actor", "train_group")
 """Without one of each the sum is no step; the first that is timed tells at which rows a step ends."""
 BESIDE = frozenset({"step", "other", "save_checkpoint", "validation", "recover", "dump_samples"})
-"""Phases that most steps do not run: each would look like a slow step."""
+"""Phases that most steps do not run: each of them would look like a slow step."""
 ASYNC = ("staleness_mean", "trainer_idle_ratio")
-"""Where these are logged, phases run beside each other and their sum is longer than a step."""
+"""If one of these is logged, phases overlap and their sum is longer than a step."""
 
 
 def summed_steps(series: Callable[[str], Series | None], names: Dialect) -> Series | None:

@@ -29,7 +29,7 @@ WARMUP = 5  # first values that are no spikes: a new critic, a first batch
 
 
 def sd_m(x: Floats) -> float:
-    """Robust sd of the values (contains slow wander)."""
+    """Robust standard deviation of the values, slow drift included."""
     return MAD_TO_SD * median(np.abs(x - median(x)))
 
 
@@ -203,7 +203,8 @@ def trend(x: Floats, window: int = WINDOW) -> Trend:
 
 
 def flat(t: Trend, effect: float = 0.5, p: float = 0.2) -> bool:
-    """A plateau: the fitted change is below `effect` sd of the noise and the block test sees nothing."""
+    """Whether this is a plateau: the fitted change is below `effect` standard deviations of the noise, and the block
+    test finds nothing."""
     return t.n >= SHORT and abs(t.total) < effect * t.noise and t.p > p
 
 

@@ -1,7 +1,7 @@
-"""Where the reward went over to its negative: from one row on the same answers cost what they earned.
+"""Where the reward changed its sign: from one row on the same answers cost what they earned before.
 
-No policy goes from a level to the opposite one from row to row while it writes as before. It does soon follow: what it
-is trained on from there on is the wrong way round.
+No policy goes to the opposite level within one row while it writes as before. It soon follows, though: what it is
+trained on from there on is the wrong way round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Directions in words, from effects only: nothing that rose can be said to have fallen."""
+"""Directions in words, made from effects only, so that nothing that rose can be said to have fallen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def way(effect: Effect | None) -> int:
 
 
 def called(facts: Facts, metric: str) -> str:
-    """`score` or `reward`: a number of the task score is not called reward if another reward is logged beside it."""
+    """`score` or `reward`: the task score is not called reward if another reward is logged beside it."""
     return "score" if metric == "score_mean" and facts.optimised is not None else "reward"
 
 
@@ -89,8 +89,8 @@ def since_peak(course: Course) -> str:
 
 
 def left_out(look: Look) -> str:
-    """Of which steps no reward counts, because its source failed and is well again; empty if it never did, or for a
-    single row."""
+    """For which steps no reward counts, because the grader failed and works again; empty if it never failed, or for a
+    single row only."""
     over = [one for one in look.outages if not one.lasts and one.exact > 1]
     if not over:
         return ""

@@ -130,7 +130,7 @@ class Inactive(Record, rename={"holds": "is", "holds_not": "is_not"}):
 
     def __post_init__(self) -> None:
         if (self.holds is None) == (self.holds_not is None):
-            raise ValueError("wants either `is` or `is_not`")
+            raise ValueError("needs either `is` or `is_not`")
 
 
 class Checkpoints(Record):

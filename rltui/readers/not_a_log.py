@@ -35,11 +35,11 @@ def why_not(head: bytes) -> str:
     except NotSupported as missing:
         return str(missing)
     if not plain.strip(b"\0"):
-        return "nothing but zeros in its beginning" if plain else "nothing comes out of it so far"
+        return "it begins with nothing but zeros" if plain else "nothing comes out of it so far"
     if is_binary(plain):
-        return "binary data of no known container"
+        return "binary data in no format that rltui knows"
     if not plain.strip():
         return "nothing but blank lines so far"
     if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
-    return "text without metrics by step in its beginning"
+    return "its first lines hold no metrics by step"

@@ -1,5 +1,5 @@
-"""The answer that every surface opens with: what, since when, why, what to do, what to keep, how sure, what was not
-looked at. Seven texts, none of them empty. Markdown, JSON, check-in, events and the screen show these and no others."""
+"""The answer at the head of every report: what, since when, why, what to do, what to keep, how sure, and what was not
+looked at. Seven texts, none of them empty. Markdown, JSON, check-in, events and the screen all show these."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from rltui.report.model import MetricSummary, Report
 
 FIXES, WANTS = 2, 3
-"""So many fixes, and kinds of data that checks could not run without."""
+"""How many fixes are named, and how many kinds of missing data."""
 
 CHOOSES = ("best checkpoint", "ranking of steps")
-"""Parts of the diagnosis without which no checkpoint is named."""
+"""Parts of the diagnosis that are needed to name a checkpoint."""
 
 HIGH, MEDIUM = 0.85, 0.6
-"""A confidence from here on is called so. High ones were right on nine labelled runs of ten."""
+"""The least confidence that is called high, and medium. On labelled runs, nine verdicts of ten with a high confidence
+were right."""
 
 SURE_BY = {
     "hypothesis": "from the course of the metrics alone",
@@ -61,11 +62,11 @@ QUESTIONS = {
     "sure": "How sure",
     "not_looked_at": "Not looked at",
 }
-"""What comes after the headline, with the word before it."""
+"""What comes after the headline, each with its label."""
 
 
 def answer(report: Report) -> Answer:
-    """Made anew from what the report holds, at the cost of a few texts."""
+    """The answer, made from what the report holds. It is cheap, so it is not kept."""
     leading = leading_finding(report)
     return Answer(
         what=report.verdict.text,
@@ -79,20 +80,22 @@ def answer(report: Report) -> Answer:
 
 
 def leading_finding(report: Report) -> Finding | None:
-    """The first loud open finding that the verdict names, else the loudest; None if none is open."""
+    """The first warning or critical finding that the verdict names, else the worst one that is open; None if none is
+    open."""
     loud = [f for f in report.findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
     named = [f for i in report.verdict.because for f in loud if f.id == i]
     return next(iter([*named, *loud]), None)
 
 
 def costly_note(report: Report) -> Finding | None:
-    """The first open note that costs something, which the headline names if nothing is loud; None if there is none."""
+    """The first open note that costs something, which the headline names if there is nothing worse; None if there is
+    none."""
     notes = [f for f in report.findings if f.status == "active" and f.severity == "info"]
     return next((f for f in notes if Mark.COSTS in f.marks), None) if report.verdict.judged else None
 
 
 def metric_called(summary: MetricSummary) -> str:
-    """The short name of a metric in a text, its own key if nobody knows its meaning."""
+    """The short name of a metric in a text; its own key if its meaning is not known."""
     if summary.canonical is None:
         return summary.key
     label = summary.label or summary.key
@@ -141,8 +144,7 @@ def _why(report: Report, finding: Finding | None) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """What it may come from, with the setting that it rests on and the numbers that speak for it; of what nobody could
-    test what to look at."""
+    """A cause with the setting and the numbers that speak for it; if it could not be tested, what to look at."""
     if cause.look:
         return f"{ended(cause.text)} Nothing that is logged tells, so look at {cause.look}"
     setting = cause_setting(cause)
@@ -186,7 +188,7 @@ def _nothing_wrong(report: Report) -> str:
 
 
 def fix_text(fix: Fix) -> str:
-    """What to change, from which value to which; the key alone if they are not known, of several the first."""
+    """What to change, from which value to which. If the values are not known, only the first of the keys."""
     if fix.value is not None and fix.to is not None:
         return f"{fix.text} ({fix_setting(fix)})"
     key = re.split(r",? |=", fix.config_key or "", maxsplit=1)[0]
@@ -251,7 +253,7 @@ def _not_looked_at(report: Report) -> str:
 
 
 def want(needs: str) -> str:
-    """What a check wants, in words: metrics by their short names."""
+    """What a check needs, in words, with the short names of metrics."""
     head = needs.split(": ", 1)[0].split(", ", 1)[0]
     names = [_called(name) for name in head.split(" or ")]
     return " or ".join(list(dict.fromkeys(names))[:2])

@@ -1,4 +1,4 @@
-"""From a frame to the one report object. Puts together what run and diagnosis say; the only numbers made here are
+"""Makes the report from a frame. It puts together what the run and the diagnosis say; the only numbers made here are
 those of `summaries`."""
 
 from __future__ import annotations
@@ -57,22 +57,20 @@ NOTES_SHOWN = 20
 
 
 MOST_OTHERS = 2000
-"""Settings of one run that no canonical key stands for."""
+"""How many settings without a canonical key are listed."""
 
 
 def _other_config(raw: Mapping[str, ConfigValue], mapped: set[str]) -> dict[str, object]:
-    """What else the config holds, under its own keys."""
+    """The settings without a canonical key, under their own keys."""
     others = ((key, entry.value) for key, entry in raw.items() if key not in mapped and entry.value is not None)
     return dict(islice(others, MOST_OTHERS))
 
 
 def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None = None) -> Report:
-    """The report of what a frame holds.
-
-    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `cache`: given again on every new row of
-    the same run, what did not change is not computed again. Metrics go under canonical names, see
-    `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
-    """
+    """The report of what a frame holds. `window`: rows in the first, mid and last windows (default: max(5, 10 %)).
+    `cache`: pass the same one on every new row of a run, and what did not change is not computed again. Metrics have
+    canonical names, see `summaries.report_names`. Never raises for what a run lacks: what is unknown is None, and the
+    report says so."""
     run, diagnosis = frame.run, frame.diagnosis
     span = _span(run, frame.series)
     return Report(
@@ -110,13 +108,13 @@ COUNTED = "steps not known, rows counted"
 
 
 def _not_known(run: RunSnapshot) -> list[str]:
-    """What no source of the run tells, or two tell differently."""
+    """What no source of the run tells, or where two sources disagree."""
     counted = [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
     return [*counted, *(f"{text}." for text in run.contradictions)]
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
-    """What raised: readers, checks of the diagnosis, and of what is told beyond it."""
+    """What raised an error: readers, checks of the diagnosis, and parts beyond it."""
     readers = (CheckFailed(f"reader of {Path(one.path).name}", one.broken) for one in frame.run.sources if one.broken)
     beyond = frame.insight.failed if frame.insight is not None else ()
     return tuple(dict.fromkeys((*readers, *frame.diagnosis.checks_failed, *beyond)))
@@ -155,7 +153,7 @@ def _span(run: RunSnapshot, series: Mapping[str, Series]) -> _Span:
 
 
 def _by_rows(series: list[Series]) -> list[Series]:
-    """One of those that stand in the same rows: columns that are logged together share them."""
+    """One series of each group that is logged in the same rows."""
     first: dict[int, Series] = {}
     for one in series:
         first.setdefault(id(one.rows), one)
@@ -233,7 +231,7 @@ def _source(source: SourceInfo, now: float | None) -> SourceUsed:
 
 
 def _source_note(source: SourceInfo, now: float | None) -> str:
-    """`now`: where the run goes on, so that the age of what was read counts."""
+    """`now`: set if the run goes on, so that the note says how old the newest row is."""
     at = None if now is None else on_our_clock(source.newest, source.mtime, now, source.zoned)
     age = "" if now is None or at is None else f"as of {duration(max(0.0, now - at))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
@@ -282,7 +280,7 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
 
 
 def with_outlook(report: Report, insight: Insight | None) -> Report:
-    """The report with what a whole one tells beyond the findings: an insight about the onset of its worst finding."""
+    """The report with what a whole report adds to the findings: an insight about the onset of its worst finding."""
     return replace(
         report, outlook=_outlook(insight, report.findings), moved=insight.moved if insight is not None else ()
     )

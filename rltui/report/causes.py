@@ -1,4 +1,4 @@
-"""Causes and fixes of a finding as one reads them, on every screen and in every format."""
+"""Causes and fixes of a finding as text, the same on every screen and in every format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rltui.prose import ended
 from rltui.report.escape import code, plain
 
 MOST_CAUSES = 3
-"""Of a finding in the short report: those that this run supports, else those that nobody could test."""
+"""Causes of a finding in the short report: those that this run supports, else those that could not be tested."""
 STANDS = {"supported": "✓", "untestable": "?", "contradicted": "✗"}
 WORDS = {"supported": "Proof", "untestable": "Not tested", "contradicted": "Against it"}
 
@@ -30,20 +30,20 @@ def cause_line(cause: Cause) -> str:
 
 
 def cause_setting(cause: Cause) -> str:
-    """`actor.optim.lr = 1e-5`; empty if it rests on no setting, or on one that is not set."""
+    """`actor.optim.lr = 1e-5`; empty if the cause rests on no setting, or if that is not set."""
     if cause.config_key is None or cause.value is None:
         return ""
     return f"{cause.config_key} = {_shown(cause.value)}"
 
 
 def quotes_setting(cause: Cause) -> bool:
-    """Whether its proof names the setting that it rests on, as `num_generations = 2 (below 8)` does."""
+    """Whether the proof already names the setting, as `num_generations = 2 (below 8)` does."""
     setting = cause_setting(cause)
     return bool(setting) and setting in cause.because
 
 
 def same_change(fix: Fix) -> tuple[str | None, str]:
-    """What fixes of several findings share if they are the same change."""
+    """A key that is equal for fixes of several findings if they are the same change."""
     return (None, fix.act) if fix.act else (fix.config_key, fix.text)
 
 

@@ -15,10 +15,9 @@ PROGRESS = ("score_mean", "reward_mean", "val_score", "response_length_mean")
 
 
 def entry(report: Report, checked: str | None = None) -> str:
-    """Heading with step and time, then health, the answer, progress, stability, performance and notes; a line each.
-
-    `checked`: when somebody looked, which of a run that hangs is not when its newest row came; default: the time of
-    that row alone."""
+    """A heading with step and time, then health, answer, progress, stability, performance and notes, a line each.
+    `checked`: when somebody looked, which may be long after the newest row if the run hangs; by default only the time
+    of that row is shown."""
     run, steps = report.run, report.run.steps
     newest = report.as_of if checked is None or report.as_of is None else f"newest row of {report.as_of}"
     at = NOT_AVAILABLE if steps.last is None else str(steps.last)
@@ -38,12 +37,12 @@ def entry(report: Report, checked: str | None = None) -> str:
 
 
 def append_checkin(path: str, report: Report) -> None:
-    """Adds an entry at the end of the file, made where it is absent, in one write. Raises OSError."""
+    """Adds an entry at the end of the file in one write, and makes the file if it does not exist. Raises OSError."""
     append_text(path, entry(report))
 
 
 def append_text(path: str, text: str) -> None:
-    """Adds text at the end of the file, made where it is absent, in one write. Raises OSError."""
+    """Adds text at the end of the file in one write, and makes the file if it does not exist. Raises OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(handle, text.encode("utf-8", "replace"))
@@ -52,7 +51,7 @@ def append_text(path: str, text: str) -> None:
 
 
 def _health(report: Report) -> str:
-    """Down, degraded or healthy, as the verdict and the state have it; unknown where there is no evidence."""
+    """Down, degraded or healthy, by verdict and state; unknown if there is no evidence."""
     if report.run.state in ("crashed", "stalled") or report.verdict.decision == "abort-now":
         return "down"
     if report.verdict.decision == "not-enough-evidence":
@@ -61,7 +60,7 @@ def _health(report: Report) -> str:
 
 
 def _numbers(report: Report, names: tuple[str, ...]) -> str:
-    """Last window of each metric that is logged, with the first one before it; members of a family each."""
+    """First and last window of each metric that is logged; members of a family have one line each."""
     parts = []
     for wanted in names:
         for name, m in report.metrics.items():

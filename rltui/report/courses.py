@@ -1,5 +1,5 @@
-"""Which numbers are told of a metric's course, and between which of them its change: one answer for each page, pane and
-screen."""
+"""Which numbers are shown of a metric's course, and between which of them its change is told: one answer for every
+page, pane and screen."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ Ends = tuple[float | None, float | None]
 
 
 def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[float | None, ...]:
-    """The numbers that are told of evidence: its windows, of so few values that these share some the first and the
-    newest value."""
+    """The numbers shown for evidence: its windows, or the first and the newest value if the windows overlap."""
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
 
 
 def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> Ends:
-    """Between what its change is told: its ends; of what went one way and came half of it back at least, the way back,
+    """The two values between which a change is told: its ends. If at least half of a change was undone, the way back,
     as its finding counts it: a reward past its peak did not rise."""
     first, *mid, last = evidence_course(evidence, metric)
     if mid and mid[0] is not None and first is not None and last is not None:
@@ -30,7 +29,7 @@ def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> Ends:
 
 
 def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
-    """Between what a metric's change is told: as the finding counts it that the metric heads; else its ends."""
+    """The two values between which a metric's change is told: as the finding that it heads counts it, else its ends."""
     return evidence_change(finding.evidence[0], metric) if finding is not None else metric.ends
 
 

@@ -101,7 +101,7 @@ def as_json(word: str | None) -> str | None:
 
 
 def nearest(word: str) -> list[str]:
-    """Ids that the user may have meant, best first: alike ones, then those that hold one of the words."""
+    """Ids that the user may have meant, best first: similar ones, then those that hold one of the words."""
     ids = [*_rules(), *pages()]
     parts = [part for part in word.lower().replace("_", "-").split("-") if len(part) > 1]
     held = [i for i in ids if any(part in i for part in parts)]
@@ -110,7 +110,7 @@ def nearest(word: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _rules() -> dict[str, Rule]:
-    """The rules as they run for this user."""
+    """The rules with this user's settings."""
     return adjusted(settings.load())
 
 
@@ -165,17 +165,18 @@ def _short(text: str, width: int) -> str:
 
 
 def title_of(framework: str) -> str:
-    """A framework as its people write it; "others" for what the catalogue calls other."""
+    """The name of a framework as its authors write it; "others" for the rest."""
     return dialect(framework).title if framework in dialect_names() else "others"
 
 
 def standing(rule: Rule) -> str | None:
-    """Why the rule never runs for this user, None where it does."""
+    """Why the rule never runs with this user's settings; None if it does."""
     return None if rule.enabled else "switched off in your settings"
 
 
 def _rule_text(rule: Rule) -> str:
-    """What it means, how it shows, what to check, what to do; then how it judges; the frameworks' keys come last."""
+    """What the rule means, how it shows, what to check and what to do; then how it judges; keys of the frameworks come
+    last."""
     lines = [f"# {rule.title}", ""]
     stage = f"stage {rule.stage}" if rule.stage else "no stage of its own"
     lines += _wrap(f"{rule.id} · {rule.name} · at worst {called(rule.worst)} · {stage} · {rule.kind}")
@@ -213,7 +214,7 @@ def _error_rate(rule: Rule) -> str:
 
 
 def _over(rule: Rule) -> str:
-    """What ends a loud finding beyond its condition; empty if nothing does."""
+    """What else has to hold for a warning to end; empty if there is nothing."""
     back = rule.recovery
     if back is None:
         return ""
@@ -252,7 +253,7 @@ def _metric_lines(rule: Rule) -> list[str]:
 
 
 def _silence(rule: Rule) -> list[str]:
-    """When the rule keeps quiet whatever the numbers say."""
+    """When the rule says nothing whatever the numbers are."""
     out = [f"it applies only if: {rule.applies_if}"] if rule.applies_if else []
     out += [f"without {' or '.join(label_of(m) for m in group)}: it is then not evaluable" for group in rule.needs]
     if rule.hold.looks > 1 or rule.hold.rows > 1:
@@ -340,8 +341,8 @@ def label_of(metric: str) -> str:
 
 
 def keys_of(metric: str) -> dict[str, str]:
-    """Framework -> the keys under which it logs the metric, the preferred one first: of the widely used frameworks, of
-    others only if none of them logs it."""
+    """Framework -> the keys under which it logs the metric, the preferred one first. Only widely used frameworks are
+    listed, unless none of them logs it."""
     found = {name: keys for name in dialect_names() if (keys := _keys(metric, name))}
     examples = {name: keys for name, keys in found.items() if dialect(name).widely_used} or found
     return {dialect(name).title: keys for name, keys in examples.items()}
@@ -357,7 +358,8 @@ def _keys(metric: str, name: str) -> str:
 
 
 def metric_sections(name: str, rules: list[Rule]) -> tuple[str, dict[str, list[str]]] | None:
-    """Title, and for each heading its paragraphs ("" for what comes first) or items; None where nobody knows it."""
+    """A title, and for each heading its paragraphs ("" is the heading of the first ones) or items; None for an unknown
+    metric."""
     if name.removeprefix("phase:") in phases() and name.startswith("phase:"):
         return _phase_sections(phases()[name.removeprefix("phase:")], rules)
     known = metrics().get(name)

@@ -10,15 +10,13 @@ from rltui.report.escape import code, plain
 from rltui.report.model import Report
 
 TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
-"""The glyph before the badge: colour is never the only sign."""
+"""The glyph before the badge, so that colour is never the only sign."""
 
 
 def render(report: Report, *, long: bool = False) -> str:
-    """The whole report, ending in a line end: the answer and nine short sections, at most `MOST_WORDS` words. `long`:
-    every metric, plot, check and setting.
-
-    Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
-    """
+    """The whole report, ending in a newline: the answer and nine short sections, at most `MOST_WORDS` words. `long`:
+    every metric, plot, check and setting. Names and values of the run are escaped, so that none of them becomes markup.
+    Undefined numbers read `n/a`."""
     then = "" if report.run.told_at is None else f", as it stood at step {report.run.told_at}"
     head = [f"# {plain(report.run.id)}{then}", "", *verdict_line(report)]
     titles = [f"## {place}. {title}" for place, title in enumerate(SECTIONS, 1)]
@@ -67,7 +65,7 @@ def badge(report: Report) -> str:
 
 
 def verdict_line(report: Report) -> list[str]:
-    """What is the matter, and below it the six answers that follow."""
+    """The headline, and below it the six answers that follow."""
     return [
         f"**{badge(report)}** {plain(report.verdict.text)}".rstrip(),
         "",

@@ -1,7 +1,5 @@
-"""The Markdown report as it is printed by default: the answer, then the nine sections, each as short as it can be.
-
-`rltui.report.markdown` has the same sections with every table. No number stands here that the JSON does not have.
-"""
+"""The short Markdown report, which is the default: the answer, then nine sections, each as short as it can be.
+`rltui.report.markdown` has the same sections with every table. Every number here is in the JSON too."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ from rltui.report.model import MetricSummary, Report
 from rltui.report.recording import evidence_label
 
 USUAL_WORDS, MOST_WORDS = 750, 900
-"""A report that has more than is usual is made again with less of each part; if that is still too long, all parts may
-be as long as the page has room for."""
+"""A report with more than the usual number of words is made again with less of each part. If it is still too long, the
+parts share the room up to the second number."""
 
 SPARK, MEMBERS = 24, 2
 """Cells of a sparkline, and metrics of one canonical name."""
@@ -37,7 +35,7 @@ _CLAUSES = lazy(r"(?<=[,:])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many of each thing are shown, and how many words a text of the run or of a rule may have."""
+    """How many items of each kind are shown, and how many words a text of the run or of a rule may have."""
 
     settings: int = 8
     inactive: int = 3
@@ -64,7 +62,7 @@ ROOMS = (
 
 
 def sections(report: Report, head: Sequence[str], titles: Sequence[str]) -> list[list[str]]:
-    """The sections below these titles, with so much in each that all of them and the head keep to `MOST_WORDS`."""
+    """The sections under these titles, shortened so that head and sections together keep to `MOST_WORDS`."""
     before = sum(len(line.split()) for line in (*head, *titles))
     for room, most in (*((room, USUAL_WORDS) for room in ROOMS[:2]), *((room, MOST_WORDS) for room in ROOMS)):
         parts = _sections(report, room)
@@ -88,7 +86,7 @@ def _sections(report: Report, room: Room) -> list[list[str]]:
 
 
 def cut(text: str, words: int) -> str:
-    """So many words at most of a text that somebody else wrote; a cut one ends in an ellipsis."""
+    """The first words of a text that is not ours; an ellipsis shows where it was cut."""
     parts = text.split()
     parts = [part if len(part) <= 80 else f"{part[:79]}…" for part in parts]
     return " ".join(parts) if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:") + " …"
@@ -99,8 +97,8 @@ def _prose(text: str, words: int) -> str:
 
 
 def _whole(text: str, words: int) -> str:
-    """The sentences of a text of our own that fit in so many words; of a first one that is longer all, up to half as
-    many words more, else the clauses that fit. Only what is longer still is cut off."""
+    """The sentences of one of our own texts that fit in so many words. If the first one is longer, it stays whole up to
+    half as many words more, else only the clauses that fit. What is longer still is cut."""
     if len(text.split()) <= words:
         return cut(text, words)
     first, *_ = sentences = _SENTENCES.split(text)
@@ -186,7 +184,8 @@ def _short(label: str) -> str:
 
 
 def _rows(report: Report, most: int) -> list[MetricSummary]:
-    """The evidence of loud findings, then what is always asked for; of metrics with the same numbers the first."""
+    """The metrics of the warnings, then those that people always ask for; of metrics with the same numbers only the
+    first."""
     loud = [f for f in report.findings if f.status == "active" and f.severity != "info"]
     keys = [e.key for f in loud for e in f.evidence[:1]]
     by_key = {m.key: m for m in report.metrics.values()}
@@ -199,8 +198,8 @@ def _rows(report: Report, most: int) -> list[MetricSummary]:
 
 
 def _members(report: Report, canonical: str) -> list[MetricSummary]:
-    """The first members of a family: verl validates some 30 ways a data set. Its own headline keys come first, spreads
-    over the samples last."""
+    """The first members of a family (verl has about 30 validation metrics a data set): its own headline keys first,
+    spreads over the samples last."""
     found = [m for m in report.metrics.values() if m.canonical == canonical]
     return sorted(found, key=lambda m: (m.key.endswith("/std"), "-aux/" in m.key))[:MEMBERS]
 
@@ -244,7 +243,7 @@ def _noted(finding: Finding, room: Room) -> str:
 
 
 def _dated(finding: Finding, said: str) -> str:
-    """` since step 40`, ahead of what is said: behind its last sentence it would be that one's date."""
+    """` since step 40`, put before the sentences: after the last one it would seem to date only that."""
     return since(finding, said).replace(",", "", 1)
 
 
@@ -255,7 +254,7 @@ def spans_of(finding: Finding) -> str:
 
 
 def _card(report: Report, finding: Finding, room: Room) -> Iterator[str]:
-    """Its first numbers, and what would refute it."""
+    """The first numbers of a finding, and what would refute it."""
     for evidence in finding.evidence[:1]:
         yield _numbers(report, evidence)
     wrong = [in_sentence(text).rstrip(".") for text in finding.refute[: room.refutes]]
@@ -264,7 +263,7 @@ def _card(report: Report, finding: Finding, room: Room) -> Iterator[str]:
 
 
 def _line(report: Report, finding: Finding, root: Finding) -> str:
-    """A finding that goes with another: its numbers, and what would refute it, in one line."""
+    """A finding that follows from another: its numbers and what would refute it, in one line."""
     numbers = "".join(f": {_numbers(report, evidence)}" for evidence in finding.evidence[:1])
     wrong = f", refuted if {plain(in_sentence(finding.refute[0]).rstrip('.'))}" if finding.refute else ""
     return f"{SEVERITY[finding.severity]} {name_of(finding)}{since(finding, root=root)}{numbers}{wrong}"
@@ -299,7 +298,7 @@ def _causes(report: Report, room: Room) -> list[str]:
 
 
 def _fixes(report: Report, room: Room) -> list[str]:
-    """Those of each finding in their own order. Two findings that want the same change say it once."""
+    """The fixes of each finding in their order. If two findings need the same change, it is said once."""
     lines: list[str] = []
     seen: set[tuple[str | None, str]] = set()
     for finding in explained(report, "fixes")[: room.fixed]:

@@ -27,7 +27,8 @@ BASIS = {
 
 
 def symptoms(report: Report) -> list[str]:
-    """One heading a root finding, worst first, its symptoms folded beneath; then notes, what is over, and the log."""
+    """One heading for each root finding, worst first, with its symptoms below it; then notes, what is over, and the
+    log."""
     active = [finding for finding in report.findings if finding.status == "active"]
     known = {finding.id for finding in active}
     roots = [f for f in active if f.root is None or f.root not in known]
@@ -83,7 +84,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
 
 
 def _moved_first(report: Report, root: Finding) -> list[str]:
-    """The order in which metrics moved around its onset: a hint at the cause, no proof."""
+    """The metrics that moved around the onset, in order: a hint at the cause and no proof."""
     told = report.outlook.first_moves if report.outlook is not None else None
     if told is None or told.finding != root.id or not told.moves:
         return []
@@ -111,13 +112,13 @@ def _evidence(report: Report, evidence: Evidence) -> str:
 
 
 def turned(evidence: Evidence) -> bool:
-    """Whether it went one way and then the other: a slope through all of it would contradict what the finding says."""
+    """Whether it went one way and then the other, so that one slope for all of it would contradict the finding."""
     first, mid, last = evidence.first, evidence.mid, evidence.last
     return first is not None and mid is not None and last is not None and (mid - first) * (last - mid) < 0
 
 
 def causes(report: Report) -> list[str]:
-    """Causes by finding as its tests left them, each with the numbers that speak for it or against it."""
+    """Tested causes by finding, each with the numbers that speak for it or against it."""
     lines: list[str] = []
     told = explained(report, "causes")
     for finding in told:
@@ -132,18 +133,18 @@ def causes(report: Report) -> list[str]:
 
 
 def _place(place: str) -> str:
-    """A path as code, a description as it is."""
+    """A path as code, anything else as text."""
     return plain(place) if " " in place else code(place)
 
 
 def possible(report: Report, fixes: Sequence[Fix]) -> list[Fix]:
-    """Those that can be done: a run without a step has no checkpoint to go back to."""
+    """The fixes that can be done: a run without a step has no checkpoint to go back to."""
     return [fix for fix in fixes if fix.act != GO_BACK or report.run.steps.last is not None]
 
 
 def fixes(report: Report) -> list[str]:
-    """The fixes of the findings in one table, those of the finding that leads the page first. A change that several
-    findings ask for stands once, with all of them."""
+    """The fixes of the findings in one table; those of the leading finding come first. A change that several findings
+    need is listed once, with all of them."""
     listed: dict[tuple[str | None, str], tuple[Fix, list[str]]] = {}
     for finding in explained(report, "fixes"):
         for fix in possible(report, finding.fixes):
@@ -163,15 +164,15 @@ def fixes(report: Report) -> list[str]:
 
 
 def explained(report: Report, part: str) -> list[Finding]:
-    """The finding that the head of the page speaks of, then the open roots."""
+    """The finding that the head of the page is about, then the other open roots."""
     leading = leading_finding(report) or costly_note(report)
     first = [leading] if leading is not None and getattr(leading, part) else []
     return [*first, *(f for f in _roots_with(report, part) if f is not leading)]
 
 
 def _roots_with(report: Report, part: str) -> list[Finding]:
-    """Open findings that are no symptom and hold causes or fixes, else their symptoms that do. Of the notes only advice
-    on the config: a note on a metric of a healthy run asks for nothing."""
+    """Open root findings with causes or fixes, else their symptoms with some. Of the notes only advice on the config
+    counts: a note on a metric of a healthy run asks for nothing."""
     known = {f.id for f in report.findings if f.status == "active"}
     active = [f for f in report.findings if f.status == "active" and getattr(f, part)]
     roots = [f for f in active if f.root not in known - {f.id} and (f.severity != "info" or f.basis == "config")]
@@ -184,7 +185,8 @@ def name_of(finding: Finding) -> str:
 
 
 def since(finding: Finding, after: str = "", root: Finding | None = None) -> str:
-    """`, since step 40`; empty if nobody knows, or if the words before it say so. `root`: what it follows from."""
+    """`, since step 40`; empty if that is not known, or if the words before it say so. `root`: the finding that it
+    follows from."""
     text = began(finding)
     unsure = f" ({TOO_CLOSE})" if root is not None and seems_earlier(finding, root) else ""
     return f", {text}{unsure}" if text and not re.search(rf"\b{text}\b", after) else ""
@@ -196,5 +198,5 @@ def _spans(finding: Finding) -> str:
 
 
 def _noted(finding: Finding) -> str:
-    """What is seen, not the rule's title: that names a fault, and at this level there is none."""
+    """The summary and not the rule's title, which names a fault that is none at this level."""
     return plain(finding.summary).rstrip(".") or name_of(finding)

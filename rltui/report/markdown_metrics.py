@@ -23,7 +23,7 @@ SPARK = 50
 CHART_WIDTH, CHART_HEIGHT = 78, 10
 
 UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
-"""The metric's name says as much."""
+"""Units that are not shown, as the metric's name already tells them."""
 
 NOT_DRAWN = (CONSTANT, "nothing finite")
 
@@ -69,12 +69,12 @@ def section(report: Report) -> list[str]:
 
 
 def _moved(report: Report) -> list[str]:
-    """What moved since the start, whatever the verdict makes of it."""
+    """What moved since the start, whether or not the verdict uses it."""
     return ["Moved since the start:", "", *(f"- {plain(one.text)}" for one in report.moved), ""] if report.moved else []
 
 
 def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
-    """What is easily misread here, once a metric; the step is the axis of them all."""
+    """What is easily misread, once for each metric."""
     told: dict[str, str] = {}
     step = own_trap("step", report.recording.run.dialect, report.run.framework_version)
     if step:
@@ -86,8 +86,8 @@ def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str
 
 
 def reward_note(report: Report) -> str:
-    """What the logged reward contains, by where the KL penalty goes in this config; empty where that is not known: a
-    coefficient alone tells it only in a framework that has but one place for it. Pairs of answers have no such term."""
+    """What the logged reward contains, by where this config puts the KL penalty. Empty if that is not known; a
+    coefficient alone tells it only in a framework that has one place for it. Preference training has no such term."""
 
     def on(name: str) -> bool:
         entry = report.config.get(name)
@@ -116,7 +116,7 @@ def course_head(metrics: Sequence[MetricSummary], moved: Mapping[str, Ends]) -> 
 
 
 def _constants(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
-    """What never moved, or was logged once, needs no row."""
+    """Metrics that never moved, or were logged once, in one line instead of rows."""
     lines = []
     for head, wanted in (("Constant throughout", _constant), ("Logged once", _once)):
         said = [f"{_label(name, m)} {_number(m.last)}" for name, m in metrics if wanted(m)]
@@ -179,8 +179,8 @@ def _plots(report: Report, known: list[tuple[str, MetricSummary]]) -> list[str]:
 
 
 def _distinct(metrics: list[tuple[MetricSummary, Series]]) -> list[tuple[MetricSummary, Series]]:
-    """What is worth a row: no constants, no counters, and of metrics with the same values (score and reward without
-    any shaping) the first."""
+    """The metrics that are worth a row: no constants, no counters, and only the first of those with equal values (such
+    as score and reward without shaping)."""
     seen: set[bytes] = set()
     out = []
     for m, series in metrics:

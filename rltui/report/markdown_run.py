@@ -48,7 +48,7 @@ def memory(gpu: GpuNow) -> str:
 
 
 def trouble(gpu: GpuNow) -> str:
-    """What is the matter with a GPU; empty if nothing is seen."""
+    """What is wrong with a GPU; empty if nothing is."""
     said = ["does not answer"] if gpu.lost else []
     said += [f"XID {', '.join(str(x) for x in dict.fromkeys(gpu.xids))}"] if gpu.xids else []
     said += [f"{gpu.ecc_uncorrected} memory errors"] if gpu.ecc_uncorrected else []
@@ -127,7 +127,7 @@ def identity(report: Report) -> list[str]:
 
 
 def standing(report: Report, because: str) -> list[str]:
-    """What it is and how far it has come. `because`: why it is thought to be in its state, maybe empty."""
+    """What the run is and how far it has come. `because`: what its state is concluded from, may be empty."""
     run = report.run
     framework = " ".join(part for part in (run.framework, run.framework_version) if part)
     lines = [
@@ -152,7 +152,7 @@ def reached(report: Report) -> str:
 
 
 def _no_plan(report: Report) -> str:
-    """A plan that the run has passed is none that it goes by. One that is not positive is none at all."""
+    """Why a planned number of steps does not count: the run has passed it, or it is not positive."""
     stated = report.config.get("total_steps")
     if stated is None or not isinstance(stated.value, int | float) or stated.value <= 0:
         return "planned steps not known"
@@ -202,7 +202,7 @@ def _below(path: str, run: str) -> str:
 
 
 def _config(report: Report) -> list[str]:
-    """A table of what usually explains a run, and of what is set in vain; the rest in one line."""
+    """A table of the settings that usually explain a run and of those without effect; the others in one line."""
     if not report.config:
         return ["No config was found in the logs: causes cannot be tied to settings."]
     listed = [(name, entry) for name, entry in report.config.items() if entry.value is not None]
@@ -246,7 +246,7 @@ NOT_TIMED = "The step time is not known"
 
 
 def step_takes(report: Report) -> str:
-    """How long a step takes: by its timer, else by the times of its rows, which the time left goes by, too."""
+    """How long a step takes: by its timer, else by the times of the rows, which the time left uses too."""
     if report.phases.step_s is not None:
         return f"A step takes {number(report.phases.step_s)} s (median)"
     pace = report.facts.pace if report.facts is not None else None
@@ -290,7 +290,7 @@ def step_time(report: Report) -> list[str]:
 
 
 def _why_slow(report: Report) -> list[str]:
-    """Who waits for whom, shares unlike this run's own earlier ones, and why the step that is asked about was slow."""
+    """Which part waits for which, phases with an unusual share, and why the selected step was slow."""
     told = report.outlook
     if told is None:
         return []
@@ -333,7 +333,7 @@ def _constants(report: Report) -> list[str]:
 
 
 def _invariants(report: Report) -> list[str]:
-    """What must hold whatever the task: measured ones as a table, the others by name."""
+    """What must hold for any task: the measured ones as a table, the others by name."""
     held = report.outlook.invariants if report.outlook is not None else ()
     rows = [
         [plain(one.name), one.stage, LEVELS[one.status], plain(one.measured), plain(one.how)]

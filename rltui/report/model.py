@@ -1,4 +1,4 @@
-"""The one report object: screen, Markdown and JSON show its numbers and no others. Keys follow the contract schema."""
+"""The report object. Screen, Markdown and JSON show its numbers and no others. Its keys follow the schema."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class SourceUsed:
-    """A file of the run. `newest`: ISO 8601 time stamp of its newest row, None where rows carry none; `lag`: how late
-    its writer is known to be, in words; `left_out`: all of which nothing was taken, with the reason: rows and records
-    that could not be read (their number is `skipped`), and lines of a console that are no rows."""
+    """A file of the run. `newest`: ISO 8601 time of its newest row, None if rows have none. `lag`: how late its writer
+    is known to be, in words. `left_out`: what was not used, with the reason: rows and records that could not be read
+    (their number is `skipped`), and console lines that are no rows."""
 
     path: str
     format: str
@@ -113,8 +113,8 @@ class MetricSummary:
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """Between what a change is told: the first and the last window; if they share values the first and the newest
-        one."""
+        """The two values between which a change is told: the first and the last window, or the first and the newest
+        value if the windows overlap."""
         return (self.first_value, self.last_value) if self.overlap else (self.first, self.last)
 
 
@@ -223,7 +223,7 @@ class Rollouts:
 
 @dataclass(frozen=True, slots=True)
 class FirstMoves:
-    """What moved before the worst finding, in the order in which it began."""
+    """What moved before the worst finding, in order of onset."""
 
     finding: str | None  # its id; None: no finding, the newest step is asked about
     around: int
@@ -232,7 +232,7 @@ class FirstMoves:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a report tells beyond the findings. None of it moves the verdict."""
+    """What a report tells beyond the findings. It never changes the verdict."""
 
     kl_reward: KlRewardCase
     worth: Worth | None
@@ -248,8 +248,8 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The only thing that crosses from the data to screens, Markdown, JSON, events and comparisons. It holds no live
-    run: nothing in it changes when the run goes on."""
+    """The only object that is passed from the data to screens, Markdown, JSON, events and comparisons. It holds no live
+    run, so it does not change when the run goes on."""
 
     as_of: str | None  # ISO 8601 with zone
     run: RunIdentity

@@ -1,5 +1,5 @@
 """How the raw keys of a run are called in its report, and its newest values under these names before there is a report.
-Light to import: the first values on the screen wait for it."""
+Its imports are light, as the first values on the screen wait for it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,10 @@ class Named(Protocol):
 def report_names(
     names: Mapping[str, Named], keys: Collection[str], judged: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Raw key -> name in the report, for every key; names are unique.
-
-    A key that the vocabulary knows goes under its canonical name. Where several keys of the run share a canonical
-    name, the one that the diagnosis goes by keeps it (`judged`: canonical name -> key), else the first one without a
-    member; the others are `canonical:member` (validation sets, reward functions), or the raw key where there is no
-    member. A key that the vocabulary does not know keeps its own name.
-    """
+    """Raw key -> name in the report, for every key; names are unique. A known key has its canonical name. If several
+    keys of the run share one, the key that the diagnosis uses keeps it (`judged`: canonical name -> key), else the
+    first one without a member; the others are `canonical:member` (validation sets, reward functions), or the raw key if
+    there is no member. An unknown key keeps its own name."""
     out: dict[str, str] = {}
     taken: set[str] = set()
     for key, best in _wanted(names, keys).items():
@@ -57,7 +54,7 @@ def sharing(
 
 
 def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]:
-    """Raw key -> the name that it has where no other key wants it."""
+    """Raw key -> the name that it has unless another key has the same."""
     known = {key: name for key in keys if (name := names.get(key)) is not None and name.canonical is not None}
     keys_of = Counter(name.canonical for name in known.values())
     out = {key: key for key in keys}
@@ -68,8 +65,8 @@ def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]
 
 
 class FirstValue(NamedTuple):
-    """The end of one metric; what it is called stands in the report under the same words. `values`: of the last rows,
-    the newest last, NaN where one was logged as NaN or an infinity."""
+    """The newest values of one metric, under the name that it has in the report. `values`: of the last rows, the newest
+    last, NaN where one was logged as NaN or an infinity."""
 
     key: str
     label: str
@@ -85,7 +82,7 @@ class FirstValue(NamedTuple):
 
 
 class FirstValues(NamedTuple):
-    """What the screen shows of a run before it is read. `first_step`, `last_step`: of the rows of its end."""
+    """What the screen shows of a run before all of it is read. `first_step`, `last_step`: of the rows at its end."""
 
     id: str
     path: str

@@ -1,5 +1,5 @@
-"""What a screen may know of a run's data, beside the numbers of the report: the recording that came with it, and the
-types of its parts. Screens import these names from here and nothing from the floors below that fill them."""
+"""What a screen may know of a run's data beside the numbers of the report: the recording that came with it, and the
+types of its parts. Screens import these names from here and not from the modules that fill them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def evidence_label(evidence: Evidence) -> tuple[str, str] | None:
 
 
 def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
-    """What was measured on the machine for a finding, by step: the most within each, of free room the least. None for
-    a metric of the log, and if no row has a time."""
+    """What was measured on the machine for a finding, by step: the highest value within each step, of free room the
+    lowest. None for a metric of the log, and if no row has a time."""
     if evidence.metric not in MACHINE:
         return None
     from rltui.run.columns import Series

@@ -14,13 +14,13 @@ from rltui.text import clean
 
 SCHEMA = "rltui.rollouts/1"
 ROWS = 40
-"""Steps of which the table gives numbers; of more, an even spread that ends with the newest."""
+"""How many steps the table shows; of more, an even spread that ends with the newest."""
 TABLE_SAMPLES = 50_000
-"""Samples that are read for the table; of larger dumps fewer steps are."""
+"""How many samples are read for the table; if dumps are larger, fewer steps are shown."""
 GROUPS = 16
 """Groups shown in text and JSON."""
 COMMON = 24
-"""Characters that all prompts begin with, from which on they are left out."""
+"""If all prompts begin with the same text of this length, it is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def collect(
     same_prompt: bool = False,
     choice: SampleChoice | None = None,
 ) -> RolloutReport:
-    """Reads the steps of the table and the one in full: `entry`, else the newest of training. `same_prompt` looks
-    through the other steps for the prompt whose rewards spread most there; `choice` adds samples of the step."""
+    """Reads the steps of the table and one step in full: `entry`, else the newest of training. `same_prompt` looks in
+    the other steps for the prompt whose rewards spread most there; `choice` adds samples of the step."""
     run, path = clean(run), clean(path)
     if not index.entries:
         return RolloutReport(run, path, (), (), None, tuple(nothing_found(index, framework)), ())
@@ -185,8 +185,8 @@ def to_json(report: RolloutReport) -> str:
 
 
 def summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]:
-    """Groups in short. Prompts stand without the words that all of them begin with: a system prompt tells no group from
-    another."""
+    """Groups in short. Words that all prompts begin with, such as a system prompt, are left out, as they do not tell
+    groups apart."""
     prompts = [step.rollout(group.members[0]).prompt for group in groups]
     shown = [" ".join((p if p is not None else g.key).split()) for p, g in zip(prompts, groups, strict=True)]
     common = _common(min(shown), max(shown)) if len(set(shown)) > 1 else 0

@@ -1,5 +1,5 @@
-"""One step's rollouts to choose from: groups, samples, or one prompt across the steps, sorted and filtered, with the
-two samples that stand beside one another. Answered row by row: a list of 100,000 goes to the screen in windows."""
+"""One step's rollouts to choose from: groups, samples, or one prompt across the steps, sorted and filtered, with two
+samples side by side. It answers for a window of rows, as a list may have 100,000."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORDERS: dict[Listed, tuple[str, ...]] = {
     "samples": ("reward", "advantage", "tokens", "file"),
     "steps": ("step",),
 }
-"""What each list can be sorted by. All but the file's and the steps' order begin with the highest."""
+"""What each list can be sorted by. All but the order of the file and of the steps begin with the highest."""
 WINDOW = 200
 BEGINNING = 200  # characters of a text in a list
 MARKS = ("empty", "repeated", "invalid")
@@ -130,7 +130,7 @@ class RolloutBrowser:
         return self._details[1]
 
     def _rows(self, entry: StepEntry, read: StepRollouts, query: Query) -> tuple[list[Any], int]:
-        """What is listed, in order, and of how many."""
+        """What is listed, in order, and how many items are in the whole list."""
         key = entry, replace(query, row=0, step=None)
         if self._listed is None or self._listed[0] != key:
             rows: list[Any]
@@ -219,7 +219,7 @@ def _group_of(read: StepRollouts, place: int | None) -> list[int]:
 
 
 def _ordered(read: StepRollouts, rows: list[Any], query: Query) -> list[Any]:
-    """Highest first; what lacks the number comes last, whichever way round."""
+    """Highest first; items without the number always come last."""
     if query.order in ("file", "step"):
         return rows[::-1] if query.reverse else rows
     of_group: dict[str, Callable[[Group], float | None]] = {

@@ -100,7 +100,7 @@ def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
         ("reward, mean", _maybe(stats.reward_mean)),
         ("most common reward", mode),
         ("groups without spread", _maybe_share(stats.zero_variance)),
-        ("cut at the limit", _maybe_share(stats.truncated) or "not told by the dump"),
+        ("cut at the limit", _maybe_share(stats.truncated) or "not in the dump"),
         ("empty", _maybe_share(stats.empty)),
         ("repeat themselves", _maybe_share(stats.repeated)),
         ("same text in the group", _maybe_share(stats.identical)),
@@ -135,7 +135,7 @@ def _bars(bars: Sequence[Bar], decimals: int | None = None) -> list[str]:
 
 
 def _lengths(step: StepDetail) -> list[str]:
-    """The bars with the line of the limit before the first that reaches it."""
+    """The histogram of lengths, with the line of the limit before the first bar that reaches it."""
     cap, bars = step.length_cap, _bars(step.lengths, decimals=0)
     at = next((i for i, one in enumerate(step.lengths) if cap is not None and one.high >= cap), None)
     if at is not None:

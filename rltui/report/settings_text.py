@@ -15,7 +15,7 @@ NOTHING = "nothing is changed: every default holds"
 
 
 def shown() -> str:
-    """What the settings change, beside the defaults. Raises `SettingsError`."""
+    """What the user's settings change, with the defaults. Raises `SettingsError`."""
     own = settings.load()
     lines = [f"{own.path}{'' if own.exists else ' (not there)'}", *(f"  {line}" for line in _changes(own))]
     return "\n".join(lines if len(lines) > 1 else [*lines, f"  {NOTHING}"])

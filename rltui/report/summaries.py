@@ -1,8 +1,5 @@
-"""Numbers of one metric over its history, and the same for a whole run on every new row, at a cost that does not grow.
-
-Numbers are worked out when they are asked for, which on the screen are those of a dozen metrics, slope, correlation and
-shape those of one at a time.
-"""
+"""Numbers of one metric over its history, and the same for a whole run on every new row, at a bounded cost. Numbers are
+computed when they are asked for: a screen shows a dozen metrics, and slope, correlation and shape of one at a time."""
 
 from __future__ import annotations
 
@@ -37,8 +34,8 @@ class _Source(NamedTuple):
 
 
 class _Lazy(MetricSummary):
-    """A summary that is worked out at the first look at one of its parts: the slots are empty until then. Of a run with
-    hundreds of metrics a screen shows a dozen."""
+    """A summary that is computed when one of its parts is first read. Of a run with hundreds of metrics a screen shows
+    a dozen."""
 
     __slots__ = ("_of",)
     _of: _Source
@@ -146,8 +143,8 @@ class _Kept:
 
 
 def _judged(own: list[str], names: Mapping[str, MetricName], series: Mapping[str, Series]) -> str:
-    """The key that stands for all of these: of a validation set or reward function that is logged under two names the
-    one with most points."""
+    """The key that is used if a validation set or reward function is logged under several names: the one with most
+    points."""
     if names[own[0]].member:
         return max(own, key=lambda key: len(series[key]))
     return in_use([series[key] for key in own]).key

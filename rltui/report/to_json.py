@@ -34,7 +34,7 @@ FIRST_KEYS = (
 
 
 NOT_WRITTEN = ("at_step", "machine", "recording")
-"""What the report is built from, and what only screens show."""
+"""Fields that are left out: what the report is built from, and what only screens show."""
 
 
 def to_json(report: Report) -> str:

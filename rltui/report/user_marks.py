@@ -30,8 +30,8 @@ class Marks:
 
 
 def load_marks(run_path: str, state_dir: str, place: str = "") -> Marks:
-    """The marks of a run; none where there is no file, or one that is not ours. `place`: the machine that it is on, ""
-    for this one. Files once named runs of all machines by their path alone: where there is no newer one it counts."""
+    """The marks of a run; none if there is no file, or if it is not one of ours. `place`: the machine that the run is
+    on, "" for this one. Older files name a run by its path alone; such a file counts if there is no newer one."""
     path = _file(run_path, state_dir, place)
     try:
         with open(path if os.path.exists(path) else _file(run_path, state_dir), "rb") as file:
@@ -60,8 +60,8 @@ def save_marks(marks: Marks, run_path: str, state_dir: str, place: str = "") -> 
 
 
 def first_time(state_dir: str) -> bool:
-    """Whether the screen was never open before, as far as the state directory tells; it knows from now on. False where
-    nothing can be kept there: a hint that comes every time is no hint."""
+    """Whether the screen was never opened before, as far as the state directory tells; it is noted now. False if
+    nothing can be stored there, as a hint that comes every time is no hint."""
     try:
         os.makedirs(state_dir, mode=0o700, exist_ok=True)
         os.close(os.open(os.path.join(state_dir, "welcomed"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))

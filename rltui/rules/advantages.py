@@ -1,4 +1,4 @@
-"""Group, baseline and the penalty inside the reward."""
+"""Group, baseline, and the KL penalty inside the reward."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("value-loss-explosion", Look)
 def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Spikes of the value loss; loud where they repeat and the reward falls."""
+    """Spikes of the value loss; a warning if they repeat and the reward falls."""
     spikes = recent_spikes(look, "vf_loss", memory, p["z"], p["factor"])
     if not spikes:
         return []
@@ -72,7 +72,8 @@ def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("cfg-group-size-degenerate", Look)
 def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A group baseline over one or very few samples; with one, the advantages equal the scores, which proves it."""
+    """A group baseline over one or very few samples. With one sample the advantages equal the scores, which
+    proves it."""
     equal = _advantages_are_scores(look, p)
     size = look.settings.group_size
     if look.settings.group_relative is False or (look.settings.group_relative is None and equal is None):
@@ -125,7 +126,7 @@ def _advantages_are_scores(look: Look, p: Params) -> float | None:
 
 @rule("kl-penalty-gaming", Look)
 def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The shaped reward rises by shortening while the raw score does not."""
+    """The shaped reward rises because responses get shorter, while the raw score does not rise."""
     shaped, raw, length = (look.values(n) for n in ("reward_mean", "score_mean", "response_length_mean"))
     if min(len(shaped), len(raw), len(length)) < p["rows"]:
         return []
@@ -186,7 +187,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
 
 
 def _narrow(look: Look, p: Params) -> bool:
-    """The clip range is one for whole sequences, or a mistake."""
+    """Whether the clip range is one for whole sequences, or a mistake."""
     bounds = [b for name in ("clip_low", "clip_high") if (b := look.settings.number(name)) is not None]
     return bool(bounds) and 0 < max(bounds) < p["range"]
 

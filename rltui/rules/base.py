@@ -1,4 +1,4 @@
-"""What every detector has at hand."""
+"""Helpers that all detectors share."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from rltui.run.table import Floats
 
 Params = Mapping[str, float]
 Memory = dict[str, float]
-"""A detector's own notes from look to look; plain numbers, so that a snapshot is a copy."""
+"""What a detector remembers from row to row: plain numbers, so that copying it is simple."""
 
 MOST_ROWS = 1000
-"""Rows that a trend looks back, at most: more cost too much at each look."""
+"""A trend looks back at most so many rows, as more cost too much at each row."""
 
 S = TypeVar("S")
 Detect = Callable[[S, Params, Memory], list[Signal]]
@@ -37,9 +37,9 @@ Detect = Callable[[S, Params, Memory], list[Signal]]
 
 @dataclass(frozen=True, slots=True)
 class Detector(Generic[S]):
-    """What speaks for a rule. `sees` is what it looks at: rows (`Look`), samples (`Sampled`), the machine (`Measured`),
-    or the run as it stands, with its state, files and coverage (`Standing`). `able`: whether what it needs is there;
-    which metrics a detector of rows needs its page says."""
+    """The function behind a rule. `sees`: what it looks at: rows (`Look`), samples (`Sampled`), the machine
+    (`Measured`), or the run's state, files and coverage (`Standing`). `able`: whether what it needs is there; the
+    metrics that a detector of rows needs are listed on the rule's page."""
 
     rule: str
     sees: type[S]
@@ -51,7 +51,7 @@ REGISTERED: list[Detector[Any]] = []
 
 
 def rule(id: str, sees: type[S], able: Callable[[S], bool] = lambda _: True) -> Callable[[Detect[S]], Detect[S]]:
-    """Makes a function the detector of a rule. A rule may have one for each thing that it can be seen by."""
+    """Makes a function the detector of a rule. A rule may have one for each kind of data."""
 
     def register(detect: Detect[S]) -> Detect[S]:
         REGISTERED.append(Detector(id, sees, detect, able))
@@ -61,8 +61,8 @@ def rule(id: str, sees: type[S], able: Callable[[S], bool] = lambda _: True) -> 
 
 
 def held(look: Look, rule: str, level: int = NOTICE) -> bool:
-    """The rule's own finding is open, at this level at least: its numbers are wanted even where its condition no longer
-    holds (`EASED`)."""
+    """Whether the rule's own finding is open, at this level at least. Its numbers are then updated although its
+    condition no longer holds (`EASED`)."""
     return look.open.get(rule, 0) >= level
 
 
@@ -89,12 +89,12 @@ def _any_open(look: Look, trait: Trait, least: int) -> bool:
 
 
 def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
-    """More than half of the rows, and these are `rows` at least: a single odd row is a fault of one line."""
+    """Whether it holds in more than half of the rows, and in at least `rows`: a single odd row may be a broken line."""
     return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
 
 
 def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
-    """Index from which on a condition that holds now has held, but for single exceptions."""
+    """The index from which on a condition that holds now has held, single exceptions aside."""
     ended = np.flatnonzero(~(bad[1:] | bad[:-1]))
     after = int(ended[-1]) + 2 if len(ended) else 0
     return after + int(bad[after:].argmax()) if after < len(bad) else len(bad) - 1
@@ -115,24 +115,24 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
 
 
 def tail(x: Floats, rows: float) -> float:
-    """Median of the last points, as many as a window of so many rows is worth."""
+    """Median of the newest points, with a window scaled by `worth`."""
     return median(x[-worth(rows, len(x)) :])
 
 
 def head(x: Floats, rows: float) -> float:
-    """Median of the first points, as many as `tail` takes."""
+    """Median of the first points, with the same window as `tail`."""
     return median(x[: worth(rows, len(x))])
 
 
 def logged_for(look: Look, name: str, rows: float) -> bool:
-    """The metric was logged for so many rows, or as many steps (`clock.enough`)."""
+    """Whether the metric was logged for so many rows, or as many steps (`clock.enough`)."""
     series = look.series(name)
     return series is not None and enough(rows, series.steps)
 
 
 def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
-    """Which rows a sentence compares, where it gives a `head` after `skip` rows and a `tail`: evidence beside it gives
-    means of other windows, and the numbers differ a little."""
+    """The rows that a sentence with a `head` (after `skip` rows) and a `tail` compares. The evidence beside it has
+    means of other windows, so its numbers differ a little."""
     series = look.series(name)
     if series is None:
         return ""
@@ -142,19 +142,19 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
 
 
 def newest(look: Look, name: str, rows: float) -> str:
-    """Which rows a sentence speaks of, where it gives a `tail`: the table beside it holds means of other windows."""
+    """The rows that a sentence with a `tail` is about. The table beside it has means of other windows."""
     return f"median of the last {worth(rows, len(look.values(name)))} rows"
 
 
 def gained(look: Look, errors: float = LIMIT) -> bool:
-    """Train reward is so many standard errors better than at the start, be it long ago or now."""
+    """Whether the train reward is so many standard errors better than at the start, no matter when it rose."""
     better = look.facts.errors(look.reward) >= errors or (errors <= LIMIT and _in_order(look, 0))
     return better and not farmed(look)
 
 
 def gaining(look: Look, rows: int = 0, errors: float = LIMIT) -> bool:
-    """Train reward is `errors` standard errors better than before, over the last `rows` rows. 0: since the start, and
-    the gain is not over (`spent`)."""
+    """Whether the train reward is `errors` standard errors better than before, over the last `rows` rows. 0: since the
+    start, if the gain is not long over (`spent`)."""
     if rows:
         better = look.facts.errors(look.reward, rows) >= errors or (errors <= LIMIT and _in_order(look, rows))
         return better and not farmed(look)
@@ -166,7 +166,7 @@ FEW_ROWS = 40
 
 
 def _in_order(look: Look, rows: int) -> bool:
-    """Of so few rows (0: of all) their order tells that the train reward gains, or its ends."""
+    """Whether so few rows (0: all) show a gain of the train reward by their order, or by their ends."""
     score = look.facts.metric(look.reward)
     count = 0 if score is None else min(max(rows, LEAST) if rows else len(score.series), len(score.series))
     if score is None or not count or count >= FEW_ROWS:
@@ -181,8 +181,8 @@ Rows of which half tell it, at least."""
 
 
 def spent(look: Look) -> bool:
-    """What was gained is long since gained: the newest half of the run shows no gain, and none that could hide in its
-    noise is worth naming beside the whole. An old gain pays for nothing that is wrong now."""
+    """Whether the gain is long over: the newest half of the run shows none, and none that could hide in its noise would
+    count beside the whole. An old gain excuses nothing that is wrong now."""
     found = look.facts.metric(look.reward)
     if found is None or len(found.series) < SPENT_ROWS:
         return False
@@ -193,30 +193,30 @@ def spent(look: Look) -> bool:
 
 
 def paying(look: Look, rule: str, rows: int = 0) -> bool:
-    """As `gaining`, for a rule that is quiet while the reward gains. What is loud already is asked anew at each row: a
-    gain that ends it has to lie beyond the best of so many noisy means."""
+    """As `gaining`, for a rule that stays quiet while the reward gains. If its warning is open already, the gain that
+    ends it must exceed the best of so many noisy means, as it is asked again at each row."""
     told_before = held(look, rule, WARNING)
     return gaining(look, rows, LIMIT + chance(rows or look.n, NOW_POINTS) if told_before else LIMIT)
 
 
 def farmed(look: Look) -> bool:
-    """The total reward no longer stands for the task."""
+    """Whether the total reward no longer stands for the task."""
     return loud(look, Trait.FARMS_REWARD)
 
 
 def rising(look: Look) -> bool:
-    """Train reward has a trend upwards, over the newest half of a long run: what was gained in it is no old gain."""
+    """Whether the train reward has an upward trend, over the newest half of a long run."""
     return look.trend(look.reward, min(MOST_ROWS, max(WINDOW, look.n // 2))).direction > 0
 
 
 def losing(look: Look, rows: int = 200) -> bool:
-    """Train reward falls: a collapse or decline is open, or its trend points down."""
+    """Whether the train reward falls: a collapse or decline is open, or its trend is downward."""
     return loud(look, Trait.REWARD_FALLS) or farmed(look) or (look.trend(look.reward, rows).direction < 0)
 
 
 def solved(look: Look, level: float = SOLVED) -> bool:
-    """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy. The task's own part
-    decides if it is logged and is a share."""
+    """Whether the reward is near its ceiling, so that a fall of entropy, length or gradient costs nothing. The task's
+    own part decides if it is logged and is a share."""
     task = _task_share(look)
     reached = look.facts.reached if task is None else task
     return reached is not None and reached >= level and not farmed(look)
@@ -238,8 +238,8 @@ def dead_groups(look: Look) -> float | None:
 
 
 def seldom_right(look: Look, limit: float, rows: int) -> str:
-    """Says so if next to no answer can have earned the whole reward: of rewards between 0 and a maximum no more than
-    mean over maximum can. Empty if more may have, or if the log does not bound the rewards."""
+    """A sentence if hardly any answer can have earned the whole reward: with rewards between 0 and a maximum, at most
+    the share mean / maximum can. Empty if more may have, or if the log does not bound the rewards."""
     score = look.facts.metric(look.reward)
     parts = [look.series(look.reward.replace("_mean", end)) for end in ("_max", "_min")]
     if score is None or any(part is None for part in parts):
@@ -252,18 +252,18 @@ def seldom_right(look: Look, limit: float, rows: int) -> str:
 
 
 PARTS = "reward_component_mean"
-"""Family of the reward's parts."""
+"""The family of the reward's parts."""
 
 
 def never_right(look: Look) -> str:
-    """Name of the reward's part that is the task, if it is logged and not one answer has earned it; else empty."""
+    """The name of the reward's task part if no answer has ever earned it; else empty."""
     parts = {member: series for member, series in look.family(PARTS).items() if is_task(member) and len(series)}
     earned = any(float(series.values.max()) > 0.0 for series in parts.values())
     return "" if earned or not parts else next(iter(parts))
 
 
 POINTS = 0.02
-"""Of a validation score from 0 to 1 that is no gain worth the name."""
+"""A smaller gain of a validation score from 0 to 1 is no gain."""
 
 
 LONG, LOGGED = 200, 50
@@ -313,7 +313,7 @@ def _little_held_out(found: MetricFacts) -> bool:
 
 
 def told(look: Look, name: str = "") -> tuple[str, str]:
-    """A metric (default: the train reward) as proof, with its direction since the start in words."""
+    """A metric (by default the train reward) as proof, with its direction since the start in words."""
     metric = name or look.reward
     return metric, words.in_short(look.facts, metric)
 
@@ -341,11 +341,11 @@ def validation_over(look: Look, rows: int) -> float | None:
 
 
 LATELY_ROWS = 50
-"""Rows that show how a score moves lately: these, or the last fifth."""
+"""How many rows show the recent course of a score: so many, or the last fifth."""
 LATELY_SE = 3.0
 """Standard errors by which validation moves lately: the error is itself guessed from few evaluations."""
 LATELY_LEAST = 5
-"""Evaluations below which nobody can say where validation goes lately."""
+"""With fewer evaluations the recent course of validation is not known."""
 
 
 def lately_rows(rows: int) -> int:
@@ -353,7 +353,7 @@ def lately_rows(rows: int) -> int:
 
 
 def validation_lately(look: Look) -> int:
-    """Which way validation moves lately, beyond doubt; 0 too where too few evaluations tell."""
+    """Which way validation moves lately, beyond doubt; 0 also if too few evaluations tell."""
     found, moved = look.facts.validation, validation_over(look, lately_rows(look.n))
     if found is None or moved is None or len(found.values) < LATELY_LEAST or abs(moved) < LATELY_SE:
         return 0

@@ -22,7 +22,7 @@ Bound = Literal[">", ">=", "<", "<="]
 
 
 def as_number(value: object) -> float | None:
-    """None of a truth value and of what is no number."""
+    """A number; None for a truth value and for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     try:

@@ -40,7 +40,7 @@ def rules() -> dict[str, Rule]:
 
 
 def unread_pages() -> dict[str, str]:
-    """Pages of rules that cannot be read, with the reason: none of their rules runs."""
+    """Pages that cannot be read, with the reason: none of their rules runs."""
     return _read()[1]
 
 
@@ -56,7 +56,7 @@ def caused_by(rule: str) -> tuple[str, ...]:
 
 
 def suppressed_by(rule: str) -> tuple[str, ...]:
-    """Ids of the rules that speak for a rule."""
+    """Ids of the rules whose finding stands in for this rule's."""
     return tuple(one.id for one in rules().values() if rule in one.relations.suppresses)
 
 

@@ -1,4 +1,4 @@
-"""Whether the state that is worth keeping is on disk."""
+"""Whether the checkpoint that is worth keeping is on disk."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rltui.run.run import Checkpoint
 
 @rule("best-checkpoint-unavailable", Standing, able=lambda seen: bool(seen.saved))
 def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The best state is not on disk, or will soon be cleared away. A peak after the newest save is no loss yet while
-    the run goes on."""
+    """The best state is not on disk, or will soon be deleted. A peak after the newest save is no loss yet while the run
+    goes on."""
     look, r, saved, broken_at, over = seen.look, seen.ranked, seen.saved, seen.broken_at, seen.over
     if r is None:
         return []
@@ -57,7 +57,7 @@ def _lost(r: Ranking, at: int, near: int, top: float) -> float:
 
 
 def _rotation(look: Look, r: Ranking, kept: Sequence[Checkpoint], over: bool) -> str:
-    """What the next save will clear away."""
+    """What the next save will delete."""
     most = look.settings.number("max_checkpoints")
     first, best = kept[0], best_saved(r, kept)
     if over or not most or most < 2 or len(kept) < most or best is not first:

@@ -1,4 +1,4 @@
-"""Configuration that is unusual or does not fit together: advice, a warning only where the rows prove the damage."""
+"""Unusual or inconsistent config: advice, and a warning only if the rows prove the damage."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _above(look: Look, rate: float) -> int | None:
-    """The first step with a learning rate above this one; the first of all if none is logged."""
+    """The first step with a learning rate above this one; the first step if no rate is logged."""
     series = look.series("lr")
     if series is not None and (over := series.values > rate).any():
         return int(series.steps[int(over.argmax())])
@@ -157,8 +157,8 @@ def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 
 def _loss_swings(look: Look, p: Params) -> str:
-    """What shows of a preference run that its steps are too large: the loss jumps and is no lower than at the start,
-    where it is ln 2 by construction. Empty where nothing does."""
+    """What shows that the steps of a preference run are too large: the loss jumps and is no lower than at the start,
+    where it is ln 2 by construction. Empty if nothing does."""
     loss = look.values("total_loss") if look.series("total_loss") is not None else look.values("pg_loss")
     rows = int(p["dpo_rows"])
     if not look.settings.preference or len(loss) < rows:
@@ -194,7 +194,7 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _stands_still(look: Look, p: Params, rows: int) -> str:
-    """What says that the policy hardly moves; empty where it does, or where nobody can tell."""
+    """What shows that the policy hardly moves; empty if it moves, or if that is not known."""
     kl, step, clipped = (look.values(n) for n in ("kl_ref", "ppo_kl", "clip_frac"))
     if len(kl) >= rows:
         now = tail(kl, 20)

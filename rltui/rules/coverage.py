@@ -1,4 +1,4 @@
-"""Which metrics this kind of run should log, which it does, and what their absence leaves unseen."""
+"""Which metrics this kind of run should log, which of them it logs, and which checks cannot run without the others."""
 
 from __future__ import annotations
 

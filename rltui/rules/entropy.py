@@ -42,7 +42,7 @@ def _reference(look: Look) -> float | None:
 
 @rule("entropy-collapse", Look)
 def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Entropy a fraction of its start, and reward no longer pays for it."""
+    """Entropy is a fraction of its start, and the reward no longer pays for it."""
     entropy = look.values("entropy")
     start = _reference(look)
     if start is None or start <= 0 or not logged_for(look, "entropy", p["warmup"]):

@@ -1,7 +1,7 @@
-"""What a cause leads one to expect of this run: each expectation is one look at its numbers, config, log or samples.
+"""What a cause leads one to expect of this run: each expectation is one test of its numbers, config, log or samples.
 
-An expectation comes out as met, not met, or not testable. `unmet` says what "not met" means: by default that the cause
-is contradicted; "open" where its absence proves nothing (a log that names no error).
+The result is met, not met, or not testable. `unmet` says what "not met" means: by default the cause is contradicted;
+"open" if it proves nothing (a log that names no error).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import Meta
 from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
 from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
+from rltui.rules.expected_length import TookOfLimit
 
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
@@ -31,8 +32,8 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
 
 
 class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
-    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset.
-    `within`: the row before is at most so many steps away. In more updates the policy may become another one."""
+    """The metric jumped to another level shortly before the onset, by at least `by` of the level before. `within`: the
+    row before is at most so many steps away, as the policy may change in more updates."""
 
     metric: Words
     way: Literal["up", "down"]
@@ -64,12 +65,13 @@ class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
 
 
 class NoneMoved(Record, frozen=True, tag="none moved", tag_field="test"):
-    """The metric has several members, and from the finding's onset on none of them went this way by `by` of its level
-    before."""
+    """The metric has several members, and from the finding's onset on none of them (`task`: of a reward's parts, none
+    that is the task) went this way by `by` of its level before."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(gt=0)]
+    task: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
@@ -166,8 +168,8 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
     """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
-    ("best"), or in the very row in which something broke ("row"), as what comes after is its effect. `named`: only of
-    members whose names hold this."""
+    ("best"), or in the row in which something broke ("row"), as what comes after is its effect. `named`: only members
+    with this in their name."""
 
     metric: Words
     op: Bound
@@ -221,9 +223,9 @@ class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
 
 
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
-    """One of these rules found something, at the least as a note, and no later than the finding began; `during`: or
-    later while it stands, as what only shows with time. `of`: what they judge; if neither log nor config tells it, they
-    found nothing because they could not."""
+    """One of these rules found something, at least as a note, no later than the finding began; `during`: or later while
+    it is open, as some things show only with time. `of`: what they judge; if neither log nor config tells it, they
+    could not run."""
 
     rules: tuple[str, ...]
     during: bool = False
@@ -233,8 +235,8 @@ class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
 
 
 class Said(Record, frozen=True, tag="log", tag_field="test"):
-    """A line of the log that warns, fails or tells of a change matches, before or while the finding stands. Case is
-    the same."""
+    """A line of the log with a warning, an error or a change matches, before or while the finding is open. Case is
+    ignored."""
 
     pattern: Words
     unmet: Unmet = "open"
@@ -248,8 +250,8 @@ class Said(Record, frozen=True, tag="log", tag_field="test"):
 
 
 class Took(Record, frozen=True, tag="phase", tag_field="test"):
-    """Of the seconds that a step takes longer than before the onset, these phases took at least this share; if steps
-    did not become longer, of the whole step."""
+    """These phases took at least this share of the seconds that a step takes longer than before the onset; if steps did
+    not become longer, of the whole step."""
 
     phases: tuple[str, ...]
     share: Annotated[float, Meta(ge=0, le=1)]
@@ -298,14 +300,16 @@ class OnMachine(Record, frozen=True, tag="machine", tag_field="test"):
 
 
 class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
-    """The run was resumed right before the onset."""
+    """The run was resumed right before the onset; `changed`: with other settings, by its config or its log."""
 
+    changed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
 
 class AnyOf(Record, frozen=True, tag="any", tag_field="test"):
-    """Met if one of them is; else what the run's own numbers answered counts before what the config does not tell."""
+    """Met if one of them is. Otherwise, what the run's own numbers answered counts before what the config does not
+    tell."""
 
     tests: tuple[Test, ...]
     unmet: Unmet = "contradicts"
@@ -330,6 +334,7 @@ Test = (
     | Opposed
     | UpsideDown
     | Retained
+    | TookOfLimit
     | Stopped
     | TaskScore
     | Updates

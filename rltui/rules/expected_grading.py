@@ -25,7 +25,7 @@ class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
 
 
 class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
-    """Since about the onset every answer of every batch got one and the same score, and they were not of one length."""
+    """Since about the onset every answer of every batch got the same score, although the answers differ in length."""
 
     unmet: Unmet = "open"
     decisive: bool = False
@@ -50,7 +50,7 @@ class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
 
 
 class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
-    """None of the metrics that the run logs of these has had a number since about the onset, and other metrics have."""
+    """None of these metrics has had a number since about the onset, while other metrics have."""
 
     metrics: tuple[Words, ...]
     unmet: Unmet = "contradicts"

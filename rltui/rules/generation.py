@@ -126,7 +126,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _jumped(look: Look, p: Params) -> Shift | None:
-    """The newest step at which the mean length changed at once by what the rule notices; no trend shows that."""
+    """The newest step at which the mean length jumped by as much as the rule notices; no trend shows that."""
     length = look.facts.metric("response_length_mean")
     far = [s for s in length.shifts if (s.after - p["notice"] * s.before) * (p["notice"] - 1.0) > 0.0] if length else []
     return far[-1] if far else None

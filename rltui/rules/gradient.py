@@ -51,11 +51,9 @@ def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float
 
 @rule("grad-norm-explosion", Look)
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Spikes of the live gradient on a log scale; alone they are harmless, repeated or with damage they are not.
-
-    `memory` holds the newest spikes by number (`at 0` the newest), the row up to which rows were examined and the
-    highest ratio to the median.
-    """
+    """Spikes of the gradient norm on a log scale. Alone they are harmless; repeated, or with damage, they are not.
+    `memory` holds the newest spikes by number (`at 0` the newest), how many rows were examined, and the highest ratio
+    to the median."""
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
@@ -103,7 +101,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("grad-norm-ramp", Look)
 def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The gradient grows without end; harmless where the reward pays for it."""
+    """The gradient norm keeps growing; harmless if the reward pays for it."""
     x = look.values("grad_norm")
     if len(x) < p["rows"]:
         return []
@@ -123,8 +121,8 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("grad-always-clipped", Look)
 def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's. A warning
-    if next to nothing is left of each and so many rows brought no gain."""
+    """Nearly every gradient is far above the clipping norm, so the limit sets the step size and not the optimiser. A
+    warning if next to nothing is left of each gradient and many rows brought no gain."""
     limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
     if not limit or len(x) < 50:
         return []
@@ -139,8 +137,8 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("pg-loss-shape", Look)
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The policy loss turned its sign or changed its level for good, or swings about zero while nothing is gained.
-    Nothing by itself, a hint beside other findings. That of preference training falls as it learns."""
+    """The policy loss changed its sign or its level for good, or swings about 0 while nothing is gained. A hint beside
+    other findings, not a fault by itself. In preference training the loss falls as it learns."""
     series = look.series("pg_loss")
     if series is None or len(series) < p["rows"] or look.settings.preference:
         return []

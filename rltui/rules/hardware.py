@@ -1,4 +1,5 @@
-"""GPUs: memory that runs out, faults, heat, one that falls behind, all of them idle while the log says training."""
+"""GPUs: memory that runs out, faults, heat, one that falls behind, and all of them idle while the log shows
+training."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from rltui.run.table import Series
 
 
 def gpus_seen(seen: Measured) -> bool:
-    """GPUs were measured along the run."""
+    """Whether GPUs were measured along the run."""
     return any(sample.gpus for sample in seen.samples)
 
 
@@ -32,12 +33,12 @@ FATAL_XIDS = {
     94: "contained memory error",
     95: "uncontained memory error",
 }
-"""Critical errors after which a GPU is not to be trusted (docs.nvidia.com/deploy/xid-errors)."""
+"""Errors after which a GPU cannot be trusted (docs.nvidia.com/deploy/xid-errors)."""
 SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
 
 
 MANY = 3
-"""GPUs that are told of one by one; more that say the same are one finding."""
+"""Up to so many GPUs have a finding each; more with the same fault share one."""
 
 
 @rule("gpu-memory-pressure", Measured, able=lambda seen: gpus_seen(seen) or seen.logged_peak is not None)
@@ -68,7 +69,7 @@ def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signa
 
 
 def _together(found: list[Signal], seen: Measured) -> list[Signal]:
-    """One finding a GPU; where more than `MANY` say so, one for all of them, told by the worst."""
+    """One finding for each GPU; if more than `MANY` have it, one for all of them, described by the worst."""
     if len(found) <= MANY:
         return found
     worst = max(found, key=lambda s: s.level)
@@ -148,7 +149,7 @@ def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str
 
 
 def _first_errors(gpu: Gpu, seen: Measured) -> int:
-    """Uncorrected memory errors of a GPU in the first sample that holds it."""
+    """Uncorrected memory errors of a GPU in the first sample that counts them."""
     first = next(g for sample in seen.samples for g in sample.gpus if (g.node, g.index) == gpu)
     return first.ecc_uncorrected or 0
 

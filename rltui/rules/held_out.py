@@ -90,8 +90,8 @@ def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
 
 
 def _wanders(x: Floats, smooth: Floats, width: int) -> float:
-    """By how much the mean of so many evaluations errs more than neighbours tell, if noise carries on. The way down
-    from the peak is left out: a level that was left is no noise."""
+    """By how much the mean of so many evaluations errs more than its neighbours tell, if noise carries on. The way down
+    from the peak is left out, as a level that was left is no noise."""
     top = int(smooth.argmax())
     down = top + int((smooth[top:] <= (smooth[top] + smooth[-1]) / 2.0).argmax()) + width
     r = _carries(x, slice(top + width, down))

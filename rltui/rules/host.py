@@ -1,4 +1,4 @@
-"""The machine around the GPUs: memory that runs out, disks that fill up, jobs beside the training."""
+"""The machine around the GPUs: memory that runs out, disks that fill up, and jobs beside the training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rltui.run.table import Series
 
 
 def host_seen(seen: Measured) -> bool:
-    """The host was measured along the run."""
+    """Whether the host was measured along the run."""
     return any(sample.host is not None for sample in seen.samples)
 
 
@@ -95,7 +95,7 @@ _FREE = (("host.free_gb", ""),)
 
 @rule("checkpoint-slow", Measured, able=lambda seen: bool(seen.saves))
 def checkpoint_slow(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """Checkpoints that hold up the training because they are written slowly."""
+    """Checkpoints that are written slowly and hold up the training."""
     if len(seen.saves) < p["saves"]:
         return []
     rows, seconds, sizes = (list(of) for of in zip(*seen.saves[-5:], strict=True))
@@ -142,7 +142,7 @@ _SLOWER = (("time_per_step_s", ""),)
 
 
 def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:
-    """Who works beside the training now, in words."""
+    """Which jobs run beside the training now, in words."""
     out: dict[str, None] = {}
     for node, host in (("", samples[-1].host), *samples[-1].others) if samples else ():
         for process in host.processes if host is not None else ():
@@ -160,13 +160,13 @@ def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:
 
 
 def _flags(seen: Measured, least_gb: float) -> Series:
-    """1 for each step in which someone worked beside the training, else 0."""
+    """1 for each step during which another job ran, else 0."""
     foreign = (seen.seen.gpu["foreign_gb"] > least_gb).any(axis=1)
     return seen.by_step(np.where(foreign, 1.0, np.nan_to_num(seen.seen.host["aside"])), "beside")
 
 
 def _split(seen: Measured, series: Series, p: Params) -> tuple[float, float] | None:
-    """Medians of a metric over the steps with somebody beside and without; None where either is too few."""
+    """Medians of a metric over the steps with another job and without; None if there are too few of either."""
     flags = _flags(seen, p["foreign_gb"])
     by_row = dict(zip(flags.rows.tolist(), flags.values.tolist(), strict=True))
     groups: dict[float, list[float]] = {0.0: [], 1.0: []}

@@ -24,7 +24,7 @@ from rltui.run.sums import median
 from rltui.run.table import Floats
 
 NEWEST = 20
-"""Rows that are judged: those that say how it stands now."""
+"""How many of the newest rows are judged."""
 
 ROUNDING = 1e-6
 SUM_TO_ZERO = 1e-3
@@ -95,7 +95,7 @@ STATUS: Mapping[str, Level] = {"info": "pass", "warning": "warn", "critical": "f
 
 @rule("invariant-violated", Look)
 def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """One signal an invariant that most of the newest rows break; a single odd row is a fault of one line."""
+    """One signal for each invariant that most of the newest rows break; a single odd row may be a broken line."""
     out = []
     for check in _own():
         seen = check.measure(look, p)
@@ -302,7 +302,7 @@ def _sum(name: str, wrong: Callable[[Floats], np.ndarray], text: str) -> Callabl
 
 
 def _nothing(look: Look, p: Params) -> Measure | None:
-    """No log shows it."""
+    """For an invariant that no log shows."""
     return None
 
 

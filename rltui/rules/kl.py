@@ -1,4 +1,4 @@
-"""Distance from the reference, judged by what it bought."""
+"""Distance from the reference, judged by what was gained for it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def pages() -> dict[str, KnowledgePage]:
 
 
 def pages_for(rule_id: str) -> tuple[KnowledgePage, ...]:
-    """The pages that a rule leads to."""
+    """The pages that a rule refers to."""
     return tuple(p for p in pages().values() if rule_id in p.rules)
 
 

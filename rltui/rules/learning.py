@@ -1,4 +1,4 @@
-"""Whether the batch teaches anything: dead groups and dead gradients."""
+"""Whether the batch teaches anything: groups without signal and gradients of 0."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rltui.run.sums import median
 
 NO_VARIANCE = "groups have no reward variance"
 SURE = 2.0
-"""Standard errors by which a share of few groups lies beyond its limit: of one group it is 0 or 1 each time."""
+"""Standard errors by which a share of few groups must lie beyond its limit: with one group it is 0 or 1 each time."""
 
 
 @rule("no-learning-signal", Look)

@@ -1,4 +1,4 @@
-"""Validation that has nothing of what training gained."""
+"""Validation that gained nothing of what training gained."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rltui.rules.base import Params, tail
 from rltui.run.table import Floats
 
 LEAST = 5
-"""Evaluations of a set below which nobody knows their noise."""
+"""With fewer evaluations of a set their noise is not known."""
 
 
 def beside_training(look: Look, p: Params) -> list[Signal]:
-    """What a validation that does not fall tells beside the train reward."""
+    """What a validation that does not fall tells together with the train reward."""
     return _apart(look, p) or _left_behind(look, p) or _unmoved(look, p)
 
 

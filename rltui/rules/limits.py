@@ -1,7 +1,7 @@
-"""Metrics whose level alone tells: each is held against the limits that the page of a rule states for it.
+"""Metrics whose level alone is enough: each is compared with the limits on the page of a rule.
 
-A rule's own detector looks at courses and at several metrics at once. Other metrics of the same trouble are often the
-only ones that a trainer logs: the largest weight and not the mean, groups that all fail and not groups that agree.
+A rule's own detector looks at courses and at several metrics at once. Some trainers log only other metrics of the same
+trouble: the largest weight and not the mean, groups that all fail and not groups that agree.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rltui.rules.base import Detect, Memory, Params, compared, gaining, head, he
 from rltui.rules.page import Limit, Rule
 
 LEAST = 10
-"""Rows: a level of fewer is no level."""
+"""A level needs so many rows."""
 ROWS = 20
 """Rows of the level now, of a run of 200 (`clock.worth`)."""
 
 
 def asked(look: Look, rule: Rule) -> list[str]:
-    """The metrics of these rows that the rule holds against limits."""
+    """The metrics of these rows that the rule compares with limits."""
     return [name for name, limit in rule.limits.items() if _asked(look, name, limit)]
 
 
@@ -97,7 +97,7 @@ def _level(look: Look, now: float, start: float, limit: Limit) -> tuple[int, tup
 
 
 def in_words(name: str, limit: Limit) -> str:
-    """What each level of a metric says, for the page of its rule."""
+    """What each level of a metric means, for the page of its rule."""
     side, of = ("above", " times its start") if limit.above else ("below", " of its start")
     of = of if limit.of_start else ""
     moved = f" and {limit.times:g} times away from its start" if limit.times > 1 else ""

@@ -1,4 +1,4 @@
-"""What holds for the run as it stands now: whether it still runs, was restarted, and logs enough."""
+"""The run as it is now: whether it still runs, was restarted, and logs enough."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.frameworks.load import metrics
 from rltui.prose import capital, listed, sentence
+from rltui.readers.base import Note
 from rltui.rules.base import Memory, Params, rule
+from rltui.run.attempts import innermost
 from rltui.run.run import RunState
 from rltui.run.sums import median
 
 GREW = 1.25
-"""So many times what it was at the start is growth that an end for want of memory is told with."""
+"""From this factor on, growth since the start is told with an end for want of memory."""
 NAMED = 6
-"""Metrics that are not logged which a sentence names."""
+"""How many missing metrics a sentence names."""
 
 
 LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
@@ -55,10 +57,18 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
             marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
         )
     elif state.quote:
-        failed = Cause("An error in the program", status="supported", because="the log shows it")
+        failed = Cause("An error in the program", status="supported", because=_proof(state.error))
         signal = replace(signal, causes=(failed,))
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]
+
+
+def _proof(error: Note | None) -> str:
+    """Where the log shows an error, and in which code it was raised."""
+    if error is None or not error.line:
+        return "the log shows it"
+    place, _, function = innermost(error.frames).rpartition(" ")
+    return f"line {error.line} of the log shows it{f', raised in {function} ({place})' if place else ''}"
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:
@@ -76,8 +86,8 @@ def _grown(look: Look, names: Sequence[str]) -> str:
 
 @rule("run-stalled", Standing)
 def run_stalled(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The run stands still although it should be going: it is watched, or its process or scheduler says so. A log that
-    nobody watched and that merely ends is a state of the run, and no finding."""
+    """The run stands still although it should go on: it is watched, or its process or scheduler says that it runs. A
+    log that nobody watched and that merely ends is a state of the run and no finding."""
     look, state = seen.look, seen.state
     if state is None or state.state != "stalled" or not (state.followed or state.expected):
         return []
@@ -100,7 +110,7 @@ def _now(level: int, text: str, look: Look) -> Signal:
 
 
 def _elsewhere(look: Look) -> str:
-    """Where the metrics of a run may be of which only text is there."""
+    """Where the metrics may be, if only text was found."""
     loggers, printing = look.settings.config.get("loggers"), look.dialect.conventions.printing_logger
     if loggers is not None and printing is not None:
         names = list(map(str, loggers.value if isinstance(loggers.value, list) else [loggers.value]))
@@ -112,7 +122,7 @@ def _elsewhere(look: Look) -> str:
 
 @rule("logging-coverage-gap", Standing)
 def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """Advice where too few of the expected metrics are logged; it never moves the verdict."""
+    """Advice if too few of the expected metrics are logged; it never changes the verdict."""
     coverage, look = seen.coverage, seen.look
     share = coverage.present / coverage.expected if coverage.expected else 1.0
     if look.n and share >= p["least"]:

@@ -121,7 +121,7 @@ def holes(look: Look, window: int) -> list[float]:
 
 
 def _never_measured(look: Look, name: str) -> bool:
-    """A metric that is NaN from the first row on, while the gradient is finite, was never computed."""
+    """A metric that is NaN from the first row on while the gradient is finite was never computed."""
     return look.series(name) is None and look.series("grad_norm") is not None
 
 
@@ -130,7 +130,7 @@ CORE = ("score_mean", "reward_mean", "pg_loss", "total_loss", "grad_norm", "entr
 
 @rule("metric-vanished", Look)
 def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A core metric that came with every row stopped, while others of the same place go on."""
+    """A core metric that was in every row stopped, while others from the same place go on."""
     last = {name: s for name in CORE if (s := look.logged(name)) is not None and enough(p["window"], s.steps)}
     going = {s.key.rpartition("/")[0] for s in last.values() if int(s.rows[-1]) >= look.n - 2}
     out = _all_vanished(look, last, p) if last and not going else []
@@ -221,8 +221,8 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
 
 @rule("sources-contradict", Standing)
 def sources_contradict(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """Two files of the run state other values for the same steps, one signal for each that is left out. Loud where
-    nothing that was measured is the same in both: they are then of two runs, and the judgement is of one of them."""
+    """Two files of the run have different values for the same steps: one signal for each file that is left out. It is a
+    warning if no measured value is the same in both: then they are of two runs, and only one of them is judged."""
     out = []
     for one in seen.contradictions:
         level = WARNING if one.whole else NOTICE

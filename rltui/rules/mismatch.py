@@ -1,6 +1,8 @@
-"""Trainer and sampler: how far their log-probs differ, how stale the rollouts are, what the weights make of it."""
+"""Trainer and sampler: how far their log-probs differ, how old the rollouts are, and what that does to the weights."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
@@ -18,15 +20,19 @@ from rltui.rules.base import (
     newest,
     paying,
     rule,
+    since,
     tail,
 )
 from rltui.rules.traits import Trait
 
 LEAST = 10  # rows
+GREW, FRESH = 5, 50
+"""From so many times its start on, only a gain since then excuses the difference; the second is the least number of
+rows for that gain. Then no run is called clear, even if it learns."""
 
 
 def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
-    """Metric, value now, and where it is notable and bad, in the unit of its own key."""
+    """Metric, value now, and its limits for a note and a warning, in the unit of its own key."""
     out = []
     difference = look.series("rollout_train_logprob_diff")
     if difference is not None and len(difference) >= LEAST:
@@ -43,10 +49,19 @@ def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
     return out
 
 
+def _grew(look: Look, name: str) -> int | None:
+    """Row since which the difference is far above that of the start; None if it is not."""
+    series = look.series(name)
+    if series is None or len(series) < 2 * LEAST:
+        return None
+    far = series.values > GREW * head(series.values, 10)
+    return int(series.rows[since(far)]) if np.median(far[-10:]) else None
+
+
 @rule("mismatch-high", Look)
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The level in its own unit; a warning where it is bad and the run does not learn all the same. That it grew is no
-    harm by itself: it does in public runs that learn well."""
+    """The level in its own unit; a warning if it is bad and the run does not learn all the same. Growth alone is no
+    harm: it happens in public runs that learn well."""
     seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
     alike = look.values("rollout_train_corr")
     if len(alike) >= LEAST and tail(alike, 10) < p["corr_bad"]:
@@ -56,14 +71,21 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     bad = any(now > limit or key == "correlation" for key, now, limit in seen)
     masked = look.values("is_clip_frac")
     harm = losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or loud(look, Trait.GRADIENT_RISES)
-    paid = gaining(look, look.n // 2)
+    moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
+    begun = _grew(look, moved) if moved else None
+    paid = gaining(look, look.n // 2 if begun is None else min(look.n // 2, max(FRESH, look.n - begun)))
     level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
-    moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
+    marks = (Mark.COSTS,) if bad and begun is not None else ()
     proofs = ((moved, "median of its newest rows"),) if moved else ()
     return [
         Signal(
-            level, f"Log-probabilities of trainer and sampler differ: {words}.", proofs, moved=moved, hurt=look.reward
+            level,
+            f"Log-probabilities of trainer and sampler differ: {words}.",
+            proofs,
+            moved=moved,
+            hurt=look.reward,
+            marks=marks,
         )
     ]
 
@@ -126,7 +148,7 @@ def _contradicts(look: Look, weight: float, p: Params) -> bool:
 
 @rule("staleness-high", Look)
 def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Rollouts older than the run allows, or than trainers are known to bear."""
+    """Rollouts older than the run allows, or than trainers are known to tolerate."""
     lag = look.values("staleness_mean")
     if len(lag) < LEAST:
         return []

@@ -29,7 +29,7 @@ class Param(Record, frozen=True):
 
 
 class RunPart(Record, frozen=True):
-    """What not every run has, in words, and the tests of which one is met if this run has it."""
+    """Something that not every run has, in words, and tests of which one is met if this run has it."""
 
     what: Words
     tests: tuple[Test, ...]
@@ -66,8 +66,8 @@ def _flat(tests: Iterable[Test]) -> Iterator[Test]:
 
 
 class NewValue(Record, frozen=True):
-    """A setting (canonical name) and where to take it: `to` a value, or `times` what it is now, kept within `least` and
-    `most`; what is 0 becomes `instead_of_0`. `way`: a value that lies there already, or beyond, needs no change."""
+    """A setting (canonical name) and its new value: `to` a value, or `times` the present one, kept within `least` and
+    `most`; 0 becomes `instead_of_0`. `way`: a value that is there already, or beyond, needs no change."""
 
     key: Words
     to: float | str | bool | None = None
@@ -153,7 +153,7 @@ class Limit(Record, frozen=True, kw_only=True):
 
 
 class Reference(Record, frozen=True):
-    """Where a number or a claim comes from."""
+    """The source of a number or a claim."""
 
     key: Words
     url: Words

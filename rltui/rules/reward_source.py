@@ -8,7 +8,9 @@ import numpy as np
 
 from rltui.evidence import words
 from rltui.evidence.clock import worth
+from rltui.evidence.lifted import lifted
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.one_score import one_score
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
@@ -182,10 +184,11 @@ def _never_differs(look: Look, p: Params) -> list[Signal]:
 
 @rule("reward-scale-shift", Look)
 def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The reward went over to another scale: level and spread by one factor at once, the policy as before."""
+    """The reward went over to another scale: level and spread by one factor at once, the policy as before. Or only its
+    level leapt: a note, as new prompts do so, too."""
     found = look.rescale
     if found is None:
-        return []
+        return _leapt(look, memory)
     times = f"{num(found.shown)} times" if found.shown > 1 else f"1/{num(1 / found.shown)} of"
     name = words.called(look.facts, found.of).capitalize()
     text = f"{name} is {times} what it was from step {found.since} on ({num(found.before)} before, "
@@ -198,3 +201,23 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs += [(name, "") for name in ("reward_std", *POLICY) if look.series(name) is not None]
     level = WARNING if look.n - found.first_row >= p["rows"] else NOTICE
     return [Signal(level, text, tuple(proofs), onset_step=found.since)]
+
+
+def _leapt(look: Look, memory: Memory) -> list[Signal]:
+    """The reward leapt beyond all that it was, the policy as before: what it rose by there is no gain."""
+    series = look.series(look.reward)
+    if series is None:
+        return []
+    if "leapt" not in memory:
+        found = lifted(series, look.logged, int(memory.get("seen", 0)) - LEAST)
+        memory["seen"] = len(series)
+        if found is None:
+            return []
+        memory |= {"leapt": found.since, "before": found.before, "after": found.after}
+    before, after, step = memory["before"], memory["after"], int(memory["leapt"])
+    text = (
+        f"{reward_name(look)} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before"
+    )
+    text += ", while the policy was as before: another grader, reward model or kind of prompts, and no gain."
+    proofs = ((look.reward, f"{num(before)} before, {num(after)} after"),)
+    return [Signal(NOTICE, text, proofs, onset_step=step, marks=(Mark.COSTS,))]

@@ -145,6 +145,10 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}", marks=marks)]
 
 
+OFTEN = 2
+"""Steps from save to save below which the usual step holds a save."""
+
+
 @rule("checkpoint-slow", Look)
 def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Time spent on saving, of all time between the saves."""
@@ -157,10 +161,12 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     every = float(rows[-1] - rows[0]) / (len(rows) - 1)
     took = tail(saves.values[-1000:][at], 5)
-    share = took / max(1e-9, every * tail(seconds, 20))
+    usual = every * tail(seconds, 20)
+    between = max(usual if every < OFTEN else usual + took, 1e-9)  # most steps save nothing, so their median holds none
+    share = took / between
     if share <= p["notice"]:
         return []
-    began = since(saves.values[-1000:][at] > p["notice"] * every * tail(seconds, 20))
+    began = since(saves.values[-1000:][at] > p["notice"] * between)
     text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
     text += ". Half as often would do." if share > p["warn"] else "."
     step = int(saves.steps[-1000:][at][began])

@@ -1,4 +1,4 @@
-"""The steps of rows that state none: told by the same values in rows that state theirs, or by a progress bar."""
+"""Gives rows without steps their steps: by the same values in rows with steps, or by a progress bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAME = 1e-3
 to 4."""
 _KEYS = 12
 _AHEAD = 64
-"""Rows ahead of the last match that are looked at before all others are."""
+"""How many rows after the last match are tried before all others."""
 _DIGITS = 6
 
 
@@ -113,7 +113,7 @@ def spacing(rows: int, bar: int) -> Spacing | None:
 
 
 def spaced(table: Table, apart: Spacing) -> Table:
-    """The same rows at their steps."""
+    """The rows with the steps that the spacing gives them."""
     out = Table()
     groups = []
     for axis, keys in table.axes():

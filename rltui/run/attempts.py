@@ -1,6 +1,5 @@
-"""The attempts at a run: what an earlier one did, which was then done again by a later one, and why one ended, named
-from what its log says: the first error that is no mere consequence of another one.
-"""
+"""The attempts of a run: what an earlier one did that a later one repeated, and why one ended, by the first error in
+its log that is not a consequence of another."""
 
 from __future__ import annotations
 
@@ -20,18 +19,18 @@ from rltui.run.ranks import late
 
 _SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
 _SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
-"""GiB of a unit. Logs mix the powers of ten and of two; a growth is told to one digit."""
+"""GiB of a unit. Logs mix powers of ten and of two; a growth is shown with one decimal, so that does not matter."""
 TOGETHER = 40
-"""Lines within which errors were printed with the first one: a chain of tracebacks is rarely longer."""
+"""Errors within so many lines of the first belong to it: a chain of tracebacks is seldom longer."""
 GREW_GIB = 0.05
-"""Less than this much more from attempt to attempt is no growth."""
+"""A smaller difference from attempt to attempt is no growth."""
 
 _BEFORE = re.compile(r"^(?:\[[^\]]*\]:?\s*|\(\w+(?: pid=\d+[^)]*)?\)\s*|[\w.]+\.(?:cc|cpp|h|py):\d+: )+")
-"""What the launcher puts before a line: the rank, a stamp."""
+"""What a launcher puts before a line: the rank, a time."""
 LEAST_QUOTED, LEAST_FACT = 12, 3
-"""Letters of a quote that say anything, and of a fact that is not found by chance."""
+"""Least length of a quote that says anything, and of a fact that is not found by chance."""
 MOST_QUOTED = 240
-"""Letters of a quote; the line that it is of is named beside it."""
+"""Most characters of a quote; the line number is shown beside it."""
 QUOTES = " :,='\""
 
 Rank = Literal["high", "medium", "low", "none"]
@@ -91,12 +90,12 @@ class Kind(Record):
             raise ValueError("neither `any` nor `code`")
 
     def place(self, note: Note) -> int:
-        """The less, the better the line names it."""
+        """The rank of the first of `any` that the line holds: lower is plainer."""
         return next((i for i, text in enumerate(self.any) if text in note.text), len(self.any))
 
 
 class FailedIn(Record):
-    """Where it happened, by the names in a frame. `part_of`: a phase outside of it that calls it, too."""
+    """Where it happened, by the names in a frame. `part_of`: a phase that also calls this one."""
 
     name: str
     code: str
@@ -139,7 +138,7 @@ class Crash:
 
     @property
     def untold(self) -> str:
-        """The words of the log beside `shown`: up to what that tells."""
+        """The quote without what `shown` already tells."""
         text = self.quote
         if len(text) > MOST_QUOTED:
             text = f"{_BEFORE.sub('', text)[:MOST_QUOTED].rsplit(' ', 1)[0]} …"
@@ -164,7 +163,7 @@ class Crash:
 
     @property
     def to_do(self) -> tuple[Remedy, ...]:
-        """What helps where it happened."""
+        """The fixes that help in the phase where it happened."""
         return tuple(r for r in self.kind.to_do if not r.phases or self.phase in r.phases)
 
     @property
@@ -181,10 +180,9 @@ class Crash:
 
 
 def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | None:
-    """The end that these errors, in the order of the log, are of: the first that is no symptom, else the first symptom.
-    None if the first error that is no symptom has no name, nor one printed with it, as of a chain of tracebacks. An
-    error without a name is quoted in its own words. `beside`: notes among which are those of errors that many ranks
-    tell alike."""
+    """The named end that these errors belong to, in the order of the log: the first that is no symptom, else the first
+    symptom. None if neither the first error that is no symptom nor one printed with it (a chain of tracebacks) has a
+    name; it is then quoted in its own words. `beside`: notes that may hold the same error of other ranks."""
     named = [(note, _kind(note)) for note in errors]
     causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
     together = [(note, kind) for note, kind in causes if 0 <= note.line - causes[0][0].line <= TOGETHER]
@@ -209,14 +207,14 @@ def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | No
 
 
 def first_first(errors: Iterable[Note]) -> list[Note]:
-    """Errors with symptoms behind the others, each in the order of the log."""
+    """The errors with symptoms last, otherwise in the order of the log."""
     kinds = [(note, _kind(note)) for note in errors]
     return [note for note, _ in sorted(kinds, key=lambda one: one[1] is not None and one[1].symptom)]
 
 
 def again(crashes: Sequence[Crash]) -> str:
-    """What the ends of attempts have in common with the last one, oldest first; empty if it is the first of its kind.
-    "It is the 3rd such end, with 2.0 GiB more each time"."""
+    """What the last end has in common with those of earlier attempts, oldest first: "It is the 3rd such end, with 2.0
+    GiB more each time". Empty if it is the first of its kind."""
     if not crashes:
         return ""
     last = crashes[-1]
@@ -250,12 +248,19 @@ def _kind(note: Note) -> Kind | None:
 def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
     """Frames stand outermost first."""
     if own:
-        frames = tuple(frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame)[-1:]
+        frames = tuple(frame for frame in (innermost(frames),) if frame)
     return any(re.search(pattern, _near(frame)) for frame in frames)
 
 
+def innermost(frames: Iterable[str]) -> str:
+    """The innermost frame that is of no installed package; empty if there is none."""
+    own = [frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame]
+    return own[-1] if own else ""
+
+
 def _near(frame: str) -> str:
-    """A frame with the file's own folder only: how a project or a home is called says nothing."""
+    """A frame with only the innermost folder of its file, as the name of a project or of a home directory says
+    nothing."""
     return "/".join(frame.split("/")[-2:])
 
 

@@ -1,5 +1,5 @@
 """What the values of a key tell that its name leaves open: the sign of an entropy that is logged as a loss, whether
-seconds are of a step or of all that has passed, and whether a success "in percent" is a share."""
+seconds are of a step or of the whole run so far, and whether a success "in percent" is a share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rltui.run.table import Series
 
 ELAPSED = "elapsed_s"
 LEAST = 4
-"""Rows of seconds that tell: fewer rise by chance."""
+"""How many rows of seconds decide: fewer may rise by chance."""
 ABOUT = 2.0
-"""Seconds within this factor of each other are the same pace."""
+"""Within this factor seconds have the same pace."""
 ANEW = 4
 """What begins anew falls to such a part of what it was, and does so in fewer rows than one in so many."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
@@ -25,7 +25,7 @@ SUCCESS = 0.02
 
 
 def by_values(meaning: Meaning, points: Series) -> Meaning | None:
-    """What a key means by its finite points, if that is another thing than by its name."""
+    """The meaning of a key by its values, if that differs from its name's."""
     if meaning.canonical == "entropy":
         told = points.values[points.values != 0]
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None

@@ -1,4 +1,4 @@
-"""Settings that changed between the launches of a run, by what its logs print of them: a launch prints all of them."""
+"""Settings that changed between the launches of a run, as its logs print them. A launch prints all of them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OWN = re.compile(
     r"|total_\w*steps)$",
     re.IGNORECASE,
 )
-"""Keys of what each launch has of its own: how it is called, where it writes, how long it goes on."""
+"""Keys that differ with each launch: names, output paths, the number of steps."""
 ALIKE = 0.5
 """Share of the keys that two prints must have in common, so that a key that stands in one of them only is set there."""
 
 
 MOST = 400
-"""Prints that are kept: one between all rows is no launch."""
+"""How many prints are kept: settings printed between all rows are no launch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Checkpoints, told by the names of their directories: those on disk, and those that a log names."""
+"""Checkpoints, recognised by the names of their directories: those on disk, and those that a log names."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|dat
 _PATH = re.compile(r"[^\s'\"`,;:()]*/[^\s'\"`,;:()]*")
 GB = 1e9
 _MUCH_SMALLER = 0.5
-"""A checkpoint of less than this share of its siblings' median size was cut off while it was written."""
+"""A checkpoint below this share of its siblings' median size was cut off while it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A saved state. `complete` is None where its completeness cannot be told (weights not in this copy), `size_gb`
-    where no file of it was seen."""
+    """A saved state. `complete` is None if that is not known (this copy has no weights), `size_gb` if none of its files
+    was seen."""
 
     step: int
     path: str

@@ -1,4 +1,4 @@
-"""Clocks of several zones: a log that names no zone, and one that was written elsewhere or counts from the epoch."""
+"""Clocks that differ: a log that names no time zone, or one that was written elsewhere or counts from the epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run's config: every key as its container held it, and the canonical ones with their place in this framework."""
+"""The run's config: every key as its container has it, and the canonical ones with their keys in this framework."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TEXT_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """A resolved config value. `key` and `source` as the user wrote it; `active` false when it is on the path not
-    taken (a KL coefficient while the KL loss is off), and `note` then says why."""
+    """A config value. `key` and `source` as the user wrote them; `active` is false if the value has no effect (a KL
+    coefficient while the KL loss is off), and `note` says why."""
 
     value: object
     key: str
@@ -28,7 +28,7 @@ class ConfigValue:
 
 
 class Config:
-    """Values of all sources. A later source wins, but one that says nothing (None) never hides one that does."""
+    """Values of all sources. A later source wins, but an empty value (None) never hides another."""
 
     def __init__(self) -> None:
         self.raw: dict[str, ConfigValue] = {}

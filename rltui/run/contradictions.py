@@ -1,4 +1,4 @@
-"""Two sources of one run that state other values for the same steps: told, and not mixed."""
+"""Two sources of one run with different values for the same steps: the report says so, and they are not mixed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rltui.run.part import Part
 from rltui.run.table import Table
 
 LEAST = 3
-"""Steps that two sources state differently; fewer are corrections."""
+"""Least number of steps that differ; fewer are corrections."""
 MOSTLY = 0.8
 """Share of the steps since the first different one that have to differ: a row that was done anew differs alone."""
 LATER_S = 60.0
-"""A source is fresher than another if it was written so much later. Writers of one process flush within it."""
+"""A source is newer than another if it was written so much later. Writers of one process flush within that time."""
 FARTHEST = 2
 """Sources count steps from 0 or 1, before or after the update: so far apart the same row may be numbered."""
 DIGITS = 6
@@ -34,7 +34,8 @@ VOTES = 9
 SAMPLE = 200
 """Values by which the digits of a column are told."""
 MEASURED = 0.1
-"""A column that turns at more than this share of its points was measured; a schedule or a counter does not turn."""
+"""A column that changes direction at more than this share of its points was measured; a schedule or a counter
+does not."""
 
 Flags = NDArray[np.bool_]
 

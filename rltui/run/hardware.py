@@ -21,8 +21,8 @@ from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints
 
 IDLE_SHARE = 0.15
-"""Idle power over the limit where the GPU was never seen idle: about 60 of 400 W on an A100 SXM, 70 to 100 of 700 W on
-an H100 SXM."""
+"""Idle power as a share of the limit, if the GPU was never seen idle: about 60 of 400 W on an A100 SXM, 70 to 100 of
+700 W on an H100 SXM."""
 
 OF_GPU = ("memory_used_gb", "memory_total_gb", "power_w", "power_limit_w", "util", "foreign_gb")
 OF_HOST = ("ram_used_gb", "free_gb", "aside")
@@ -93,7 +93,7 @@ class SampleColumns:
 
 
 def columns(samples: tuple[HardwareSample, ...]) -> SampleColumns:
-    """All samples taken apart."""
+    """Samples as columns."""
     alike: dict[tuple[Gpu, ...], list[int]] = {}  # GPUs of a sample -> the samples that tell of just these
     for row, sample in enumerate(samples):
         alike.setdefault(tuple([(g.node, g.index) for g in sample.gpus]), []).append(row)

@@ -1,4 +1,4 @@
-"""The history of one run from all its sources: the best source gives a cell its value, the rest fill gaps."""
+"""The history of one run from all its sources: for each cell the best source counts, the others fill gaps."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rltui.run.table import Floats, Ints, Series, Table
 __all__ = ["History", "Part", "Series", "Table"]
 
 FEW_ROWS = 16
-"""Up to so many new rows, or an eighth of all, are folded into the merged table one by one; more, and it is built anew
-(and diagnosed anew: a writer that flushes every two minutes brings many rows at once)."""
+"""Up to so many new rows, or an eighth of all, are merged one by one; with more the table is built again, and so is the
+diagnosis (a writer that flushes every two minutes brings many rows at once)."""
 
 
 class History:
@@ -41,7 +41,7 @@ class History:
 
     @property
     def counted(self) -> bool:
-        """Whether the steps of the run are not known: its rows are counted."""
+        """Whether the steps of the run are not known, so that its rows are counted."""
         filled = [part for part in self.parts if part.table.n]
         return bool(filled) and all(part.counted for part in filled) and self._spacing() is None
 
@@ -208,7 +208,7 @@ class History:
         self.rebuild()
 
     def rebuild(self) -> None:
-        """The merged table is built anew at its next use (a part was replaced, renamed or filled in bulk)."""
+        """Makes the next use build the merged table again (a part was replaced, renamed or filled in bulk)."""
         self._merged = None
 
 

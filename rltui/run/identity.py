@@ -1,4 +1,4 @@
-"""Which framework wrote a run, in which version, and which algorithm trains."""
+"""Which framework wrote a run, in which version, and which algorithm it trains with."""
 
 from __future__ import annotations
 

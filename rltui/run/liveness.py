@@ -1,8 +1,8 @@
-"""Is the run alive? The one place that decides a run's state, for every command and screen, at a given moment."""
+"""Whether the run is alive: the one place that decides a run's state at a moment, for every command and screen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -30,7 +30,8 @@ _STATES: dict[Word, State] = {
 class RunState:
     """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
 
-    `crash`: what the errors of a crashed run are called, None if they have no name; `loop`: what the ends of earlier
+    `crash`: what the errors of a crashed run are called, None if they have no name, and then `error` is the first of
+    them; `loop`: what the ends of earlier
     attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
     that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
     should be going. `vanished`: its process went before the plan was done, without a word.
@@ -45,6 +46,7 @@ class RunState:
     followed: bool = False
     expected: bool = False
     crash: Crash | None = None
+    error: Note | None = None
     loop: str = ""
     vanished: bool = False
     error_after: str = ""
@@ -57,7 +59,7 @@ class RunState:
 
 
 def stood(step: int) -> RunState:
-    """Of a run as it stood at a step: more came."""
+    """The state of a run at an earlier step."""
     return RunState("running", f"as it stood at step {step}", told_at=step)
 
 
@@ -93,9 +95,9 @@ class LifeSigns:
 
 
 def judge(seen: LifeSigns) -> RunState:
-    """A plan fulfilled outweighs every word; an error with no training after it outweighs a banner. Without an end
-    mark a run is running while its newest row is younger than its usual gap allows; if no more than a young file
-    speaks for it, nobody knows; a known plan that was not reached makes it stalled."""
+    """The state. A fulfilled plan counts before any words in the log, and an error with no training after it before an
+    end mark. Without an end mark a run is running while its newest row is younger than its usual gap allows; it is
+    unknown if only a young file speaks for it, and stalled if a known plan was not reached."""
     state = _judged(seen)
     return replace(state, followed=seen.followed, expected=_expected(seen))
 
@@ -117,11 +119,11 @@ def _judged(seen: LifeSigns) -> RunState:
         return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     if seen.exit is not None and seen.exit.code != 0:
         because = f"{crash.title}, and the process exited" if crash is not None else "the process exited"
-        return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash)
+        return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash, deadly)
     pulse, is_seen = _life(seen)
     if deadly and (seen.now is None or not is_seen or error_counts(pulse, seen.pace(), seen.now)):
         because = crash.title if crash is not None else "an error ended the log"
-        return _crashed(seen, f"{because} at {of}", quote, crash)
+        return _crashed(seen, f"{because} at {of}", quote, crash, deadly)
     if deadly and seen.now is not None:
         ago = span(max(0.0, seen.now - (pulse.output_at or seen.now)))
         error = f"an error ({crash.title})" if crash is not None else "an error"
@@ -170,7 +172,8 @@ CLOSED_S = 60.0
 
 
 def _closed(seen: LifeSigns) -> bool:
-    """Whether the run was closed, be it well or not, and nothing came since: a run that is resumed goes on."""
+    """Whether a tracker recorded the end of the run, good or bad, and nothing came since: a run that is resumed goes
+    on."""
     end = None if seen.exit is None else seen.exit.time
     return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 
@@ -200,9 +203,10 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
     return replace(pulse, moved_at=max(newest), output_at=max(newest)), is_seen
 
 
-def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None) -> RunState:
+def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None, deadly: Sequence[Note]) -> RunState:
     loop = again([*earlier_ends(seen.notes.all), crash]) if crash is not None else ""
-    return replace(_ended(seen, "crashed", because, quote), crash=crash, loop=loop)
+    error = deadly[0] if deadly and crash is None else None
+    return replace(_ended(seen, "crashed", because, quote), crash=crash, error=error, loop=loop)
 
 
 def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:

@@ -66,8 +66,8 @@ _STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """Of keys that mean the same the later ones have their key in their label, or the last part of it, if that is
-    another: no two rows of a table are called alike."""
+    """Gives keys with the same meaning different labels: the later ones have their key in their label, or its last part
+    if that differs."""
     ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
     out: dict[str, Meaning] = {}
     for key, meaning in meanings.items():
@@ -92,7 +92,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
 
 _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
-"""A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
+"""Single words that mean something else beside the rewards of chosen and rejected answers."""
 
 _DRIFT, _ENTROPY = frozenset(("kl_ref", "ppo_kl")), ("H", "train/H")
 """The letter for entropy says so beside a KL."""
@@ -125,7 +125,7 @@ def is_canonical(name: str) -> bool:
 
 
 def unknown_metric(name: str) -> str:
-    """What is wrong with a canonical name that the user gave, and the nearest that there are; empty for a known one."""
+    """What is wrong with a canonical name that the user gave, with the nearest known ones; empty for a known name."""
     known = [*metrics(), *(PHASE + phase for phase in phases())]
     if name in known:
         return ""
@@ -137,7 +137,8 @@ def unknown_metric(name: str) -> str:
     of_each_group: dict[str, str] = {}
     for metric in metrics().values():
         of_each_group.setdefault(metric.group, metric.name)
-    return f"no such metric. There are {', '.join(of_each_group.values())}, and {len(known) - len(of_each_group)} more"
+    more = len(known) - len(of_each_group)
+    return f"no such metric. Known ones are {', '.join(of_each_group.values())}, and {more} more"
 
 
 def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
@@ -149,8 +150,9 @@ def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
 
 
 class Names:
-    """Meanings of the columns of one run, resolved once per key. `forced`: canonical -> raw key, the user's word for
-    this run; `aliases`: canonical -> raw keys by the user's settings, the first that this run logs counts."""
+    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> raw key, named by the
+    user for this run; `aliases`: canonical -> raw keys in the user's settings, of which the first that this run logs
+    counts."""
 
     def __init__(self) -> None:
         self.dialect = GENERIC
@@ -282,13 +284,13 @@ class Names:
 
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
-    """Remembered: the runs of a sweep log the same keys."""
+    """Cached, as the runs of a sweep log the same keys."""
     return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)
 def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Remembered: the runs of a sweep log the same keys."""
+    """Cached, as the runs of a sweep log the same keys."""
     return tuple(keys_for(canonical, dialect, keys))
 
 
@@ -308,14 +310,14 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
 
 
 def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """Of the series with points that may stand for a canonical metric, the one that does."""
+    """The series that stands for a canonical metric, of those that may."""
     if not found:
         return None
     return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
 
 
 def in_use(found: Sequence[Series]) -> Series:
-    """Of the series that may stand for one metric, the preferred one first, the first that was not only ever zero."""
+    """Of the series that may stand for one metric, preferred ones first: the first that is not always 0."""
     if len(found) == 1:
         return found[0]
     return next((s for s in found if s.values[-1] or s.values.any()), found[0])

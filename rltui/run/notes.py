@@ -12,7 +12,7 @@ from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
 LAST_KEPT = 250
-"""Notes of one kind that are kept: the first ones tell how it began, the last ones how it stands."""
+"""How many of the last notes of one kind are kept: the first ones tell how it began, the last ones how it is now."""
 SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
@@ -23,7 +23,7 @@ UNDER_WAY = ("phase", "validation", "checkpoint")
 
 @dataclass(frozen=True, slots=True)
 class LogStanding:
-    """An end or an error, and the training step at which its log stood; None where nothing tells."""
+    """An end or an error, and the training step of its log at that point; None if that is not known."""
 
     note: Note
     step: int | None
@@ -170,7 +170,7 @@ class _Kept:
 
 
 class Notes:
-    """All notes of a run. Of the many lines that tell progress or a phase only the newest of each source is kept."""
+    """All notes of a run. Of the many lines about progress or a phase only the newest of each source is kept."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}

@@ -18,11 +18,11 @@ from rltui.run.column_set import cells_of
 from rltui.run.table import OTHER_SHARE, Table
 
 LOOKED_AT = 8
-"""First rows of a file by which it is told whether it is a later attempt."""
+"""How many of the first rows of a file decide whether it is a later attempt."""
 OTHER = "printed rows with other values than the rows of their steps"
 STEPLESS = "printed rows without a step, with values of none of the rows that are there"
 ROUNDED = Decimal("0.51")
-"""Rounding moves a number by half a unit of its last digit at most; a little more, as floats are not exact."""
+"""Rounding moves a number by at most half a unit of its last digit; a little more, as floats are not exact."""
 
 Cells = Mapping[str, float]
 

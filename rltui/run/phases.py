@@ -15,7 +15,7 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Table
 
 OVERLAP = 1.02
-"""Phases that sum to more than this times the step run beside each other."""
+"""If phases sum to more than this many times the step, they overlap."""
 BOTTLENECK = 0.5
 """A phase that takes more than this share of the step is named as the bottleneck."""
 

@@ -25,7 +25,7 @@ BEATS = 201
 LINES = 1000
 PHASES = 64
 ENDED = ("gone", "zombie")
-"""States of a process that is no more."""
+"""States of a process that has ended."""
 LATE_S = 2.0
 """What a process wrote last may be read so long after it was seen to be gone."""
 DURATIONS = 50
@@ -62,7 +62,7 @@ def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[st
 
 
 USUAL = ("reward_mean", "total_loss", "epoch", "lr")
-"""Metrics of which every run logs one."""
+"""Metrics of which every run logs at least one."""
 
 
 def steps_short(table: Table, planned: int | None) -> int | None:
@@ -168,7 +168,8 @@ def phase_key(phase: Note) -> str:
 
 
 RECENT = 200
-"""Steps that the usual is learned from: enough for a 95th percentile, few enough to follow growing responses."""
+"""How many steps the usual duration is learned from: enough for a 95th percentile, few enough to follow growing
+responses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ __all__ = ["Frame", "Loading"]
 
 
 def __getattr__(name: str) -> object:
-    """Frames bring numpy, the run and the diagnosis with them, which a run is found without."""
+    """Frames need numpy, the run and the diagnosis, which finding a run does not."""
     if name in __all__:
         from rltui.session import frame
 

@@ -1,4 +1,4 @@
-"""Which files of a run are read, which are left out and why, and what is told of each."""
+"""Which files of a run are read, which are left out and why, and what the report says of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MANY = 10
-"""Rows; fewer that repeat a step are corrections or another start."""
+"""So many rows that repeat a step are another start; fewer are corrections."""
 
 
 def left_out(found: Found) -> dict[str, str]:
@@ -39,7 +39,7 @@ def left_out(found: Found) -> dict[str, str]:
 
 
 def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, as far as `extent` says, and those left out or unreadable with the reason."""
+    """The files to read, as far as `extent` says, and those that are left out or unreadable, with the reason."""
     from rltui.session.container_feeds import feed_for
 
     files = found.listing.by_path
@@ -58,7 +58,7 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
 
 
 def told(feed: AnyFeed) -> SourceInfo:
-    """What was read of a file so far."""
+    """What has been read of a file so far."""
     notes = [feed.note] if feed.note else []
     table = feed.part.table
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]

@@ -1,4 +1,5 @@
-"""Feeds of containers that are no stream of bytes: a database, a folder of files. Outside they look like `Feed`."""
+"""Feeds of containers that are not one stream of bytes: a database, a folder of files. They have the interface of
+`Feed`."""
 
 from __future__ import annotations
 
@@ -80,15 +81,15 @@ def _written(file: FileStat) -> tuple[int, float, str]:
 
 
 _TRIES = 3
-"""Attempts to see a database between two writes before the next poll has to do."""
+"""How often a poll tries to read a database between two writes."""
 _SHARE = 10.0
-"""A database is left alone for so many times the time that its last reading took."""
+"""A database is read again only after so many times the time that its last reading took."""
 _PARAM_BYTES = 1 << 16
 _STORE_FILES = 10_000
 
 
 def read_database(place: Place, path: str) -> tuple[bytes, bytes] | SourceError:
-    """A database and its write-ahead log, both as they stood at one moment as far as that can be told."""
+    """A database and its write-ahead log, both at the same moment as far as that can be known."""
     database = b""
     wal: bytes | SourceError = b""
     for _ in range(_TRIES):
@@ -112,7 +113,7 @@ def _state(place: Place, path: str) -> tuple[FileStat | SourceError, FileStat | 
 
 @dataclass(slots=True)
 class DatabaseFeed(Source):
-    """One run of a database. The file is read whole whenever it changed, the rows from where the last read ended."""
+    """One run of a database. The file is read whole whenever it changed; rows go on where the last read ended."""
 
     run: str
     reader: DatabaseReader = field(init=False)
@@ -172,7 +173,8 @@ class DatabaseFeed(Source):
 
 @dataclass(slots=True)
 class StoreFeed(Source):
-    """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and follows what grew."""
+    """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and reads what was
+    appended."""
 
     reader: MlflowStoreReader = field(default_factory=MlflowStoreReader, init=False)
     _followers: dict[str, Follower] = field(default_factory=dict, init=False)

@@ -39,12 +39,12 @@ NEWEST = Extent(BLOCK, 1 << 16, 0, 1 << 16, lines=True, first_rows=False)
 """What the screen shows while a long history is read: some 25 rows of 60 metrics."""
 
 WHOLE_MOST = 1 << 22
-"""Bytes up to which a file is read whole that cannot be read from its end (packed, a database, one JSON document), or
-whose end names an error; of a larger one nothing is known until all is read."""
+"""Up to this size a file is read whole if it cannot be read from its end (packed, a database, one JSON document), or if
+its end names an error. Of a larger one nothing is known until all of it is read."""
 
 
 QUIET_S = 5.0
-"""A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
+"""A file that was not written to for so long has ended: a last line without a newline is complete."""
 
 _BLOCKED_LEAST = 3 * BLOCK // 4
 
@@ -113,8 +113,7 @@ def _tail_bytes(format: str, size: int, extent: Extent) -> int:
 
 
 def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
-    """What to feed of the beginning of a file and of its end, so that the reader is in step at the first whole record
-    of the end."""
+    """What to feed of the beginning of a file and of its end, so that the end begins at a whole record."""
     if formats()[format].begins == "anywhere":
         return head, tail
     if formats()[format].begins == "block":

@@ -18,7 +18,7 @@ from rltui.sources.base import Follower, Place, SourceError
 
 @dataclass(slots=True)
 class Batch:
-    """What one read brought. `restarted`: the file was truncated or replaced, records begin a new attempt."""
+    """What one read brought. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
 
     records: list[Record]
     bytes_read: int
@@ -56,20 +56,20 @@ class Source:
         self.part = Part(self.path, (formats()[self.format].rank, self.mtime))
 
     def finish(self) -> list[Record]:
-        """The file ends here: an unterminated last record that parses counts."""
+        """The file has ended: its last record counts even without a newline, if it can be parsed."""
         return []
 
     def rest(self) -> list[Record]:
-        """The file is quiet: rows that its reader holds back, as lines that follow may tell more of them."""
+        """The file is quiet: gives out rows that its reader held back in case later lines complete them."""
         return []
 
     @property
     def waits(self) -> bool:
-        """Whether its reader still holds something back, to be asked for once more."""
+        """Whether its reader still holds something back."""
         return False
 
     def leave_unread(self) -> None:
-        """Of a file that cannot be read from its end, and is too large to be read for that."""
+        """Gives up a file that cannot be read from its end and is too large to be read whole."""
         self.gap = self.size
         self.note = f"{self.format} of {self.size >> 20} MiB cannot be read from its end: not read"
 
@@ -91,11 +91,11 @@ class Feed(Source):
 
     @property
     def watched(self) -> list[str]:
-        """The paths whose change brings something to read."""
+        """The paths to watch for changes."""
         return [self.path]
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        """The next records; a rewritten file starts with a fresh reader."""
+        """The next records; a rewritten file gets a new reader."""
         if self._follower is None:
             self._follower = self.place.follow(self.path)
         delta = self._follower.read(max_bytes)

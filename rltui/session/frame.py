@@ -1,4 +1,4 @@
-"""What a session gives of a run: a recording that cannot change under its reader, and the diagnosis of it."""
+"""What a session hands out: a recording of the run that does not change while it is read, and its diagnosis."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def log_until(
     log: Sequence[LogLine], notes: Iterable[Note], step: int, share: float, until: float | None
 ) -> tuple[LogLine, ...]:
-    """Lines written up to a step: by their time where they and the step (`until`, seconds) have one, else by the order
-    of the file: before the first line that names a later step, and within the `share` of the rows that came by then."""
+    """Lines written up to a step: by their time if they and the step (`until`, seconds) have one, else by their order
+    in the file: before the first line that names a later step, and within the `share` of the rows that had come by
+    then."""
     if not log or share >= 1.0:
         return tuple(log)
     numbers = [line.line for line in log if line.line]
@@ -113,7 +114,7 @@ class RunSnapshot:
 
 
 def snapshot(run: Run, state: RunState) -> RunSnapshot:
-    """The run as it stands now, in the state that it was judged to be in."""
+    """The run as it is now, with its state."""
     table = run.history.table
     return RunSnapshot(
         id=run.id,
@@ -214,7 +215,7 @@ class Frame(Recording):
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
         """The same run with the numbers of its later rows only: from a step on, or the last so many rows of this frame,
-        which may be one of the past."""
+        which may itself be of an earlier step."""
         row = 0 if since_step is None else int(self.run.steps.searchsorted(since_step))
         if last_rows is not None:
             end = max((int(s.rows[-1]) + 1 for s in self.series.values() if len(s)), default=0)

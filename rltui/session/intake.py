@@ -1,4 +1,4 @@
-"""What the feeds of one run say, put into the run: rows under keys that all containers share, notes, config, log."""
+"""Puts the records of all feeds into the run: rows under keys that all containers share, notes, config and log."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Intake:
         self.feeds_changed()
 
     def feeds_changed(self) -> None:
-        """Other feeds may tell the log now."""
+        """Another feed may now be the one that gives the log lines."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
         found = {f.path for f in self._feeds if not f.format.startswith("wandb") and evaluates(f.path)}
         self._evaluations = found if len(found) < len(self._feeds) else set()
 
     def read(self, feed: AnyFeed, most: int = 1 << 20) -> tuple[Batch, bool]:
-        """Takes what a file brings next, at most so many bytes; the batch, and whether it changes anything that is
-        shown. A file whose reader raises is read no further, and the others are read on."""
+        """Reads the next part of a file, at most so many bytes, and returns the batch and whether it changes anything
+        that is shown. If a reader raises, its file is read no further, and the others go on."""
         if feed.path in self._broken:
             return Batch([], 0, False), False
         try:
@@ -75,7 +75,7 @@ class Intake:
             return Batch([], 0, False), True
 
     def finish(self, feed: AnyFeed) -> None:
-        """The file ends here: takes what its reader still held."""
+        """The file has ended: takes what its reader still held back."""
         if feed.path in self._broken:
             return
         try:
@@ -84,7 +84,7 @@ class Intake:
             self._break(feed, error)
 
     def rest(self, feed: AnyFeed) -> bool:
-        """The file is quiet: takes what its reader holds back; true when that is anything."""
+        """The file is quiet: takes what its reader holds back; true if there is any."""
         if feed.path in self._broken:
             return False
         try:
@@ -96,7 +96,7 @@ class Intake:
             return True
 
     def told(self, feed: AnyFeed) -> SourceInfo:
-        """What was read of a file so far, and why no more."""
+        """What has been read of a file so far, and why reading stopped."""
         found, why = told(feed), self._broken.get(feed.path)
         unplaced = self._run.history.unplaced.get(feed.part.name, 0)
         if unplaced:
@@ -115,7 +115,7 @@ class Intake:
             found = replace(found, note=joined([*against, found.note]))
         if why is None:
             return found
-        note = joined((f"not read on, its reader failed: {why}", found.note))
+        note = joined((f"no longer read, as its reader failed: {why}", found.note))
         return replace(found, used=found.used and found.rows > 0, note=note, broken=why)
 
     def _break(self, feed: AnyFeed, error: Exception) -> None:
@@ -195,7 +195,8 @@ class Intake:
         run.as_of = run.newest_time()
 
     def _note(self, note: Note, path: str) -> None:
-        """Marks what another source of the run told before: a console and W&B's copy of it end with the same line."""
+        """Marks a note that another source of the run gave before: a console log and W&B's copy of it end with the same
+        line."""
         told = self._told.setdefault((note.kind, note.text), Counter())
         told[path] += 1
         if told[path] <= max((count for other, count in told.items() if other != path), default=0):

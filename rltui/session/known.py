@@ -1,7 +1,7 @@
-"""What is known of a run for sure, by what was read of it. Of the ends of its files alone some of it is not known; it
-is never something else than the whole run tells.
+"""What is known for sure of a run of which only the ends of the files were read.
 
-The same functions decide as for a whole run; here is only told what the bytes between the ends could change.
+It may be unknown, but it never differs from what the whole run tells. The same functions decide as for a whole run;
+this module only says what the unread part could change.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
 _PLANLESS = ("csv", "tensorboard")
-"""Containers that hold numbers only, no config that could state a plan."""
+"""Containers with numbers only, without a config that could state a plan."""
 _SLOWER = 10.0
-"""Steps between the ends may have taken so many times as long as those that are known."""
+"""Unread steps may have taken so many times as long as those that were read."""
 SEARCHED_MOST = 1 << 24
-"""Bytes of a log that are searched for an error like that at its end."""
+"""How many bytes of a log are searched for an error like the one at its end."""
 NAMED_MOST = 1 << 20
-"""Bytes of a log that are searched for the name of its algorithm."""
+"""How many bytes of a log are searched for the name of its algorithm."""
 _NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _TELLING = 8  # characters of an error's text, numbers apart, by which others like it can be found
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """None: not known, or the run does not tell. `is_planless`: it is known that the run states no plan."""
+    """None: not known, or the run does not tell. `is_planless`: the run certainly states no plan."""
 
     framework: str | None
     algorithm: str | None
@@ -50,8 +50,7 @@ NOT_KNOWN = RunState("unknown", "not all of it is read")
 
 
 def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) -> Known:
-    """What `run` tells, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: they have no more to
-    give."""
+    """What `run` tells, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: everything was read."""
     table = run.history.table
     cut = [feed for feed in feeds if feed.gap]
     last = int(table.steps[-1]) if table.n else None

@@ -1,6 +1,5 @@
-"""A run under watch: hands out a frame whenever there is something new to show. A run that is played again hands them
-out as they stood after each row, with nothing of what came later.
-"""
+"""A run that is being watched: hands out a frame whenever there is something new to show. A replay hands out frames as
+they were after each row, with nothing of what came later."""
 
 from __future__ import annotations
 
@@ -26,33 +25,33 @@ if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
 
 PAINT_EVERY_S = 0.25
-"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting."""
+"""While the history is read a frame is made this often, so that progress shows and reading is not slowed."""
 
 HARDWARE_EVERY_S = 2.0
-"""New hardware samples alone bring a frame this often..."""
+"""Without new rows, new hardware samples make a frame this often..."""
 
 REST_EVERY_S = 10.0
-"""...and this often beside a run that is over, or a log that merely ends; so often, too, is the machine looked at..."""
+"""...and this often if the run is over or its log merely ends, when the machine is also checked this often..."""
 
 REST_AFTER_S = 60.0
 """...once nothing was written for so long."""
 
 GLANCE_EVERY_S = 5.0
-"""The ends of the files are read anew this often while a history takes long (a slow link)."""
+"""The ends of the files are read again this often while a history takes long to load (a slow link)."""
 
 LOOK_AGAIN_S = 30.0
-"""The run's directory is looked through for new files this often..."""
+"""The run's directory is searched for new files this often..."""
 
 LOOK_AGAIN_AT_ONCE_S = 2.0
-"""...and so soon after the last time where something woke us that was no news of a known file."""
+"""...and so soon after the last search if something woke us that was no change of a known file."""
 
 WAITING_EVERY_S = 30.0
-"""A run that is slow or hung brings one this often: its evidence grows."""
+"""A run that is slow or hung gets a new frame this often, as its evidence grows."""
 
 
 T = TypeVar("T")
 FRAMES_PER_S = 8.0
-"""More frames than this a second nobody can follow; a faster replay leaves rows out."""
+"""Nobody can follow more frames a second than this; a faster replay skips rows."""
 
 
 class LiveRun:
@@ -121,7 +120,7 @@ class LiveRun:
             return self._news(changed)
 
     def pause(self, on: bool) -> None:
-        """Holds the reading of a long history, from another thread; what stands at the ends of the files is read on."""
+        """Pauses the reading of a long history, from another thread; the ends of the files are still read."""
         if on:
             self._reads.clear()
         else:
@@ -131,7 +130,7 @@ class LiveRun:
         return not self._reads.is_set() and self._glanced is not None and not self.opened.loading().done
 
     def _news(self, changed: bool) -> Frame | None:
-        """The frame after the files were looked at, None where nothing is new."""
+        """The frame after a look at the files; None if nothing is new."""
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
         pause = REST_EVERY_S if self._resting else HARDWARE_EVERY_S
@@ -202,7 +201,8 @@ class LiveRun:
         return [fact.pid for fact in self.opened.run.pulse.processes]
 
     def _now(self) -> float:
-        """The time by which the run is judged. While a remote machine is out of reach its silence is not the run's."""
+        """The time by which the run is judged. While a remote machine is out of reach, its silence says nothing about
+        the run."""
         link = self.opened.place.link()
         return clock.time() if link is None or link.state == "connected" else link.since
 
@@ -210,7 +210,7 @@ class LiveRun:
         return () if self._sampler is None else tuple(self._sampler.history().samples)
 
     def close(self) -> None:
-        """Ends a running `next_frame` soon; safe from another thread."""
+        """Makes a running `next_frame` return soon; safe from another thread."""
         self._closed = self.opened.cancelled = True
         self._reads.set()
         if self._sampler is not None:
@@ -243,14 +243,14 @@ class Replay:
             return question(self.opened)
 
     def pause(self, on: bool) -> None:
-        """Stands still, or goes on where it stood."""
+        """Pauses, or goes on."""
         if on:
             self._paused.set()
         else:
             self._paused.clear()
 
     def next_frame(self, timeout_s: float) -> Frame | None:
-        """The frame that is due; None where none is within the time (paused, at the end)."""
+        """The next frame; None if none is due within the time (paused, or at the end)."""
         if not self.opened.loading().done:
             with self._still:
                 self.opened.load()
@@ -273,6 +273,6 @@ class Replay:
             return self.opened.past_frame(int(steps[int(self._row) - 1]))
 
     def close(self) -> None:
-        """Ends a running `next_frame` soon; safe from another thread."""
+        """Makes a running `next_frame` return soon; safe from another thread."""
         self._closed.set()
         self.opened.cancelled = True

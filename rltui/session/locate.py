@@ -1,4 +1,4 @@
-"""What the user named -> the runs found there, or one clear line that says what is wrong and what to do."""
+"""From what the user named to the runs found there, or to one clear line that says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
 Looked = Callable[[str], None]
-"""Hears the path of each file that is looked at."""
+"""Is called with the path of each file that is looked at."""
 RunsAt = Callable[[str, Place, str | None], list[Found]]
-"""The runs at a path of a place, of a format where one is forced."""
+"""The runs at a path of a place; with a given format if the user forces one."""
 
 
 def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """Empty where the argument names nothing of the kind. Raises `NotARun` as `locate` does."""
+    """Runs that are not on this machine; empty if the argument names none. Raises `NotARun` as `locate` does."""
     try:
         target = parse(argument)
     except BadTarget as problem:
@@ -65,13 +65,13 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
             if runs:
                 break
     if not found:
-        raise NotARun(joined(problems) or "Slurm says of no job where it writes")
+        raise NotARun(joined(problems) or "Slurm does not say where any of these jobs writes")
     return found
 
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
-"""Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
+"""How many bytes tell a file's format: the first 16 KiB may hold nothing but a trainer's start-up messages."""
 
 FORCE = "Force a reader with --format-in"
 NAMED = 3  # files that cannot be read which are named, each
@@ -86,11 +86,9 @@ def locate(
     place: Place | None = None,
     looked: Looked = lambda path: None,
 ) -> list[Found]:
-    """All runs behind the arguments, in their order; the newest first within one directory.
-
-    `looked` hears of each file of this machine that is looked at. Raises `NotARun` for a path that is absent,
-    unreadable or holds nothing recognisable.
-    """
+    """All runs behind the arguments, in their order; the newest first within one directory. `looked` is called for each
+    file of this machine that is looked at. Raises `NotARun` for a path that does not exist, cannot be read or holds no
+    log."""
     here = place or LocalPlace()
     found: list[Found] = []
     for argument in arguments:
@@ -113,17 +111,17 @@ def take_standard_input() -> None:
 
 
 def _piped(format_in: str | None) -> Found:
-    """The run that comes through standard input. Its format is told from the first bytes; text of no known kind that
-    goes on is a console's. An open pipe is waited for."""
+    """The run that comes through standard input. Its format is told by the first bytes; text of no known kind is read
+    as a console log. An open pipe is waited for."""
     if _live_input is None and os.isatty(0):
-        raise NotARun("-: standard input is the keyboard. Pipe a log into it, as in: train.py | rltui -")
+        raise NotARun("-: nothing is piped into standard input. Pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
     listing = place.walk(stdin.PATH)
     head = place.head(stdin.PATH, HEAD)
     bytes_ = b"" if isinstance(head, SourceError) else head
     if not bytes_.strip():
         raise NotARun(
-            "-: standard input ended before a line came. See whether the command before the pipe started, "
+            "-: standard input ended before the first line. Check that the command before the pipe started, "
             "and pipe its messages too: train.py 2>&1 | rltui -"
         )
     found = format_in or sniff(bytes_, "stdin.log")
@@ -140,7 +138,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
     named = [one for one in found if run == one.candidate.id or run in dict(one.candidate.inside).values()]
     if not named:
         names = ", ".join(one.candidate.id for one in found[:20])
-        raise NotARun(f"{database}: holds no run {run!r}. There are {names}")
+        raise NotARun(f"{database}: holds no run {run!r}. Its runs are {names}")
     return named
 
 
@@ -179,7 +177,7 @@ def _here(argument: str, place: Place, format_in: str | None, looked: Looked) ->
 
 
 def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
-    """Runs on a remote machine or of a Slurm job; none where the argument names neither, or a path that is here."""
+    """Runs on a remote machine or of a Slurm job; none if the argument names neither, or a path that exists here."""
     if os.path.exists(argument):
         return []
 

@@ -1,7 +1,7 @@
-"""The newest values of a run, from the ends of its files alone: what the screen shows while everything else is loaded.
+"""The newest values of a run, from the ends of its files alone, for the screen while everything else is loaded.
 
-Without numpy, history and diagnosis, whose import takes longer than all of this. They are the values that the report
-will show; where the ends alone do not tell them for sure, there are none.
+It needs no numpy, history or diagnosis, whose import takes longer than all of this. The values are those that the
+report will show; if the ends do not tell them for sure, there are none.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class _End:
 
 
 def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
-    """The newest values of a run on this machine; None where its files are not read from their ends, tell of the same
-    steps twice or differently, or begin anew there."""
+    """The newest values of a run on this machine; None if its files cannot be read from their ends, hold the same steps
+    twice or with different values, or begin again there."""
     away = left_out(found)
     files = [(path, format) for path, format in found.candidate.files if path not in away]
     if found.place.name or not all(formats()[format].states_step or formats()[format].copies for _, format in files):
@@ -148,7 +148,7 @@ def _differ(held: Mapping[int, float], steps: Sequence[int], values: Sequence[fl
 
 
 def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> None:
-    """What else tells the framework: keys of the config, words of the log."""
+    """What else identifies the framework: keys of the config, words of the log."""
     for record in records:
         if isinstance(record, ConfigRecord):
             config.update(record.values)

@@ -1,6 +1,5 @@
-"""Runs of the W&B service as feeds: what it answers is read a page at a time, as records (rows of history, config,
-identity, end), then asked for now and then.
-"""
+"""Runs of the W&B service as feeds: history is read a page at a time as records (rows, config, identity, end), then
+polled."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from rltui.sources.wandb_online import PAGE, SCHEME, OnlineError, OnlineRun, Wan
 FORMAT = "wandb-online"
 POLL_S = 15.0
 ENDED_POLL_S = 300.0
-"""A run that goes on is asked for this often, one that ended seldom: it may be resumed."""
+"""A running run is polled this often, one that ended seldom, as it may be resumed."""
 END_STEPS = 50
 """Steps of the service's counter that are read where only the end is wanted."""
 
@@ -46,7 +45,7 @@ class OnlineReader:
         self._announced: str | None = None
 
     def identity(self, run: OnlineRun) -> list[Record]:
-        """Who the run is and how it is set, when that is news."""
+        """The run's identity and config, if they are new."""
         if run.config == self._config:
             return []
         self._config = run.config

@@ -1,4 +1,4 @@
-"""Remote machines that are connected: one place a machine, whatever number of runs are watched there."""
+"""Connected remote machines: one place for each machine, however many runs are watched there."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _lock = Lock()
 
 
 class Unreachable(Exception):  # noqa: N818  (a message for the user)
-    """A machine cannot be reached. The text is ssh's own."""
+    """A machine cannot be reached. The text is the message of ssh."""
 
 
 def connect(arguments: Iterable[str]) -> None:
-    """Connects to every machine named, while the terminal is still the shell's: ssh asks there for what it must know
-    (password, code, an unknown host key). `Unreachable` with the argument and ssh's words."""
+    """Connects to every machine named before the screen takes the terminal, as ssh may ask there for a password, a code
+    or an unknown host key. Raises `Unreachable` with the argument and ssh's message."""
     for argument in arguments:
         target = None if os.path.exists(argument) else _parsed(argument)
         if isinstance(target, SshTarget):

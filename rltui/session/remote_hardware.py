@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_NODES = 32
 SILENT_S = 30.0
-"""A node that sent nothing for so long is left out and said to be: its last figures are no figures of now."""
+"""A node that sent nothing for so long is left out, and the screen says so: its last figures are no longer current."""
 
 
 class RemoteSampler:

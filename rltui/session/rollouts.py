@@ -1,4 +1,4 @@
-"""The rollouts of a run that was found: its dumps and logs, the response limit and reward weights of its config."""
+"""The rollouts of a run: its dumps and logs, with the length limit and reward weights of its config."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run, opened: its files read and followed, its history, config, notes and diagnosis kept up to date."""
+"""One run, opened: reads and follows its files, and keeps history, config, notes and diagnosis up to date."""
 
 from __future__ import annotations
 
@@ -33,22 +33,20 @@ if TYPE_CHECKING:
     from rltui.session.samples import Asked, RunSamples
 
 LONG = 4 << 20
-"""Bytes of history from which on its end is read first: less is read before anyone notices."""
+"""If the history is larger than this, its end is read first."""
 AT_ONCE = 1 << 20
 """Bytes read at once while a screen waits for its keys, or over a link."""
 AT_ONCE_UNSEEN = 4 * AT_ONCE
 """Bytes read at once if nobody waits meanwhile: a sixth less CPU, for some 20 MB."""
 REST_S = 0.5
-"""A file that brought nothing for so long is quiet: what is held back of it is shown."""
+"""A file that brought nothing for so long is quiet: rows that were held back are shown."""
 MACHINE_EVERY_S = 30.0
-"""How its machine stands is judged this often while no row comes."""
+"""Without new rows, the machine is judged this often."""
 
 
 class RunReader:
-    """Reads all files of one run, then follows them. One thread owns it; frames may go to others.
-
-    Of an extent that is not all, nothing is diagnosed; `known` tells what is known then.
-    """
+    """Reads all files of one run, then follows them. One thread owns it; frames may be passed to others. If only the
+    ends are read, nothing is diagnosed; `known` then tells what is known."""
 
     def __init__(
         self,
@@ -98,7 +96,7 @@ class RunReader:
 
     @property
     def long(self) -> bool:
-        """Reading the history takes long enough to be noticed."""
+        """Whether reading the history takes long enough to be noticed."""
         return sum(feed.size for feed in self.feeds) >= LONG
 
     def admit(self, found: Found) -> bool:
@@ -190,7 +188,7 @@ class RunReader:
         return changed
 
     def rest(self) -> bool:
-        """Takes what readers hold back of files that are quiet by now; true when there is any."""
+        """Takes what readers hold back of files that have become quiet; true if there is any."""
         quiet = clock.monotonic() - REST_S
         resting = [feed for feed in self.feeds if self._stirred.get(feed.path, quiet) < quiet]
         for feed in resting:
@@ -207,8 +205,8 @@ class RunReader:
         return changed
 
     def aged(self, now: float) -> bool:
-        """Time passes while nothing is read: true when the run stands otherwise than when it was last diagnosed, or
-        the machine was measured for a while since."""
+        """Called while nothing is read: true if the run's state has changed since the last diagnosis, or the machine
+        was measured for a while since."""
         if not self._done or not self.follow:
             return False
         stands = _standing(self.run.state(now))
@@ -362,7 +360,7 @@ class RunReader:
         return self._insight(around, self._rows_until(at), findings, decision)
 
     def _columns(self) -> Mapping[str, Series]:
-        """The run's columns, the same object until something is read: what was drawn of it stands."""
+        """The run's columns: the same object until something is read, so that what was drawn of it stays valid."""
         if not self._done or self._series is None or self._series[0] != self._revision:
             self._series = self._revision, self.run.columns()
         return self._series[1]

@@ -1,4 +1,4 @@
-"""The samples that a run's checks look at: read beside the run, a few dumps of it, each once."""
+"""The samples that a run's checks look at: a few dumps, each read once, in the background."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def length_cap(run: Run) -> int | None:
-    """Tokens at which completions are cut, None where the config does not say."""
+    """The length limit of completions in tokens; None if the config does not say."""
     entry = run.config.get("max_response_length")
     value = entry.value if entry else None
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
 def reward_weights(run: Run) -> tuple[float, ...]:
-    """How the reward functions are weighted; empty where the config does not say."""
+    """The weights of the reward functions; empty if the config does not say."""
     entry = run.config.get("reward_weights")
     value = entry.value if entry else None
     if isinstance(value, str):
@@ -42,11 +42,11 @@ def reward_weights(run: Run) -> tuple[float, ...]:
 
 
 TEXTS = 256
-"""Texts of a dump that are looked at for the checks."""
+"""How many texts of a dump are checked."""
 KEPT = 1000
-"""Of more dumps than these the numbers are not kept."""
+"""The numbers of so many dumps are kept."""
 GROWN = 1.25
-"""A log is looked through for printed samples again once it has grown by so much."""
+"""A log is searched again for printed samples once it has grown by so many bytes."""
 
 
 class Asked(NamedTuple):

@@ -1,5 +1,5 @@
-"""What stands beside the logs of a run: its config files, its checkpoints, its dumps of rollouts, also those that lie
-where its config says."""
+"""What lies beside the logs of a run: its config files, checkpoints and rollout dumps, also those in places that its
+config names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Surroundings:
 
 MOST_FILES = 20_000
 REST = 20.0
-"""So many times as long as a look took is waited before the next one: a large tree on a slow disk costs little."""
+"""A search is repeated only after so many times the time that it took: a large tree on a slow disk costs little."""
 
 
 class NamedDumps:

@@ -34,7 +34,7 @@ def parse(text: str, file: str) -> Settings:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise SettingsError(f"{file}: no valid TOML: {problem}") from None
+        raise SettingsError(f"{file}: not valid TOML: {problem}") from None
     lines = _lines(text)
     at = Settings(file, True, lines=lines)
     for name in data:
@@ -42,9 +42,9 @@ def parse(text: str, file: str) -> Settings:
             raise at.wrong(name, f"no such section. {near(name, SECTIONS)}")
     fixed: dict[str, Any] = {name: _fixed(data[name], name, kind, at) for name, kind in TABLES.items() if name in data}
     if "alerts" in fixed and fixed["alerts"].quiet and QUIET.fullmatch(fixed["alerts"].quiet) is None:
-        raise at.wrong("alerts.quiet", 'wants local hours, as in "22:00-07:00"')
+        raise at.wrong("alerts.quiet", 'use local hours, as in "22:00-07:00"')
     if "away" in fixed and fixed["away"].minutes < 1:
-        raise at.wrong("away.minutes", "wants at least 1")
+        raise at.wrong("away.minutes", "must be 1 or more")
     return Settings(
         file,
         True,
@@ -73,15 +73,15 @@ def _typed(value: object, hint: Any, key: str, at: Settings) -> object:
     if get_origin(hint) is Literal or (options and get_origin(options[0]) is Literal):
         choices = get_args(hint) if get_origin(hint) is Literal else get_args(options[0])
         if value not in choices:
-            raise at.wrong(key, f"wants one of {', '.join(repr(c) for c in choices if c)}")
+            raise at.wrong(key, f"must be one of {', '.join(repr(c) for c in choices if c)}")
         return value
     kind = options[0] if options else hint
     if kind is bool and not isinstance(value, bool):
-        raise at.wrong(key, "wants true or false")
+        raise at.wrong(key, "must be true or false")
     if kind is int and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise at.wrong(key, "wants a whole number, 0 or more")
+        raise at.wrong(key, "must be a whole number, 0 or more")
     if kind is str and not isinstance(value, str):
-        raise at.wrong(key, "wants text in quotes")
+        raise at.wrong(key, "must be text in quotes")
     return value
 
 
@@ -92,11 +92,11 @@ def _rule(entry: object, key: str, at: Settings) -> RuleSetting:
             raise at.wrong(f"{key}.{name}", "unknown. A rule takes: enabled, params.NAME")
     enabled = given.get("enabled", True)
     if not isinstance(enabled, bool):
-        raise at.wrong(f"{key}.enabled", "wants true or false")
+        raise at.wrong(f"{key}.enabled", "must be true or false")
     params = {}
     for name, value in _table(given.get("params", {}), f"{key}.params", at).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-            raise at.wrong(f"{key}.params.{name}", "wants a number")
+            raise at.wrong(f"{key}.params.{name}", "must be a number")
         params[name] = float(value)
     return RuleSetting(enabled, params)
 
@@ -112,7 +112,7 @@ def _host(value: object, name: str, at: Settings) -> Host:
             raise at.wrong(f"{key}.{part}", f"unknown. {near(part, known)}")
     ssh = given.get("ssh")
     if not isinstance(ssh, str) or _SSH.fullmatch(ssh) is None or ssh.startswith("-"):
-        raise at.wrong(f"{key}.ssh", 'wants [user@]host[:port], as in "me@login.cluster:2222"')
+        raise at.wrong(f"{key}.ssh", 'use [user@]host[:port], as in "me@login.cluster:2222"')
     return Host(ssh, _words(given["paths"], f"{key}.paths", at) if "paths" in given else ())
 
 
@@ -120,7 +120,7 @@ def _words(value: object, key: str, at: Settings) -> tuple[str, ...]:
     """One text, or a list of texts; none of them empty."""
     words = value if isinstance(value, list) else [value]
     if not words or not all(isinstance(word, str) and word.strip() for word in words):
-        raise at.wrong(key, "wants text in quotes, or a list of such")
+        raise at.wrong(key, "must be text in quotes, or a list of such texts")
     return tuple(words)
 
 
@@ -137,7 +137,7 @@ def _flat(value: object, key: str, at: Settings) -> dict[str, object]:
 
 def _table(value: object, key: str, at: Settings) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise at.wrong(key, f"wants a table, as in [{key}]")
+        raise at.wrong(key, f"must be a table, as in [{key}]")
     return value
 
 

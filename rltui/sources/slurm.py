@@ -45,13 +45,13 @@ class Job:
 def jobs(job: str | None) -> list[Job]:
     """One job by number (all tasks of an array), or all of the user that are queued or running, newest first."""
     if shutil.which("scontrol") is None:
-        raise SlurmError("Slurm is not here: scontrol is not on the PATH")
+        raise SlurmError("Slurm was not found: scontrol is not on the PATH")
     if job is None:
         listed = _run("squeue", "--noheader", "--user", str(os.getuid()), "--states", "all", "--format", "%i")
         numbers = [line.strip() for line in listed.splitlines()][:_MAX_JOBS]
         found = [one for number in numbers if re.fullmatch(r"\d+(?:_\d+)?", number) for one in _show(number)]
         if not found:
-            raise SlurmError("no job of yours is queued or running")
+            raise SlurmError("you have no job that is queued or running")
         return sorted(found, key=lambda one: [int(n) for n in re.findall(r"\d+", one.id)], reverse=True)
     return _show(job)
 
@@ -106,7 +106,7 @@ def _run(*command: str) -> str:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False)
     except FileNotFoundError:
-        raise SlurmError(f"Slurm is not here: {command[0]} is not on the PATH") from None
+        raise SlurmError(f"Slurm was not found: {command[0]} is not on the PATH") from None
     except (OSError, subprocess.TimeoutExpired):
         raise SlurmError(f"{command[0]} does not answer") from None
     if done.returncode != 0:

@@ -64,18 +64,16 @@ def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
     if argument.startswith("wandb:"):
         parts = argument.removeprefix("wandb:").strip("/").split("/")
         if len(parts) > 3 or not all(_NAME.fullmatch(part) for part in parts if parts != [""]):
-            raise BadTarget(f"{argument}: wants wandb:ENTITY/PROJECT or wandb:ENTITY/PROJECT/RUN")
+            raise BadTarget(f"{argument}: use wandb:ENTITY/PROJECT or wandb:ENTITY/PROJECT/RUN")
         names = [part or None for part in parts]
         return WandbTarget(None, names[0]) if len(names) == 1 else WandbTarget(*names)
     if argument.startswith("ssh://"):
         found = _URL.fullmatch(argument)
         if found is None or not found["path"]:
-            raise BadTarget(f"{argument}: wants ssh://[user@]host[:port]/path")
+            raise BadTarget(f"{argument}: use ssh://[user@]host[:port]/path")
         return _target(argument, found["host"], found["user"], found["port"], _without_home(found["path"]))
     if _SCHEME.match(argument):
-        raise BadTarget(
-            f"{argument}: no such scheme. There are ssh://HOST/PATH, slurm:JOB and wandb:ENTITY/PROJECT/RUN"
-        )
+        raise BadTarget(f"{argument}: no such scheme. Use ssh://HOST/PATH, slurm:JOB or wandb:ENTITY/PROJECT/RUN")
     found = _SCP.fullmatch(argument)
     if found is None:
         return None

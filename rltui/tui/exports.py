@@ -182,7 +182,7 @@ def write_snapshot(
             problem = error
     if problem is not None:
         raise problem
-    raise ValueError(f"{state_dir} lies inside the run's directory {run_path}: nothing is written there")
+    raise ValueError(f"{state_dir} is inside the run's directory {run_path}, where nothing is written")
 
 
 def _stem(run: str, now: datetime) -> str:

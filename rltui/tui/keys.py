@@ -110,7 +110,7 @@ KEYS: tuple[Key, ...] = (
         ("main", "rollouts"), "sort", ("rollouts",), "> <", 38),
     Key("sort.previous", "less_than_sign", "<", "sort(-1)", "all metrics, rollouts: sort by the column before", "Look",
         ("main", "rollouts")),
-    Key("sort.reverse", "backslash", "\\", "reverse", "all metrics, rollouts: turn the order round", "Look",
+    Key("sort.reverse", "backslash", "\\", "reverse", "all metrics, rollouts: reverse the order", "Look",
         ("main", "rollouts")),
     Key("pin", "space", "Space", "pin", "pin the metric to the overview, and back", "Look", ("main", "metric"),
         "pin", ("metric",), rank=44),

@@ -79,7 +79,7 @@ def load_theme(name: str) -> Theme:
         shipped = _folder().joinpath(f"{name}.toml")
         text = shipped.read_text(encoding="utf-8") if shipped.is_file() else settings.theme_texts()[name]
     except KeyError:
-        raise ValueError(f"no theme {name}. There are {', '.join(theme_names())}") from None
+        raise ValueError(f"no theme {name}. Themes are {', '.join(theme_names())}") from None
     try:
         return parse_theme(text)
     except KeyError as missing:

@@ -88,12 +88,12 @@ def from_names(names: dict[str, Any]) -> Adapters:
     layout = names.get("LAYOUT") or "repeat_interleave"
     for word, value, known in (("BACKEND", backend, BACKENDS), ("LAYOUT", layout, LAYOUTS)):
         if value not in known:
-            raise BadAdapters(f"{word} = {value!r}: wants one of {', '.join(known)}")
+            raise BadAdapters(f"{word} = {value!r}: must be one of {', '.join(known)}")
     if backend == "torch" and "torch" not in sys.modules:
         raise BadAdapters("BACKEND is torch, but the file does not import torch")
     marks = names.get("REASONING")
     if marks is not None and not (isinstance(marks, tuple | list) and len(marks) == 2):
-        raise BadAdapters('REASONING wants two marks, as in ("<think>", "</think>")')
+        raise BadAdapters('REASONING must be two marks, as in ("<think>", "</think>")')
     return Adapters(functions, backend, layout, (str(marks[0]), str(marks[1])) if marks is not None else None)
 
 

@@ -55,7 +55,7 @@ def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str]) -> 
     width = max(map(len, rows))
     got = function([row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows], tokenizer)
     if not isinstance(got, list | tuple) or len(got) != len(texts) or not all(isinstance(t, str) for t in got):
-        raise TypeError(f"wants a list of {len(texts)} strings, got {type(got).__name__}")
+        raise TypeError(f"expected a list of {len(texts)} strings, got {type(got).__name__}")
     return [" ".join(text.split()) for text in got]
 
 

@@ -51,7 +51,7 @@ def _ask(adapters: Adapters, logits: Floats, index: np.ndarray, kind: str = "flo
     assert function is not None
     got = plain(function(adapters.array(logits, kind), adapters.array(index, "int64")))
     if got.shape != index.shape:
-        raise ValueError(f"shape {got.shape} for an index of shape {index.shape}")
+        raise ValueError(f"got shape {got.shape} for an index of shape {index.shape}")
     return got
 
 

@@ -130,7 +130,7 @@ def checked_address(url: str) -> str:
     except ValueError:
         usable = False
     if not usable or any(c.isspace() or not c.isprintable() for c in url):
-        raise ValueError("webhook: wants an address as in webhook:https://host/path")
+        raise ValueError("webhook: needs an address, as in webhook:https://host/path")
     return url
 
 

@@ -210,7 +210,7 @@ class Watch:
             if self._take(news):
                 return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
             if all(self._over):
-                return "no run can be read on" if all(self._broken) else "every run has ended"
+                return "no run can be read any longer" if all(self._broken) else "every run has ended"
         return self._asked
 
     def _take(self, news: News) -> bool:

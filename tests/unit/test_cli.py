@@ -30,7 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
     [
         (["report", "nope.log"], ["nope.log", "no such file"]),
         (["report"], ["RUN"]),
-        (["report", REPO / "pyproject.toml"], ["pyproject.toml", "text without metrics", "--format-in"]),
+        (["report", REPO / "pyproject.toml"], ["pyproject.toml", "hold no metrics by step", "--format-in"]),
         (["report", SAMPLES], ["6 runs", "--newest", "--all", "trl-nan-crash"]),
         (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
@@ -38,7 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", HEALTHY, "--map", "score"], ["--map", "METRIC=KEY"]),
         (["report", HEALTHY, "--map", "reward_maen=x"], ["--map reward_maen=x", "did you mean reward_mean?"]),
         (["report", HEALTHY, "--map", "score=x"], ["--map score=x", "nearest: score_mean"]),
-        (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "There are step, reward_mean"]),
+        (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "Known ones are step, reward_mean"]),
         (["report", HEALTHY, "--map", "phase:rolout=x"], ["did you mean phase:rollout?"]),
         (["watch", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
         (["compare", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
@@ -160,7 +160,7 @@ def test_last_and_since_narrow_the_numbers(capsys: pytest.CaptureFixture[str]) -
     assert last["verdict"] == whole["verdict"]
     code, out, err = run(capsys, "report", HEALTHY, "--since", "9999")
     assert (code, out) == (2, "")
-    assert "--since 9999: the newest row is of step 250" in err
+    assert "--since 9999: the run has only reached step 250" in err
 
 
 def test_append_only_adds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -207,7 +207,11 @@ def test_without_a_terminal_a_run_is_reported_and_nothing_lists_the_runs(tmp_pat
 
 @pytest.mark.parametrize(
     ("sent", "says"),
-    [("", "standard input ended before a line came"), ("\n\n", "ended before a line"), ("hello\n", "no training log")],
+    [
+        ("", "standard input ended before the first line"),
+        ("\n\n", "ended before the first line"),
+        ("hello\n", "no training log"),
+    ],
 )
 def test_a_pipe_without_a_log_is_one_clear_line_and_exit_code_2(sent: str, says: str) -> None:
     command = [sys.executable, "-m", "rltui", "report", "-"]

@@ -33,7 +33,7 @@ class LinePattern:
         parts = _PLACE.split(text.strip())
         names = tuple(name.strip() for name in parts[1::2])
         if not any(names):
-            raise ValueError("names no number: write {step} where the step stands, {NAME} where a metric does")
+            raise ValueError("it names no number: write {step} where the step stands, {NAME} where a metric does")
         twice = next((name for name, count in Counter(filter(None, names)).items() if count > 1), None)
         if twice is not None:
             raise ValueError(f"names {{{twice}}} twice")

@@ -45,7 +45,7 @@ def state(view: View, width: int) -> Row:
     if not frame.loading.done and frame.loading.total_bytes:
         share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
         size = frame.loading.total_bytes / 1e6
-        lead: Segment = ("reading held at ", "accent") if view.paused else ("reading ", "dim")
+        lead: Segment = ("reading paused at ", "accent") if view.paused else ("reading ", "dim")
         return [lead, (f"{share:.0f} %", "fg"), (f" of {size:.0f} MB" if width >= 120 else "", "dim")]
     if frame.live and frame.link is not None and frame.link.state != "connected":
         stale = age_text(view.now - frame.link.since)

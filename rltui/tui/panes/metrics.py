@@ -395,7 +395,7 @@ def explained_rows(height: int, focus: bool) -> int:
 
 def _empty(view: View) -> str:
     if view.recording is not None and not view.recording.loading.done:
-        return "reading, the first step is not in yet"
+        return "reading, no step has come so far"
     known = view.recording.run.sources if view.recording is not None else ()
     hints = [source.note for source in known if source.note and not source.rows]
     return hints[0] if hints else "no metric rows yet: the trainer has not logged a step, or this is not its metric log"

@@ -28,7 +28,7 @@ class DigestScreen(TextScreen):
     def content(self, width: int) -> list[Block]:
         digest = self.rltui.digest
         if digest is None:
-            text = "nothing that was not on the screen: this is the first look at this run, or nothing happened since"
+            text = "nothing new: this is the first look at this run, or nothing has happened since"
             return [("", [[(f" {line}", "dim")] for line in wrap(text, width - 2)])]
         since, now = datetime.fromtimestamp(digest.since), datetime.fromtimestamp(digest.now)
         span = f" {since:%b %d %H:%M} to {now:%b %d %H:%M}, {duration(digest.now - digest.since)}"

@@ -255,7 +255,7 @@ class CompareScreen(PaneScreen):
         rows: list[Row] = []
         if self.tab == "good":
             rows += [title(width, "", "What the good runs share")]
-            rows += comparison.bullets(list(c.shared) or ["nothing that the others mostly lack"], width)[: height // 3]
+            rows += comparison.bullets(list(c.shared) or ["nothing that sets them apart"], width)[: height // 3]
         else:
             rows += [title(width, "", "What limits them")]
             rows += comparison.bullets([*c.limits, *c.readings] or ["no open finding"], width)[: height // 3]

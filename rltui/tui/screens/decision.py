@@ -77,11 +77,11 @@ class DecisionScreen(TextScreen):
         """Why nothing is said of what going on brings."""
         run = self.view.report.run if self.view.report else None
         if run is not None and run.state in ("finished", "crashed"):
-            return f"the run has {'ended' if run.state == 'finished' else run.state}: nothing goes on"
+            return f"the run has {'ended' if run.state == 'finished' else run.state}, so there is nothing to go on with"
         if run is None or run.steps.last is None:
-            return "no training step is logged: what going on brings cannot be said"
+            return "no training step is logged, so nobody can say what going on would bring"
         if run.steps.total is None:
-            return "no planned end is known: what going on brings cannot be said"
+            return "no planned end is known, so nobody can say what going on would bring"
         if run.steps.last >= run.steps.total:
             return "the planned end is reached"
         return "too few points: what going on brings cannot be said"

@@ -71,7 +71,7 @@ class GpuScreen(TextScreen):
         machine = self.view.newest.machine if self.view.newest is not None else None
         head: Row = title(width, "3", "By phase of a step", [("medians of all GPUs, the last 50 steps", "dim")])
         if machine is None or not machine.phases:
-            why = "no step was sampled yet whose phases are timed and whose end is known"
+            why = "no samples yet of a step with timed phases and a known end"
             return [("phase", [head, [(f" {why}", "dim")], []])]
         names: Row = [put("", 3), put("phase", 18, "dim"), put("power", 8, "dim", ">"), put("use", 8, "dim", ">")]
         names += [put("memory GB, floor–high", 24, "dim", ">"), put("samples", 10, "dim", ">")]

@@ -81,7 +81,7 @@ def explanation(word: str) -> str:
     """What is known of a rule, a metric or a knowledge page; "rules": the list of all."""
     from rltui.report.explain import as_text
 
-    unknown = f"nothing is known of {word}: neither a rule nor a page, and the vocabulary does not know such a metric"
+    unknown = f"{word} is no known rule, page or metric"
     return as_text(None if word == "rules" else word) or unknown
 
 

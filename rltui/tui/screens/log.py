@@ -34,7 +34,7 @@ class LogScreen(PaneScreen):
             if found is not None:
                 self.line = found[0]
                 if not found[1]:
-                    self.rltui.say(f"no line tells of step {self.step}: about here, by the order of the rows")
+                    self.rltui.say(f"no line names step {self.step}, which is about here by the order of the rows")
         super().on_mount()
 
     @property

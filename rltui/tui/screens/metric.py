@@ -135,7 +135,7 @@ class MetricScreen(PaneScreen):
             legend += [("━", "accent"), (f" {view.label(self.overlay)} {low}–{high}, over its own range   ", "dim")]
         if self.beside is not None:
             legend.append(("━", "accent"))
-            words = "nobody else logs it on this axis" if beside is None else f"{beside.label}   {beside.words}"
+            words = "no other run logs it on this axis" if beside is None else f"{beside.label}   {beside.words}"
             legend.append((f" {words}   ", "dim"))
         if self._checkpoints():
             legend.append(("◇ checkpoint   ", "dim"))

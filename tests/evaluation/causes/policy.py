@@ -220,6 +220,7 @@ def into_the_limit(c: Case) -> tuple[str, ...]:
         "Responses grow into the length limit",
         "More responses are truncated",
         "Responses never end",
+        "Responses no longer end",
         "Responses grow while the reward falls",
         "Truncated responses are punished",
         "Length limit too small",

@@ -79,10 +79,10 @@ def test_a_run_that_fell_is_behind_since_then(zoo: Comparison) -> None:
     ("words", "says"),
     [
         (["--id", "no-such-*"], "none of the"),
-        (["--where", "lr"], "wants KEY"),
+        (["--where", "lr"], "use KEY"),
         (["--primary", "no/such/key"], "no/such/key: none of"),
         (["--diff", "x", "y"], "no such run"),
-        (["--latest", "0"], "at least 1"),
+        (["--latest", "0"], "1 or more"),
     ],
 )
 def test_what_matches_nothing_is_one_line_and_exit_2(

@@ -171,7 +171,7 @@ CASES = {
     "slow saves": Planted(slow_saves, "step-time-regression", "Checkpoints or validation"),
     "grader down": Planted(grader_down, "reward-function-fault", "The sandbox or the remote reward", log=SERVICE),
     "rate jumps": Planted(rate_jumps, "reward-collapse", "Steps too large"),
-    "answers cut": Planted(answers_cut, "reward-collapse", "Most responses are truncated"),
+    "answers cut": Planted(answers_cut, "reward-collapse", "Responses no longer end"),
     "limit too small": Planted(limit_too_small, "truncation-high", "Length limit too small"),
     "entropy bonus": Planted(entropy_bonus, "entropy-explosion", "Entropy bonus", {f"{ACTOR}.entropy_coeff": 0.02}),
     "symmetric clip": Planted(

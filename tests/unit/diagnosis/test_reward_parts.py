@@ -78,7 +78,7 @@ def test_a_penalty_that_adds_to_the_reward_has_the_wrong_sign(
     found = finding(report(home(tmp_path, FALLS, part, "overlong_penalty"), capsys), RULE)
     assert found is not None
     assert ("its sign is wrong" in lead(found)) == told
-    assert ("Turn the sign" in found["fixes"][0]["text"]) == told
+    assert ("Change the sign" in found["fixes"][0]["text"]) == told
 
 
 def evaluated(folder: Path, task: np.ndarray, other: np.ndarray, part: str = "accuracy_reward") -> Path:

@@ -125,8 +125,8 @@ def test_one_row_longer_than_the_head_is_known() -> None:
         (bytes(range(256)) * 9, "binary"),
         (b"PK\x03\x04zz", "zip"),
         (gzip.compress(b"nothing\n", mtime=0)[:5], "nothing comes out"),
-        (b'{"a": [1, 2', "text without metrics"),
-        (b"hello\n", "text without metrics"),
+        (b'{"a": [1, 2', "hold no metrics by step"),
+        (b"hello\n", "hold no metrics by step"),
     ],
 )
 def test_why_a_file_is_no_log(head: bytes, says: str) -> None:

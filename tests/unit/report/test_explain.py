@@ -81,7 +81,7 @@ def test_an_unknown_id_is_exit_code_2_with_the_nearest(capsys: pytest.CaptureFix
     assert main(["explain", "kl-runawy"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "Near it: kl-runaway" in err
+    assert "Did you mean kl-runaway" in err
     assert nearest("entropy")[:2] == ["entropy-collapse", "entropy-explosion"]
     assert nearest("zzzz") == []
 

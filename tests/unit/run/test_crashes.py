@@ -166,6 +166,29 @@ ENDS = {
         ["the reward code raised an error"],
         "Run the reward function",
     ),
+    "the service that rewards": (
+        traceback(
+            "requests.exceptions.ConnectionError: HTTPConnectionPool(host='rm-0', port=8000): Max retries exceeded",
+            "train.py:reward_fn",
+            "/opt/env/lib/python3.11/site-packages/requests/adapters.py:send",
+        ),
+        ["the service that the reward code asks did not answer"],
+        "that service was up",
+    ),
+    "numbers of 16 bits": (
+        traceback("Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."),
+        ["numbers overflowed in FP16"],
+        "BF16",
+    ),
+    "an import that another one hides": (
+        traceback(
+            "RuntimeError: Failed to import trl.trainer.grpo_trainer because of the following error (look up to see its"
+            " traceback):\n/opt/env/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEab",
+            "train.py:<module>",
+        ),
+        ["wrong version", "trl.trainer.grpo_trainer"],
+        "pip check",
+    ),
     "port": (
         traceback(
             "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network"
@@ -271,6 +294,7 @@ def test_an_error_without_a_name_is_quoted(tmp_path: Path, capsys: pytest.Captur
     finding = told(tmp_path, capsys, rows(1, 40) + traceback("ValueError: all rows are blue", "t.py:fit"))
     assert "an error ended the log at step 40 of 200" in finding["summary"].lower()
     assert "all rows are blue" in finding["summary"]
+    assert finding["causes"][0]["because"] == "line 45 of the log shows it, raised in fit (t.py:7)"
 
 
 def test_the_name_of_a_project_is_no_reward_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -166,7 +166,7 @@ def test_several_runs_of_a_database_are_several_runs(tmp_path: Path) -> None:
     opened = RunReader(one)
     opened.load()
     assert opened.run.history.table.n == 5
-    with pytest.raises(NotARun, match=r"no run 'third'\. There are first, second"):
+    with pytest.raises(NotARun, match=r"no run 'third'\. Its runs are first, second"):
         locate([f"{path}#third"])
 
 

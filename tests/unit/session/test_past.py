@@ -40,4 +40,4 @@ def test_a_step_that_the_run_never_came_to_has_no_report(
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(json.dumps({"step": n, "reward": n / 100, "loss": 0.1}) + "\n" for n in range(1, 61)))
     assert main(["report", str(log), "--at", str(at)]) == code
-    assert ("the newest row is of step 60" in capsys.readouterr().err) == (code == 2)
+    assert ("the run has only reached step 60" in capsys.readouterr().err) == (code == 2)

@@ -101,5 +101,5 @@ def test_the_trainer_ends_and_the_screen_stays(terminal: Terminal) -> None:
 def test_an_open_pipe_is_waited_for_and_one_that_ended_empty_is_told(terminal: Terminal) -> None:
     terminal.wait_for(lambda text: "Waiting for a first line on standard input" in text, "that it waits")
     terminal.pipe.close()
-    terminal.wait_for(lambda text: "standard input ended before a line came" in text, "why there is nothing to see")
+    terminal.wait_for(lambda text: "standard input ended before the first line" in text, "why there is nothing to see")
     assert terminal.exit_code() == 2

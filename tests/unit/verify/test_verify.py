@@ -210,8 +210,8 @@ def test_the_example_is_python_and_runs_where_torch_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        ({"BACKEND": "jax"}, "wants one of"),
-        ({"LAYOUT": "tile"}, "wants one of"),
+        ({"BACKEND": "jax"}, "must be one of"),
+        ({"LAYOUT": "tile"}, "must be one of"),
         ({"REASONING": "<think>"}, "two marks"),
         ({"decode": 3}, "no function"),
     ],

@@ -126,7 +126,7 @@ def test_append_writes_check_in_entries(tmp_path: Path) -> None:
         ([str(HEALTHY), "--exec", "no-such-program-here x"], "no such command"),
         ([str(HEALTHY), "--exec", "echo 'open"], "No closing quotation"),
         ([str(HEALTHY), "--append", "/"], "cannot be written"),
-        ([str(HEALTHY), "--timeout", "0"], "more than 0"),
+        ([str(HEALTHY), "--timeout", "0"], "above 0"),
         ([str(HEALTHY), "--until", "never"], "--until"),
         ([], "RUN"),
     ],
@@ -154,4 +154,4 @@ def test_a_run_that_cannot_be_read_on_is_an_error(
     out, told = capsys.readouterr()
     assert told == "rltui: trl-grpo-healthy: reading stopped: ValueError: a fault of our own\n"
     done = json.loads(out)
-    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read on", 2)
+    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read any longer", 2)

@@ -149,7 +149,7 @@ def test_any_address_is_taken_or_refused_without_showing_it(text: str) -> None:
         said = shown_address(checked_address(text))
     except ValueError as refused:
         said = str(refused)
-    assert said.startswith(("http://", "https://", "webhook: wants an address as in webhook:https://host/path"))
+    assert said.startswith(("http://", "https://", "webhook: needs an address, as in webhook:https://host/path"))
 
 
 def test_a_crash_is_posted_by_the_command(tmp_path: Path) -> None:
@@ -164,10 +164,10 @@ def test_a_crash_is_posted_by_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--notify", "mail"], "--notify mail: wants osc or webhook:URL"),
-        (["--notify", f"webhook:ftp://x/{SECRET}"], "wants an address"),
+        (["--notify", "mail"], "--notify mail: use osc or webhook:URL"),
+        (["--notify", f"webhook:ftp://x/{SECRET}"], "needs an address"),
         (["--notify", "webhook"], "watch.webhook"),
-        (["--heartbeat", "0"], "more than 0"),
+        (["--heartbeat", "0"], "above 0"),
         (["--exec-on", "opend"], "--exec-on opend: no such kind"),
     ],
 )

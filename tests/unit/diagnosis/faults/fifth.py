@@ -125,7 +125,7 @@ FIFTH = {
         "the reward model became noisy",
         "openrlhf",
         noisy_rewards,
-        r"grader became noisier",
+        r"grading became noisier",
         untrue=r"drift|learning rate",
         rows=200,
         seed=136,

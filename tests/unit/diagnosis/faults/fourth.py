@@ -75,7 +75,7 @@ FOURTH = {
         "the judge became noisy",
         "trl",
         noisy_judge,
-        r"grader became noisier \(judge",
+        r"grading became noisier, or prompts more mixed \(judge",
         untrue=NO_STEPS,
         rows=200,
         seed=121,

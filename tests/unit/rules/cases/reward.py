@@ -31,6 +31,7 @@ def mostly(value: float) -> Writer:
 
 LOUDER = np.where(T > 150, 0.05, 0.005)
 TENFOLD = np.where(T > 250, 10.0, 1.0)
+LATE = np.where(T > 250, 1.0, 0.0)
 
 CASES = (
     rows(
@@ -155,6 +156,13 @@ CASES = (
         "reward-scale-shift",
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2) * TENFOLD},
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2)},
+        still=NOTICE,
+    ),
+    rows(
+        "reward-scale-shift",
+        {"score_mean": wave(0.5) + LATE, "kl_ref": wave(0.02)},
+        {"score_mean": wave(0.5) + LATE, "kl_ref": wave(0.02) * (1 + 3 * LATE)},
+        level=NOTICE,
     ),
     samples("zero-variance-groups", alike(8), alike(3)),
     samples("reward-mode-share", mostly(0.2), mostly(0.0)),

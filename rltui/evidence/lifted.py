@@ -1,0 +1,54 @@
+"""Where the reward leapt beyond all that it ever was, from one row to the next, while the policy was as before.
+
+No update teaches so much at once without moving the policy: another judge, reward model or kind of prompts does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.evidence.outages import Points, policy_moved
+from rltui.evidence.stretches import BEFORE
+from rltui.evidence.trends import sd_d, sd_m, windows
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+AFTER, NEAR = 4, 6
+"""Points after it that all lie beyond those before, and points before at which the policy is looked at."""
+FAR = 10.0
+"""The leap must be at least so many times the noise of the rewards before it: no row of a steady gain comes near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """From step `since` on the reward is `after`, `before` until then."""
+
+    since: int
+    before: float
+    after: float
+
+
+def lifted(reward: Series, logged: Points, start: int = 0) -> Lifted | None:
+    """The first leap from point `start` on. None also if the log holds neither KL nor both entropy and length, which
+    show the policy."""
+    x, rows = reward.values, reward.rows
+    first = max(start, BEFORE)
+    if len(x) < first + AFTER or not _is_told(logged):
+        return None
+    ahead = windows(x[first:], AFTER).min(axis=1)
+    most = np.maximum(np.maximum.accumulate(x[first - 1 :]), x[:first].max())[: len(ahead)]
+    for at in (first + np.flatnonzero(ahead > most)).tolist():
+        before, after = x[at - BEFORE : at], x[at : at + AFTER]
+        noise = max(sd_d(before), sd_m(before), 1e-12)
+        leap = float(after[0]) - float(before[-1])
+        if min(leap, median(after) - median(before[-NEAR:])) < FAR * noise:
+            continue
+        if policy_moved(rows[at - NEAR : at], rows[at : at + AFTER], logged) is False:
+            return Lifted(int(reward.steps[at]), median(before[-NEAR:]), median(after))
+    return None
+
+
+def _is_told(logged: Points) -> bool:
+    return logged("kl_ref") is not None or all(logged(name) is not None for name in ("entropy", "response_length_mean"))
