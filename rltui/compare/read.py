@@ -85,7 +85,12 @@ class ComparedRun(RunHead):
                 return None
             return RunCurve(self.hours.steps, self.hours.values * self.gpus)
         longest = max(self.curves.values(), key=lambda c: int(c.steps[-1]), default=None)
-        return None if longest is None else RunCurve(longest.steps, longest.steps.astype(np.float64))
+        if longest is None:
+            return None
+        steps = longest.steps
+        if self.last_step is not None and self.last_step > steps[-1]:  # made, but not measured, as in an outage
+            steps = np.append(steps, self.last_step)
+        return RunCurve(steps, steps.astype(np.float64))
 
 
 def read(

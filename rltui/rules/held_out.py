@@ -376,4 +376,6 @@ def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def _from_zero(epochs: Floats) -> bool:
     """The epoch is the number of the pass, the first one 0. Of a share that grows, 1 is the end of the first pass, and
     a single 0 may stand before all training."""
-    return len(epochs) > 1 and not epochs[:2].any() and bool((epochs == np.floor(epochs)).all())
+    if len(epochs) < 2 or epochs[:2].any() or epochs[-1] != np.floor(epochs[-1]):
+        return False
+    return bool((epochs == np.floor(epochs)).all())

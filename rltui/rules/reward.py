@@ -215,7 +215,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     best, at = _best(look, peak, step)
     share = (best - low) / abs(best) if best else 1.0
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
-    summary += f"(median of the last {rows} rows)" + (f", {percent(min(share, 1.0))} lower." if best > 0 else ".")
+    summary += f"(median of the last {rows} rows)" + (f", {percent(share)} lower." if best > 0 <= low else ".")
     return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
 
 

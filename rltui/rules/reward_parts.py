@@ -127,7 +127,8 @@ def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | Non
         return None
     if fell:
         how = f"was at its best around step {best.step}, {num(best.value)}, and is at {num(part.now.value)} "
-        how += f"(median of the last {part.now.points} rows), {percent(lost)} lower"
+        how += f"(median of the last {part.now.points} rows)"
+        how += f", {percent(lost)} lower" if part.now.value >= 0 else ""
     else:
         how = f"has hardly risen since step {at} (its best is {num(best.value)})"
     summary = f"{part.name} {how}, and the total reward rose {num(since.start.value)} → {num(since.end.value)} since "

@@ -143,6 +143,8 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     if series is None or len(series) < 3 * rows:
         return []
     x = series.values
+    if (x[-rows:] != x[-1]).any():
+        return []  # as of most runs at most rows
     same = np.flatnonzero(x != x[-1])
     begin = int(same[-1]) + 1 if len(same) else 0
     if len(x) - begin < rows or begin < 2 * rows:

@@ -37,7 +37,7 @@ def on_our_clock(stamped: float | None, written: float | None, now: float, zoned
 def written_beside(parts: Sequence[Part]) -> float | None:
     """The last write to a log whose rows have no time, beside one whose rows do; None if there is none. It tells when a
     row came only if the files are no copies: the other one was written when its newest row was."""
-    timed = {part.name: float(steps_times[-1]) for part in parts if len(steps_times := _timed(part.table)[1])}
+    timed = {part.name: float(part.table.times[at[-1]]) for part in parts if len(at := part.table.timed(1))}
     in_place = any(
         part.name in timed and part.written and abs(part.written - timed[part.name]) <= MOMENT_S for part in parts
     )

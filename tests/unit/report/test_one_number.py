@@ -161,3 +161,30 @@ def test_runs_is_no_louder_than_the_report_about_an_outage(tmp_path: Path, capsy
     dead = written(tmp_path / "dead" / "run", 150, lambda t, c: outage(t / 2, c) | {"actor/grad_norm": 0.0})
     assert main(["runs", str(dead), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["health"] == "critical"
+
+
+def test_no_share_is_lost_of_what_fell_below_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = {}
+    for name, shift in (("above", 1.2), ("below", 0.0)):
+        run = written(
+            tmp_path / name,
+            160,
+            lambda t, c, up=shift: {  # type: ignore[misc]
+                "critic/score/mean": collapse(t, c)["critic/score/mean"] + up
+            },
+        )
+        found, page = reported(run, capsys)
+        said[name] = page + json.dumps(found, ensure_ascii=False)
+        assert any(f["id"] == "reward-peak-decline" for f in found["findings"])
+    assert re.search(r"rows\), \d+ % lower", said["above"])
+    assert "% lower" not in said["below"]
+
+
+def test_compare_counts_the_steps_of_an_outage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        written(tmp_path / "out", 150, outage),
+        written(tmp_path / "well", 200, lambda t, c: {"critic/score/mean": 0.2 + 0.5 * t + c.gauss(0, 0.03)}),
+    ]
+    assert main(["compare", *map(str, runs), "--format", "json"]) == 0
+    costs = {run["id"]: run["cost"]["steps"] for run in json.loads(capsys.readouterr().out)["runs"]}
+    assert costs == {"out": 150, "well": 200}
