@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, write
+from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, write
 
 if TYPE_CHECKING:
     from rltui.doctor import InstallCheck
@@ -77,7 +77,9 @@ def _check_screen() -> None:
 def doctor(words: list[str]) -> int:
     """`rltui doctor`: what works on this machine, or on a run."""
     parser = command_parser(
-        "rltui doctor", "Says what works here: terminal, NVML, optional parts. With RUN: what works on that run."
+        "rltui doctor",
+        "Says what works here: terminal, NVML, optional parts. With RUN: what works on that run.",
+        WHERE,
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="which of its files were read, and which checks failed")
     run = parser.parse_args(words).run
