@@ -137,9 +137,10 @@ ENTRY = """## honest: step 60/100, 2026-01-01T00:00:00Z
 
 def metric(first: float, last: float, **more: Any) -> Json:
     words = {"shape": "falls", "label": "reward mean", "group": "reward", "unit": "reward"}
-    numbers = {"first": first, "mid": 0.5, "last": last, "min": last, "max": first, "first_value": first}
-    numbers |= {"mean": 0.5, "slope_per_100_steps": -1.2, "corr_step": -0.9}
-    return {"key": "reward", "count": 60, "last_value": last, **numbers, **words, **more}
+    middle = 0.5 if first > last else (first + last) / 2
+    numbers = {"first": first, "mid": middle, "last": last, "min": last, "max": first, "first_value": first}
+    numbers |= {"mean": middle, "slope_per_100_steps": -1.2, "corr_step": -0.9}
+    return {"key": "reward", "count": 60, "left_out": 0, "last_value": last, **numbers, **words, **more}
 
 
 def finding(id: str = "reward-collapse", **more: Any) -> Json:

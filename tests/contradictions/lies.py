@@ -36,6 +36,10 @@ def _facts(name: str, **more: Any) -> Lie:
     return lambda said: said.report["facts"][name].update(more)
 
 
+def _metric(**more: Any) -> Lie:
+    return lambda said: said.report["metrics"]["reward_mean"].update(more)
+
+
 def _verdict(**more: Any) -> Lie:
     return lambda said: said.report["verdict"].update(more)
 
@@ -88,6 +92,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _page("| 0.800 | 0.500 | 0.100 |", "| 0.800 | 0.500 | 0.120 |"),
         _page("| falls |", "| rises |"),
     ),
+    "values and extremes": (_metric(last_value=7.0), _metric(mid=-3.0)),
     "card and evidence": (_page("reward mean 0.800 → 0.500 → 0.100", "reward mean 0.800 → 0.500 → 0.130"),),
     "facts and table": (
         _facts("score", last=0.3),

@@ -76,6 +76,21 @@ def page_table_and_json(said: Said) -> Iterator[str]:
             yield f"page: {metric['key']} {cells[9]!r}, JSON: {metric['shape']!r}"
 
 
+@rule
+def values_and_extremes(said: Said) -> Iterator[str]:
+    """No value of a metric lies beyond its least and its greatest. The ends may, if rows are left out of the rest: a
+    failing grader's numbers are logged and count nowhere, and the report says how many."""
+    for name, metric in said.report["metrics"].items():
+        low, high = metric["min"], metric["max"]
+        ends = () if metric["left_out"] else ("first_value", "last_value")
+        for what in ("first", "mid", "last", "mean", *ends):
+            value = metric[what]
+            if None in (low, high, value) or low <= value <= high:
+                continue
+            if not close(value, low) and not close(value, high):
+                yield f"JSON: {name} {what} {value} is not within {low} to {high}"
+
+
 TRIPLE = re.compile(rf"({WRITTEN}) → ({WRITTEN}) → ({WRITTEN})")
 
 

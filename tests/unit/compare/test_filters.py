@@ -41,5 +41,5 @@ def test_filters(filters: Filters, ids: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["lr", "lr>fast", "=3", ""])
 def test_what_cannot_be_read_is_told(text: str) -> None:
-    with pytest.raises(BadFilter, match="use KEY|needs a number"):
+    with pytest.raises(BadFilter, match=r"use KEY|needs a number"):
         chosen(RUNS, Filters(where=(text,)))
