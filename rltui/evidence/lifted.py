@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE
-from rltui.evidence.trends import sd_d, sd_m, windows
+from rltui.evidence.trends import highest_before, sd_d, sd_m, windows
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -38,8 +38,7 @@ def lifted(reward: Series, logged: Points, start: int = 0) -> Lifted | None:
     if len(x) < first + AFTER or not _is_told(logged):
         return None
     ahead = windows(x[first:], AFTER).min(axis=1)
-    most = np.maximum(np.maximum.accumulate(x[first - 1 :]), x[:first].max())[: len(ahead)]
-    for at in (first + np.flatnonzero(ahead > most)).tolist():
+    for at in (first + np.flatnonzero(ahead > highest_before(x, first)[: len(ahead)])).tolist():
         before, after = x[at - BEFORE : at], x[at : at + AFTER]
         noise = max(sd_d(before), sd_m(before), 1e-12)
         leap = float(after[0]) - float(before[-1])

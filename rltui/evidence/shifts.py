@@ -8,7 +8,7 @@ from math import log, sqrt
 import numpy as np
 
 from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
-from rltui.evidence.trends import running_medians
+from rltui.evidence.trends import running_medians, windows
 from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
 
@@ -164,5 +164,4 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
 def _levels(x: Floats, first: int, last: int) -> Floats:
     """Medians of the ten points before each of these places, of fewer at the ends of the series."""
     none = np.full(NEAR, np.nan)
-    ten = np.lib.stride_tricks.sliding_window_view(np.concatenate((none, x, none)), NEAR)
-    return column_medians(ten[first : last + 1].T)
+    return column_medians(windows(np.concatenate((none, x, none)), NEAR)[first : last + 1].T)

@@ -279,6 +279,12 @@ def windows(x: Floats, width: int) -> Floats:
     return np.ndarray((len(x) - width + 1, width), x.dtype, x, strides=2 * x.strides)
 
 
+def highest_before(x: Floats, first: int) -> Floats:
+    """Of each point from `first` (1 or more) on the highest of all points before it."""
+    highest: Floats = np.maximum.accumulate(np.concatenate((x[:first].max(keepdims=True), x[first:-1])))
+    return highest
+
+
 def running_medians(x: Floats) -> Floats:
     """Centred medians of 5: no spike of one or two rows counts."""
     middle: Floats = np.sort(windows(np.concatenate((x[:2], x, x[-2:])), 5), axis=1)[:, 2]

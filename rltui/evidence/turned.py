@@ -12,7 +12,7 @@ import numpy as np
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE, CLEAR
-from rltui.evidence.trends import sd_d, sd_m, windows
+from rltui.evidence.trends import highest_before, sd_d, sd_m, windows
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -41,8 +41,7 @@ def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
     if len(x) < first + AFTER:
         return None
     ahead = windows(x[first:], AFTER)
-    low, high = np.minimum.accumulate(x[first - 1 :]), np.maximum.accumulate(x[first - 1 :])
-    low, high = np.minimum(low, x[:first].min())[: len(ahead)], np.maximum(high, x[:first].max())[: len(ahead)]
+    low, high = -highest_before(-x, first)[: len(ahead)], highest_before(x, first)[: len(ahead)]
     fell = (ahead.max(axis=1) < np.minimum(low, 0.0)) & (high > 0)
     rose = (ahead.min(axis=1) > np.maximum(high, 0.0)) & (low < 0)
     for at in (first + np.flatnonzero(fell | rose)).tolist():
