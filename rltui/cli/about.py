@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, write
+from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, report_of, write
 
 if TYPE_CHECKING:
     from rltui.doctor import InstallCheck
@@ -93,15 +93,10 @@ def _of_run(run: str) -> list[InstallCheck]:
     """Each file of a run with its reader and what was not read of it, then the checks that failed on it."""
     from rltui.doctor import DEGRADED, OFF, OK, InstallCheck
     from rltui.prose import joined
-    from rltui.report.build import build
-    from rltui.session.run_reader import RunReader
 
     out = []
     for found in locate_runs([run], None):
-        opened = RunReader(found)
-        opened.load()
-        report = build(opened.frame())
-        opened.close()
+        report = report_of(found)
         for source in report.run.sources:
             status = OFF if not source.used else DEGRADED if source.skipped else OK
             out.append(InstallCheck(source.path, status, joined([f"{source.format}, {source.rows} rows", source.note])))

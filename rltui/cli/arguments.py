@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
+    from rltui.report.model import Report
 
 
 WHERE = """\
@@ -134,6 +135,18 @@ def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] 
             return locate(targets, format_in, looked=progress.looked)
     except (NotARun, Unreachable) as problem:
         raise Stop(str(problem)) from None
+
+
+def report_of(found: Found, key_map: dict[str, str] | None = None) -> Report:
+    """The report of a run that is read to its end."""
+    from rltui.report.build import build
+    from rltui.session.run_reader import RunReader
+
+    opened = RunReader(found, key_map=key_map)
+    opened.load()
+    report = build(opened.frame())
+    opened.close()
+    return report
 
 
 def named_hosts(targets: Sequence[str]) -> list[str]:

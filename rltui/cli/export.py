@@ -7,7 +7,16 @@ import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, output_option, parsed_map, reading_options
+from rltui.cli.arguments import (
+    WHERE,
+    Stop,
+    command_parser,
+    locate_runs,
+    output_option,
+    parsed_map,
+    reading_options,
+    report_of,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,13 +54,7 @@ def run(words: list[str]) -> int:
     if len(found) > 1:
         names = "\n".join(f"  {one.candidate.root}" for one in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
-    from rltui.report.build import build
-    from rltui.session.run_reader import RunReader
-
-    opened = RunReader(found[0], key_map=parsed_map(args.map))
-    opened.load()
-    frame = history_table(build(opened.frame()))
-    opened.close()
+    frame = history_table(report_of(found[0], parsed_map(args.map)))
     if not frame.height:
         raise Stop(f"{args.run}: no row was read, so there is nothing to export")
     _write(_bytes(frame, chosen), args.output)
