@@ -181,10 +181,18 @@ def test_no_share_is_lost_of_what_fell_below_zero(tmp_path: Path, capsys: pytest
 
 
 def test_compare_counts_the_steps_of_an_outage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = [
-        written(tmp_path / "out", 150, outage),
-        written(tmp_path / "well", 200, lambda t, c: {"critic/score/mean": 0.2 + 0.5 * t + c.gauss(0, 0.03)}),
-    ]
+    runs = []
+    for name, rows in (("out", 150), ("well", 200)):
+        chance, lines = random.Random(5), []
+        for step in range(1, rows + 1):
+            failing = name == "out" and step > 135
+            row = {"reward": 0.0 if failing else 0.2 + 0.5 * step / rows + chance.gauss(0, 0.03)}
+            row |= {"entropy": 0.8 + chance.gauss(0, 0.02), "completions/mean_length": 300 + chance.gauss(0, 9)}
+            row |= {"kl": 0.03 * step / rows + chance.gauss(0, 0.001), "epoch": step / rows}
+            lines.append(json.dumps({"step": step, **row}))
+        runs.append(tmp_path / name)
+        runs[-1].mkdir()
+        (runs[-1] / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["compare", *map(str, runs), "--format", "json"]) == 0
     costs = {run["id"]: run["cost"]["steps"] for run in json.loads(capsys.readouterr().out)["runs"]}
     assert costs == {"out": 150, "well": 200}
