@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
+
+from msgspec import Struct
 
 from rltui import settings
 from rltui.plots.glyphs import GlyphSet, pick, utf8_locale
@@ -25,8 +26,7 @@ LEAST_TMUX = (3, 5)  # older ones drop synchronised output: redraws may tear
 USUAL_SIZE = (80, 24)  # below it panes fold away
 
 
-@dataclass(frozen=True, slots=True)
-class InstallCheck:
+class InstallCheck(Struct, frozen=True):
     """One thing looked at. `status` is OK, degraded (works, with less) or off (does not work here)."""
 
     name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.compare.metric import Scored
 from rltui.compare.model import Band
@@ -127,8 +127,7 @@ def since(outside: np.ndarray, steps: np.ndarray) -> int | None:
     return int(steps[start]) if len(outside) - start >= LASTING else None
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """Lines (x, values) to draw behind those of the run, and what to say of them. `words`: where the run stands."""
 
     label: str

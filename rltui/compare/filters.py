@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+
+from msgspec import Struct, field
 
 from rltui.compare.configs import as_text
 from rltui.compare.read import ComparedRun
@@ -24,8 +25,7 @@ class BadFilter(ValueError):  # noqa: N818
     """A filter that cannot be read; the text says how one looks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """All given ones must hold. `ids` and `tags`: any of them, * and ? as in a shell. `latest`: after the others."""
 
     latest: int | None = None

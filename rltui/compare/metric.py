@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
@@ -20,8 +20,7 @@ from rltui.run.table import Series
 OFFERED = 6  # metrics that are named where none is known to rank runs
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Struct, frozen=True):
     """The primary metric of one run. `good` is the smoothed curve turned so that more is better; `luck`: by
     how many standard errors the best may lie above the others by chance."""
 

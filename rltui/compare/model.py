@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal
 
+from msgspec import Struct, field
+
+from rltui.records import is_record, names
 from rltui.report.to_json import dumps, rounded
 
 SCHEMA = "rltui.compare/1"
@@ -13,8 +15,7 @@ Group = Literal["good", "bad", "ugly"]
 COSTS = ("tokens", "gpu_hours", "hours", "steps")
 
 
-@dataclass(frozen=True, slots=True)
-class Primary:
+class Primary(Struct, frozen=True):
     """The metric that ranks the runs. `how` says why it and not another; `runs` counts those that log it."""
 
     name: str | None
@@ -24,8 +25,7 @@ class Primary:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """`word` is nan, crashed, kl-blow-up, ...; `finding` the rule behind it, None where none is."""
 
     word: str
@@ -33,8 +33,7 @@ class Flag:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """A run against the 10-90 % of the others at the same step. Shares are of the steps where enough others stand."""
 
     others: int
@@ -46,8 +45,7 @@ class Band:
     ahead_since: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunHead:
+class RunHead(Struct, frozen=True):
     """Which run it is and how it stands."""
 
     id: str
@@ -59,8 +57,7 @@ class RunHead:
     badge: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine(RunHead):
+class RunLine(RunHead, frozen=True):
     """One run. `best` is the best of the smoothed primary metric, `se` its standard error, `last` the newest."""
 
     group: Group
@@ -79,15 +76,13 @@ class RunLine(RunHead):
     health: Mapping[str, float | None]  # last-window means of a few metrics
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Struct, frozen=True):
     value: str
     n: int
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
-class SettingSignal:
+class SettingSignal(Struct, frozen=True):
     """A setting and the primary metric over the runs. `rho`, `p`, `q` are None for words and for few runs."""
 
     setting: str
@@ -100,8 +95,7 @@ class SettingSignal:
     gap: float | None  # best bin's mean minus worst bin's, bins of two runs or more
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Struct, frozen=True):
     """`constants`: how many settings are the same in all runs."""
 
     items: tuple[SettingSignal, ...]
@@ -109,8 +103,7 @@ class Signals:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Struct, frozen=True):
     title: str
     base: str | None  # id of the run that it starts from
     setting: str | None
@@ -122,23 +115,20 @@ class Experiment:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     key: str
     a: str | None
     b: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigDiff:
+class ConfigDiff(Struct, frozen=True):
     a: str
     b: str
     changes: tuple[Change, ...]
     same: int
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """`cautions`: why the order of the runs may not hold at all; `notes`: what else to know."""
 
     primary: Primary
@@ -164,7 +154,7 @@ class Comparison:
 
 def to_json(comparison: Comparison) -> str:
     """One JSON object and a line end; keys as in `schema.json`."""
-    plain = {f.name: _plain(getattr(comparison, f.name)) for f in fields(comparison)}
+    plain = {name: _plain(getattr(comparison, name)) for name in names(comparison)}
     return dumps({"schema": plain.pop("schema")} | plain)
 
 
@@ -173,8 +163,8 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, float):
         return rounded(value)
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if is_record(value):
+        return {name: _plain(getattr(value, name)) for name in names(value)}
     if isinstance(value, Mapping):
         return {_text(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

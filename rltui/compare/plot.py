@@ -10,12 +10,13 @@ figure is made under a lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from string import ascii_letters
 from threading import Lock
 from typing import Any
+
+from msgspec import Struct
 
 from rltui.compare.model import Comparison, RunLine
 from rltui.plots.numbers import duration, integer, number
@@ -33,8 +34,7 @@ SPARK = 40
 COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "steps": "steps"}
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """Points of one thing, drawn with a character that stands for it; `joined`: as a line through them."""
 
     xs: Sequence[float]

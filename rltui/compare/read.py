@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rltui.compare import tables
@@ -27,8 +28,7 @@ HELD_OUT = "val_score"
 TRACE = 400  # points kept of a metric that is drawn beside that of another run
 
 
-@dataclass(frozen=True, slots=True)
-class RunCurve:
+class RunCurve(Struct, frozen=True):
     """Finite points of one metric, in step order."""
 
     steps: Ints
@@ -38,8 +38,7 @@ class RunCurve:
         return len(self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun(RunHead):
+class ComparedRun(RunHead, frozen=True):
     """One run. `settings`: canonical or raw config key -> value, those that act; `spelled`: the framework's own key.
 
     `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.

@@ -10,9 +10,11 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.compare.tables import primary_order
 from rltui.diagnosis import tail
@@ -20,6 +22,7 @@ from rltui.discovery.found import Found
 from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
 from rltui.prose import counted, joined
+from rltui.records import as_dict
 from rltui.run.table import Series
 from rltui.session.ends import ENDS, WHOLE_MOST, Extent
 from rltui.session.known import Known, ends_in_error, gap_row
@@ -39,8 +42,7 @@ MANY = 128
 SCHEMA = "rltui.runs/1"
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """One run in the list. `id`: as in its report; `name`: as it is listed, which tells it from the others.
 
     `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if they are not known; else as the whole run
@@ -307,7 +309,7 @@ def to_json(rows: Sequence[RunRow]) -> str:
     """`rltui.runs/1`. `updated` in ISO 8601; values that are not known are null."""
     listed = []
     for row in rows:
-        known = asdict(row)
+        known = as_dict(row)
         known["updated"] = None if row.updated is None else _iso(row.updated)
         listed.append(known)
     data = {"schema": SCHEMA, "basis": limits(rows), "primary": primary(rows), "runs": listed}

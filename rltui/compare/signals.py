@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from math import exp, lgamma, log, sqrt
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rltui.compare.configs import as_text

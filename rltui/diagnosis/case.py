@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rltui.diagnosis.stopping import StopCase
 from rltui.evidence.clock import enough
@@ -16,8 +15,7 @@ ENOUGH_ROWS = 10
 """With fewer rows neither a stage nor the run is judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case(StopCase):
+class Case(StopCase, frozen=True):
     """Everything that the procedure weighs."""
 
     active: Sequence[Finding]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.diagnosis.tested import Ground, acting
@@ -61,8 +61,7 @@ UNTESTED = 2
 BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
     it is about, if a test found one. `outside`: the cause lies outside the policy."""
 

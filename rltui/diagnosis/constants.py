@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
@@ -20,8 +20,7 @@ TOLERANCE = 0.05  # of the spread: batches are finite, and n - 1 stands where n 
 MOST_ROWS = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class RewardValues:
+class RewardValues(Struct, frozen=True):
     """`binary` None: nobody can tell from what is logged. `positive` is the share of the upper value of a binary
     reward over the last rows, else None. `low`, `high`: least and greatest reward seen, None unknown."""
 
@@ -75,8 +74,7 @@ TOKEN_CLIP, SEQUENCE_CLIP = (0.1, 0.3), (3e-4, 1e-2)  # usual clip ranges of rat
 WARM = (0.6, 1.2)  # usual sampling temperatures
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """`format`: number format it acts in, None where nobody can tell. `needs`: what maths asks of it. `where`: the
     config key or the place in the framework's code (its default, not read from this run)."""
 

@@ -7,11 +7,11 @@ at once give the same findings. Rows after the last look are judged by one more 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from rltui import cooperate
 from rltui.diagnosis.case import Case
@@ -51,8 +51,7 @@ KEEP_NEWEST = 4
 KEEP_EVERY = 32
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Everything that is remembered after judging `n` rows. It is never changed in place."""
 
     n: int = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, told_band
@@ -46,8 +46,7 @@ class Advice(NamedTuple):
     marks: tuple[Mark, ...]
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(Struct):
     """What is kept from one row to the next of a run under one config."""
 
     trends: Trends = field(default_factory=dict)
@@ -259,8 +258,7 @@ def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Teller:
+class _Teller(Struct, frozen=True):
     """Makes findings of lives, with all that they rest on."""
 
     catalogue: Mapping[str, Rule]

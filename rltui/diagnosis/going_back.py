@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rltui.evidence.model import GO_BACK, USE_BEST, BestCheckpoint, Finding, Fix
 

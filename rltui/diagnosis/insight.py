@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
 from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
@@ -44,8 +44,7 @@ WATCHED = (
 to effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstMover:
+class FirstMover(Struct, frozen=True):
     """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
 
     metric: str
@@ -95,8 +94,7 @@ def _continued(x: Floats, cut: int) -> float:
     return median(x[:cut] - slope * t) + slope * (len(x) - 1 - EDGE / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Insight:
+class Insight(Struct, frozen=True):
     """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
     worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on so."""
 

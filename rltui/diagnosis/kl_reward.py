@@ -7,9 +7,10 @@ course that differs from the one since the start is told as "lately".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.effects import SHORT_LIMIT, between
@@ -30,8 +31,7 @@ BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders fo
 HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 
-@dataclass(frozen=True, slots=True)
-class KlRewardCase:
+class KlRewardCase(Struct, frozen=True):
     """`kl`: "high" is level and far from the reference. "mixed": since the start up on some validation sets and down on
     others. "none": not logged, off, or too few rows. `id` None: outside
     the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and

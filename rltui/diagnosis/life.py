@@ -7,9 +7,8 @@ level. So a fault is over when its metric is back in the band of before the onse
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from rltui.evidence.clock import capped
 from rltui.evidence.guard import Guard

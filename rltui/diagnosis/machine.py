@@ -4,7 +4,9 @@ resolved when two looks in a row no longer see it."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.diagnosis.life import Key, Life, dated, follow
 from rltui.evidence.beside_rows import Measured
@@ -25,8 +27,7 @@ APART_SHARE = 0.05
 """Of the past, the machine is looked at a minute apart, and further where the samples span long: this share of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What is remembered of the machine after a look at `rows` rows, the last of which was written at `time`."""
 
     lives: Mapping[Key, Life] = field(default_factory=dict)

@@ -9,11 +9,12 @@ of short series in which nothing happens).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.beside_rows import Sampled, high, low
@@ -108,8 +109,7 @@ ERRORS = 4.0  # standard errors between first and last window
 SIGNS: dict[Way, int] = {"rises": 1, "falls": -1}
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """`rule` is the rule that the line belongs to; `text` says what moved, with its numbers, and how it reads."""
 
     id: str
@@ -122,8 +122,7 @@ class Remark:
         return tuple(move.metric for move in self.moves)
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """A metric that moved: means of the first and last window in its own unit."""
 
     metric: str
@@ -215,8 +214,7 @@ COUNTERS = "progress"
 """The group of what only counts up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A metric that moved: means of its first and last window in its own unit, and what to read in it."""
 
     metric: str

@@ -4,7 +4,8 @@ before them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.diagnosis.life import Key
 from rltui.evidence.signal import CRITICAL, WARNING
@@ -22,8 +23,7 @@ _OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
 """Rules about what is around the policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fired:
+class Fired(Struct, frozen=True):
     """What grouping needs of an open finding. `onset` in steps; config findings count as 0. `outside`: what leads its
     causes is none of the policy."""
 

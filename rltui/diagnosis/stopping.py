@@ -9,8 +9,9 @@ seen by, unless it is critical.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from rltui.evidence.beside_rows import OVER
 from rltui.evidence.clock import Clock
@@ -60,8 +61,7 @@ class OpenFinding(Protocol):
     def episodes(self) -> Sequence[Episode]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """An open finding without its words."""
 
     id: str
@@ -70,8 +70,7 @@ class Brief:
     episodes: Sequence[Episode]
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:
+class Reasons(Struct, frozen=True):
     """Ids of the findings on which a stop rests, and of those that are shown but not yet for long enough, with the row
     since when."""
 
@@ -79,8 +78,7 @@ class Reasons:
     shown: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StopCase:
+class StopCase(Struct, frozen=True):
     """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `reasons`: those known from
     the looks so far."""
 

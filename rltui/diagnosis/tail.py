@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
 from typing import Literal
+
+from msgspec import Struct
 
 from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import metrics
@@ -22,8 +23,7 @@ FIRST, NEWEST = 5, 10
 """How many rows count as the beginning and as the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """Something that the ends show. `rule` judges it on the whole log."""
 
     severity: Severity

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
@@ -62,8 +63,7 @@ VALUE = 60
 """How many characters of a setting's value are shown."""
 
 
-@dataclass(frozen=True)
-class Ground:
+class Ground(Struct, frozen=True, dict=True):
     """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
     of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling."""
 

@@ -4,10 +4,10 @@ the time and GPU hours left."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import hypot
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.effects import ROUNDING
 from rltui.evidence.forecast import end_of_run
@@ -76,8 +76,7 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before)
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Struct, frozen=True):
     """What the next `ahead` steps (the steps left, at most as many as show the slope) are likely to bring.
 
     `gain` is in the metric's own unit, already discounted by `risk`; `low`, `high` its middle 90 %. Of a metric that

@@ -25,8 +25,10 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
@@ -66,8 +68,7 @@ class NotListed(NotARun):
     """Nobody knows what is there: the place itself cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCandidate:
+class RunCandidate(Struct, frozen=True):
     """Files that belong to one run. `files` are (path, format) in the order in which they are believed."""
 
     id: str  # unique in its listing: path below the listed root, and a label where one folder holds several runs
@@ -83,11 +84,10 @@ class RunCandidate:
 
     def __post_init__(self) -> None:
         for field, value in (("id", self.id), ("name", self.name or self.id)):  # a directory may be called anything
-            object.__setattr__(self, field, clean(shown(value), MAX_ID))
+            force_setattr(self, field, clean(shown(value), MAX_ID))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A run that can be opened: its files by format, on a place."""
 
     candidate: RunCandidate

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Container
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
@@ -21,8 +23,7 @@ RUN_MARK = "#"
 """Between a database and the name of one of its runs, in what the user types and sees."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedRun:
+class TrackedRun(Struct, frozen=True):
     """A run in a database or store. `folder` is where the database, or the folder with the store, lies."""
 
     folder: str
@@ -71,8 +72,7 @@ STREAMS = (".out", ".err")
 _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer."""
 
     home: str

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from rltui.evidence.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.records import as_dict, names
 from rltui.report.answer import QUESTIONS, answer
 from rltui.report.model import Report
 from rltui.rules.catalogue import having
@@ -39,8 +42,7 @@ _LATER = ("kind", "time", "again", "badge", "answer")
 """Fields that are written otherwise, or that an event of an earlier release does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One line. `time` in seconds since the epoch; `finding` and what follows it where the event is about one. `seq`
     counts the events of one run, also across restarts of who tells them; `again`: it may have been told before."""
 
@@ -66,14 +68,14 @@ class Event:
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Event:
         """The event of which `as_dict` was kept. Raises KeyError, TypeError or ValueError for anything else."""
-        own = {f.name: values[f.name] for f in fields(Event) if f.name not in _LATER}
+        own = {name: values[name] for name in names(Event) if name not in _LATER}
         time = datetime.fromisoformat(values["time"]).timestamp()
         again, badge = bool(values.get("again")), values.get("badge", "")
         return Event(kind=values["event"], time=time, again=again, badge=badge, answer=values.get("answer"), **own)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, in a fixed order."""
-        values = asdict(self)
+        values = as_dict(self)
         values["time"] = iso(self.time)
         if not self.again:
             del values["again"]
@@ -89,8 +91,7 @@ def iso(time: float) -> str:
 SEVERITIES: dict[int, Severity] = {0: "info", 1: "warning", 2: "critical"}
 
 
-@dataclass(slots=True)
-class Told:
+class Told(Struct):
     """What was told of one finding: its episodes so far; of the last one the rank told last, the highest rank told, and
     whether it is open."""
 
@@ -100,8 +101,7 @@ class Told:
     open: bool
 
 
-@dataclass(slots=True)
-class SeenSoFar:
+class SeenSoFar(Struct):
     """What was told of one run; plain values, which a later watch goes on from."""
 
     findings: dict[tuple[str, str | None], Told] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class SeenSoFar:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "findings"}
+        values = {name: getattr(self, name) for name in names(self) if name != "findings"}
         return {
             **values,
             "findings": [[*key, told.episodes, told.rank, told.peak, told.open] for key, told in self.findings.items()],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.frameworks.load import metrics
@@ -29,8 +29,7 @@ MOST = 12
 """Lines of one kind; the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One line. `what` names its kind (steps, verdict, finding, stall, restart, end, checkpoint, best, hardware); of a
     finding, `finding` and `subject` lead to it."""
 
@@ -41,8 +40,7 @@ class Item:
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """`since`, `now` in seconds since the epoch; `headline` fits one line, most telling first."""
 
     since: float

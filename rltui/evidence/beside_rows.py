@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct, field
 
 from rltui.evidence.look import Look
 from rltui.evidence.model import Coverage, Evidence, Forecast
@@ -49,8 +49,7 @@ OVER = ("finished", "crashed")
 """States of a run in which no further checkpoint will be saved."""
 
 
-@dataclass(frozen=True)
-class Sampled:
+class Sampled(Struct, frozen=True, dict=True):
     """Dumps of a look, oldest first. One that names no step tells of the whole run, and only of that."""
 
     look: Look
@@ -134,8 +133,7 @@ def settled(seen: Sampled, of: Callable[[SampleStats], int], dumps: int) -> int:
     return min(map(of, newest)) if len(newest) == dumps else 0
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
+class Measured(Struct, frozen=True, eq=False, dict=True):
     """Samples of a look, oldest first, and what is known beside them. `until`: the newest time at which a row is known
     to have been written, -inf where none is."""
 
@@ -343,8 +341,7 @@ def name(gpu: Gpu) -> str:
     return f"{gpu[0]} GPU {gpu[1]}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
     be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
     steps."""

@@ -6,17 +6,15 @@ once, and 100,000 rows cost as much as 200.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from rltui.run.table import Floats
 
 MOST = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """`size` values a block (the last one may hold fewer), in row order."""
 
     size: int
@@ -35,8 +33,7 @@ class _Full:
         self.count = 0
 
 
-@dataclass(slots=True)
-class BlockCache:
+class BlockCache(Struct):
     """Full blocks of every series by (name, size). Valid until a row in the past changes."""
 
     _full: dict[tuple[str, int], _Full] = field(default_factory=dict)

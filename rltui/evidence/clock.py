@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import hypot, isfinite, sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.effects import mean_error, noise
 from rltui.evidence.seen import Seen
@@ -47,8 +47,7 @@ def enough(rows: float, steps: Ints) -> bool:
     return len(steps) >= max(LEAST, LEAST_SHARE * rows) and int(steps[-1]) - int(steps[0]) + 1 >= rows
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """How far a run is. `stride`: steps from row to row, usually. `samples`: responses trained on so far, None if the
     config does not say how many a step has."""
 
@@ -93,8 +92,7 @@ PAUSE = 10.0
 MIDDLE_90 = 1.645
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """`step_s`: mean seconds a step, validation and checkpoints included, over the last `rows` intervals.
 
     `left_s` with its middle 90 % from `low_s` to `high_s`: time to the planned end; None without a plan or if it is

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import hypot, isfinite, log, sqrt
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
 from rltui.run.sums import median
@@ -55,8 +55,7 @@ MOST_CARRY = 0.9
 GREATEST = sys.float_info.max
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Where a metric stood over some points: `value` in its own unit, `se` its standard error, `points` how many it
     rests on, from `first_step` to `last_step`, both included."""
 
@@ -67,8 +66,7 @@ class Level:
     last_step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """One level minus another, in the metric's unit. `direction` is 0 if the difference does not stand out of its
     error; then one below `smallest` (seen in four of five cases) may still be there."""
 

@@ -6,12 +6,12 @@ Each fact is computed when it is first asked for. `Facts.told` is the part that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, sqrt
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.clock import Clock, Pace, clock, pace, worth
 from rltui.evidence.evaluations import held_out, mean_z, together, validation_sets
@@ -28,8 +28,7 @@ SOLVED = 0.9
 """Of the way from floor to ceiling."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A share (0..1) as the mean of its newest rows, with those rows' first and last step. `se`: its standard error by
     how much the rows differ, which is large if a batch holds one or two groups."""
 
@@ -40,8 +39,7 @@ class Share:
     se: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True):
     """The facts of a run that a report carries. `score` is the task's own score. `reward` is the reward that is
     optimised, if it is logged beside the score and differs from it (by a KL penalty or shaping); if one key is both, it
     is `score`."""

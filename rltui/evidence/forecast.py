@@ -8,12 +8,12 @@ rules' trend test sees a course, and its error bars are those of the fitted slop
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import floor
 from pathlib import Path
 from typing import Concatenate, Literal, ParamSpec
 
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.beside_rows import Measured, name

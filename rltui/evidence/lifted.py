@@ -5,9 +5,8 @@ No update teaches so much at once without moving the policy: another judge, rewa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE
@@ -21,8 +20,7 @@ FAR = 10.0
 """The leap must be at least so many times the noise of the rewards before it: no row of a steady gain comes near."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifted:
+class Lifted(Struct, frozen=True):
     """From step `since` on the reward is `after`, `before` until then."""
 
     since: int

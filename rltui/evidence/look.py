@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.evaluations import evaluations, held_out
@@ -62,8 +63,7 @@ _LOOKS = [1]
 """The first row counts, as far as they were asked for."""
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """What looks at the first `n` rows worked out: the rules and the report after them ask for the same."""
 
     n: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import comb, hypot, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.effects import (
@@ -53,8 +53,7 @@ ORDERED = 0.02
 LEAST_NOISE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """What a report says of a metric: `first`, `last` are the window means that every table shows; `now` a robust
     level; the three effects are None if there are too few points."""
 

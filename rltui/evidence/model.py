@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from rltui.evidence.facts import RunFacts
@@ -46,8 +48,7 @@ class Mark(StrEnum):
     """Only a note, as something excuses it, but it costs time or signal: the run is not called clear."""
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(Struct, frozen=True):
     """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached."""
 
     onset_step: int | None
@@ -55,8 +56,7 @@ class Episode:
     severity: Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The numbers behind a finding. first/mid/last are window means in the metric's own unit; None = no data."""
 
     metric: str  # canonical name or raw key
@@ -68,8 +68,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryBand:
+class RecoveryBand(Struct, frozen=True):
     """Where `metric` has to be again before a loud finding is over, in its own unit: `side` of `edge`. `before`: its
     median before step `onset_step`; `now`: that of its newest points; `text` says all of it in words."""
 
@@ -85,8 +84,7 @@ class RecoveryBand:
 CauseStatus = Literal["supported", "contradicted", "untestable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """A possible cause. `config_key` in this framework's spelling and its value here, None if it has no setting.
     `because`: the numbers that speak for it or against it, or what would make it testable. `look`: what to look at by
     hand if the log does not tell."""
@@ -99,8 +97,7 @@ class Cause:
     look: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """`value`: what the setting is now, `to`: what to try; None if the run's config does not tell, or if the fix is no
     setting. `act`: fixes of several findings that are the same change share it."""
 
@@ -122,8 +119,7 @@ RISKS = ("none", "low", "medium", "high")
 """The order in which fixes are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One rule that found something on one subject. `severity` is the present one; info once it is resolved."""
 
     id: str
@@ -150,8 +146,7 @@ class Finding:
     band: RecoveryBand | None = None  # None if it is over when its condition is
 
 
-@dataclass(frozen=True, slots=True)
-class BestCheckpoint:
+class BestCheckpoint(Struct, frozen=True):
     """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
 
     `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
@@ -182,8 +177,7 @@ class BestCheckpoint:
         return self.path is not None and self.on_disk is not False and self.beats_start
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     decision: Decision
     kinds: tuple[Kind, ...]
     confidence: float  # 0 if nothing was judged
@@ -200,8 +194,7 @@ class Verdict:
         return self.decision != "not-enough-evidence"
 
 
-@dataclass(frozen=True, slots=True)
-class StageResult:
+class StageResult(Struct, frozen=True):
     """One of the five pipeline stages, in order: reward, advantages, log-probs, loss, generation."""
 
     stage: str
@@ -209,8 +202,7 @@ class StageResult:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class MissingMetric:
+class MissingMetric(Struct, frozen=True):
     """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework. `zero`: it
     is logged, as 0 in every row, which some trainers write of what they do not measure."""
 
@@ -234,15 +226,13 @@ class MissingMetric:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     expected: int
     present: int
     missing: tuple[MissingMetric, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvaluable:
+class NotEvaluable(Struct, frozen=True):
     """A rule that could not run, and why (in the user's words: what it needs)."""
 
     id: str
@@ -252,16 +242,14 @@ class NotEvaluable:
     applies: bool = True  # false: this kind of run has no use for the rule, `needs` says why
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFailed:
+class CheckFailed(Struct, frozen=True):
     """A check that raised: a fault of rltui, not of the run. `rule`: id of the rule, or what else was asked."""
 
     rule: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
     course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
     several. `would_change`: what would make it come otherwise."""
@@ -278,8 +266,7 @@ class Forecast:
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MachineView:
+class MachineView(Struct, frozen=True):
     """The machine beside the findings: what each phase draws and holds, GPUs' utilisation by power (node, index ->
     median of the last minutes, 0..1), and what runs out."""
 
@@ -288,8 +275,7 @@ class MachineView:
     forecasts: tuple[Forecast, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The whole result at one step (None before the first row): findings worst first, symptoms after their roots."""
 
     at_step: int | None

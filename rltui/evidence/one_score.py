@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.stretches import on_rows
 from rltui.run.table import Series
@@ -16,8 +16,7 @@ BOUNDS = {"score_mean": ("score_min", "score_max"), "reward_mean": ("reward_min"
 SPREAD = "reward_std"
 
 
-@dataclass(frozen=True, slots=True)
-class OneScore:
+class OneScore(Struct, frozen=True):
     """From step `since` on (`rows` points of the reward, `all_rows` of them if it was never otherwise) every answer got
     `value`. `lengths`: lowest and highest mean length of those batches; None if it is not logged."""
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import log
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.evidence.stretches import BEFORE, CLEAR, SEVERAL, Mask, Stretch, Stretches
 from rltui.evidence.trends import sd_d, sd_m
@@ -42,8 +43,7 @@ BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outage:
+class Outage(Struct, frozen=True):
     """Rows of the table `first_row` to `last_row`, both included, of which `exact` hold the reward `value` to the last
     digit: the first and last row may hold batches of both kinds. `since`: the step of the first of them; `lasts`: the
     newest reward is one of them; `of`: the metric of the reward."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import hypot, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.blocks import Blocks
 from rltui.evidence.effects import (
@@ -33,8 +33,7 @@ TIE = 1e-12
 to each other are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The best sustained state of a metric: its smoothed value, standard error, step, and of how many independent means
     it is the best."""
 
@@ -49,8 +48,7 @@ class Peak:
         return chance(round(self.means), 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A smoothed metric: values at steps, the standard error of each, how many points one is the mean of."""
 
     steps: Ints

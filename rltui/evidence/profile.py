@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Literal, Protocol
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.evidence.blocks import Blocks
 from rltui.frameworks.dialect import Dialect
@@ -30,8 +31,7 @@ DATA_FILE = re.compile(r"[^\s,'\"\[\](){}=]+\.(?:parquet|jsonl?|arrow|csv|tsv)\b
 TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
 
 
-@dataclass(frozen=True, slots=True)
-class RunSettings:
+class RunSettings(Struct, frozen=True):
     """The part of the profile that the config states. None = not known."""
 
     algorithm: str | None
@@ -131,8 +131,7 @@ class HasRows(Protocol):
     def blocks(self, name: str) -> Blocks | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """What the rows so far tell beyond the config. `floor` and `ceiling` bound the task reward, None = not known."""
 
     floor: float | None

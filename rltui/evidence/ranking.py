@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.evidence.blocks import BlockCache, Blocks
@@ -22,8 +22,7 @@ from rltui.run.table import Floats, Ints, Series
 PARTS = "reward_component_mean"
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is where it began, with
     standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train reward;

@@ -8,10 +8,10 @@ another spread than a tenth. What was logged before is of another measure: `Look
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import exp, isfinite, log
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import Mask, on_rows
@@ -52,8 +52,7 @@ SCALED = frozenset(
 """Metrics in the unit of the reward."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rescale:
+class Rescale(Struct, frozen=True):
     """From row `first_row` of the table (step `since`) on the reward is `times` what it was; `before` and `after` are
     its levels there. `known`: rows that it takes to see it. `alone`: no spread is logged, and the noise from row to row
     tells of it. `of`: the metric that tells it. A score beside a reward that went over keeps its own scale."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.trends import TREND_EFFECT, TREND_P, mann_kendall_p, sd_d, theil_sen
 from rltui.run.sums import BlockSums
@@ -149,8 +148,7 @@ def _when(word: str, way: Floats) -> str:
     return word
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Windows are means in the metric's unit; the slope is per 100 steps. None = undefined.
 
     `word` is the course in words, see `course`.
@@ -178,8 +176,7 @@ def settled(n: int) -> int:
     return n - n % max(1, n // 100)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trend:
+class _Trend(Struct, frozen=True):
     """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same;
     `sums` are those of all its points."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
 from rltui.evidence.trends import running_medians, windows
@@ -24,8 +24,7 @@ CLEAR = 4.0
 """Sd of the noise that the jump has to be, at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Struct, frozen=True):
     """First step of the new level, and the medians before and after it."""
 
     step: int

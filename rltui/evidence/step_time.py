@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import num
@@ -25,8 +25,7 @@ MOST_LOG = 700.0  # beyond it numbers break
 WAITS = 0.1  # of the step: waiting that is worth a word
 
 
-@dataclass(frozen=True, slots=True)
-class SlowStep:
+class SlowStep(Struct, frozen=True):
     """Why the step took `ratio` times the usual seconds: `tokens` and `rate` are tokens and tokens/s against the usual
     ones (None: length is not logged); `phase` took `phase_share` of the extra seconds (None: phases are not logged)."""
 
@@ -41,8 +40,7 @@ class SlowStep:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """Shares of the step that trainer and sampler wait for each other; None: not logged."""
 
     trainer: float | None
@@ -51,8 +49,7 @@ class Waits:
     metrics: tuple[str, ...] = ()  # by which they tell it
 
 
-@dataclass(frozen=True, slots=True)
-class OwnShare:
+class OwnShare(Struct, frozen=True):
     """Share of the step that a phase takes now against the middle 80 % of this run's earlier steps."""
 
     phase: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.evidence.trends import sd_d, sd_m
 from rltui.run.sums import median
@@ -23,8 +24,7 @@ LEAP = 0.25
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same value, the `lowest`
     so far or one that all answers got where they never agreed before; `alike`: all answers of the first one got the
     same, so that of the lowest value it tells without a second."""
@@ -36,8 +36,7 @@ class Stretch:
     lowest: bool = True
 
 
-@dataclass(slots=True)
-class Stretches:
+class Stretches(Struct):
     """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
     at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
 

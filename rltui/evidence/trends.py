@@ -8,11 +8,11 @@ All functions take plain arrays of finite values in row order and cost at most O
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, inf, sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints
@@ -167,8 +167,7 @@ def _apart(n: int) -> Floats:
     return (j - i).astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """`direction` -1, 0 or 1; `total` the fitted change over the window; `p` of the block test; `noise` its sd_d."""
 
     direction: int

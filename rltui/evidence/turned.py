@@ -6,9 +6,8 @@ trained on from there on is the wrong way round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE, CLEAR
@@ -24,8 +23,7 @@ NEAR = 6
 """Points before at which the policy is looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turned:
+class Turned(Struct, frozen=True):
     """From step `since` on (point `at`) the reward is the negative of what it was."""
 
     at: int

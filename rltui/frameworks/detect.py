@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from rltui.frameworks.dialect import Dialect, compiled
 from rltui.frameworks.load import dialect, dialect_names
@@ -16,8 +17,7 @@ MODULE = "logger "
 """Begins a hint that is the name of the module that wrote a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detected:
+class Detected(Struct, frozen=True):
     """A dialect and the version that its keys hint at (">=0.6"), None where they hint at none."""
 
     dialect: str

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import GENERIC, dialect, dialect_names, metrics, phases, prefix_groups
@@ -29,8 +30,7 @@ _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a raw key stands for. `canonical` is None for a key that no dialect knows: it keeps its own name.
 
     `member` tells several keys of one canonical metric apart (a reward function, a data set). Units are canonical

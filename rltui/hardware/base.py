@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 ProcessState = Literal["running", "sleeping", "disk", "stopped", "traced", "zombie", "gone"]
 
@@ -12,8 +13,7 @@ Gpu = tuple[str, int]
 """A GPU among all of a run: node and index."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProcess:
+class GpuProcess(Struct, frozen=True):
     """A process that holds GPU memory. Memory in GB; `user` and `command` None where the OS hides them.
 
     `ours`: it belongs to the run that is looked at; None where that cannot be told (hidden, or no run).
@@ -27,8 +27,7 @@ class GpuProcess:
     zombie: bool | None = None  # ended, and never collected by its parent; None where the OS hides it
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSample:
+class GpuSample(Struct, frozen=True):
     """One GPU at one time. Memory in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C.
 
     `throttle`: why the clock is below what it could be, () for no reason, e.g. "thermal", "power cap".
@@ -54,8 +53,7 @@ class GpuSample:
     lost: bool = False  # it was there when sampling began and does not answer any more
 
 
-@dataclass(frozen=True, slots=True)
-class DiskSample:
+class DiskSample(Struct, frozen=True):
     """The file system that holds a directory. `what`: the roles of the directory, "checkpoints", "log", "Ray"."""
 
     what: str
@@ -64,8 +62,7 @@ class DiskSample:
     total_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HostProcess:
+class HostProcess(Struct, frozen=True):
     """A process that matters to a run, by what it is for (`process_roles.json`). Memory in GB, `cpu` cores busy."""
 
     pid: int
@@ -76,8 +73,7 @@ class HostProcess:
     aside: bool = False  # a job beside the training, which it may slow: a merger, an uploader
 
 
-@dataclass(frozen=True, slots=True)
-class HostSample:
+class HostSample(Struct, frozen=True):
     """Host at one time. `ram_total_gb` is the cgroup limit where one is set below the machine's memory."""
 
     ram_used_gb: float | None = None
@@ -99,8 +95,7 @@ class HostSample:
     processes: tuple[HostProcess, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessFact:
+class ProcessFact(Struct, frozen=True):
     """One process of a trainer. `cpu`: cores busy lately, None before that is known. `how` it was found: "log" (it
     writes the run's log) or "directory" (it works there, or names it: it may be another program)."""
 
@@ -111,8 +106,7 @@ class ProcessFact:
     how: str = "log"
 
 
-@dataclass(frozen=True, slots=True)
-class HardwareSample:
+class HardwareSample(Struct, frozen=True):
     """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent. Of a run on several
     nodes `host` is the first one's, `others` are those of the further nodes by name."""
 
@@ -124,8 +118,7 @@ class HardwareSample:
     others: tuple[tuple[str, HostSample], ...] = ()
 
 
-@dataclass(slots=True)
-class HardwareHistory:
+class HardwareHistory(Struct):
     """The samples, oldest first, at most `limit` (4 or more): the newer half as they came, older ones thinned again
     and again, so that what fills up over hours is still seen from its beginning."""
 

@@ -7,9 +7,9 @@ layer that touches it. plotext draws what is read and not steered, see `rltui.co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -21,8 +21,7 @@ Cell = tuple[str, str]
 BLANK: Cell = (" ", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """Dots, or a line through them, in dot coordinates from the lower left; a later layer covers an earlier one."""
 
     xs: Ints

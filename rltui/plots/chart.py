@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from rltui.plots import axis
@@ -29,8 +29,7 @@ GAP_SPACINGS = 3.0  # a line breaks where points are missing for longer than thr
 _HUGE = 1e300  # values are drawn within +- this, so that differences stay finite
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One series. `role` colours its smoothed line; `spans` are (first step, last step, role) drawn in another role.
 
     `smooth` is the number of points in the trailing mean (1: as logged). `dots`: show the raw points behind it.
@@ -44,8 +43,7 @@ class Line:
     spans: tuple[tuple[float, float, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChartMark:
+class ChartMark(Struct, frozen=True):
     """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it,
     unless it has one of its own."""
 
@@ -54,8 +52,7 @@ class ChartMark:
     role: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """Rows of runs, each row exactly as wide as asked. `above`, `below`: raw points outside `low`..`high`.
 
     `nonfinite`: logged NaN or infinity, not drawn. `scale` is the one drawn: linear where nothing is positive.

@@ -4,12 +4,12 @@ the set changes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import isfinite
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class GlyphSet:
+
+class GlyphSet(Struct, frozen=True):
     """One-cell signs. `spark` rises over eight levels; `eighths` are partial meter cells, an eighth to seven."""
 
     name: str
@@ -38,7 +38,7 @@ class GlyphSet:
     empty: str = "░"
     eighths: str = "▏▎▍▌▋▊▉"
     enter: str = "↵"  # a word in ASCII; only the footer uses it
-    _table: Mapping[int, str] = field(default_factory=dict, repr=False)
+    _table: Mapping[int, str] = field(default_factory=dict)
 
     def translate(self, text: str) -> str:
         """Any text in this set, character for character; what ASCII cannot show becomes `?`."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import repeat
 from math import nan
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,8 +22,7 @@ NO_STEP = -1
 """Step of a row that states none."""
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(Struct):
     """Metric rows in file order, as columns of equal length.
 
     A cell that the row did not hold is NaN in `values` and not listed in `nonfinite`; a cell that the trainer wrote
@@ -160,8 +160,7 @@ class Treated(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """Lines or records of which nothing was taken: why, how many, where the first is ("line 12", "byte 4096"), and what
     it says ("" if that tells nothing)."""
 

@@ -9,9 +9,10 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
@@ -78,8 +79,7 @@ def scalar(text: str) -> object:
     return text
 
 
-@dataclass(slots=True)
-class PrintedDict:
+class PrintedDict(Struct):
     """Collects the lines of one `pprint`ed dict."""
 
     line: int

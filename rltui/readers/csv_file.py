@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from dataclasses import replace
 from math import nan
+
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP, Note, Record

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of, time_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
@@ -46,8 +47,7 @@ def cut(text: str, separator: str) -> list[str]:
     return next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
 
 
-@dataclass(frozen=True, slots=True)
-class CsvTable:
+class CsvTable(Struct, frozen=True):
     """`metrics`: column -> key. `steps`: of a table whose columns are steps and whose rows are metrics. `long`: the
     columns of a name and its value. `flags`: columns that may say what a row is, `run`: the one that tells runs apart.
     `named_run`: the run that the name of the file tells."""

@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite, nan
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.readers.base import ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
@@ -25,8 +26,7 @@ OTHER_LENGTH = "column of another length than the others"
 _SUMMARY = "wandb-summary.json"
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """`rows` in their order, `config` what stands beside them, `runs` the rows of each run if there are several;
     `left_out`: how often and where something could not be taken."""
 
@@ -308,8 +308,7 @@ END = "train_runtime"
 """A key of the last row that the HF Trainer logs: a summary, no row."""
 
 
-@dataclass(slots=True)
-class Read:
+class Read(Struct):
     """`skipped` and `skipped_at` as those of a reader."""
 
     records: list[Record] = field(default_factory=list)

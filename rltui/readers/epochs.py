@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.readers.rows import number
 
@@ -13,8 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(slots=True)
-class CountsByEpoch:
+class CountsByEpoch(Struct):
     """Takes epoch and count of each row in file order. A count that falls as the epoch rises begins anew; one that
     falls within an epoch, or with it, was done again from an earlier step. `base`: the steps of the epochs before."""
 

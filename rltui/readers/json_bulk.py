@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import orjson
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.readers.bulk import ODD_SHARE
@@ -30,8 +30,7 @@ _LONGEST_GAP = 160
 _LONGEST_NUMBER = 31
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(Struct, frozen=True):
     """What stands around the numbers of a line. `paths`: where in the object each number is, in the order of the line.
 
     `marks`: how often `":` stands in the line; `at`: behind which of them a number begins, `pads`: after so many

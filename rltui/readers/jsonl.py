@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from msgspec import Struct
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
@@ -49,8 +49,7 @@ LEARNT = 4
 """Times so many rows are read before it is seen again whether those that follow are alike."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     """What the keys of a row say: where step, time and planned steps stand, and whether cells are objects."""
 
     step: str | None

@@ -6,10 +6,11 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from rltui.readers.base import Rows
 from rltui.readers.number_text import shown_number
@@ -50,8 +51,7 @@ def number(value: object) -> float | None:
         return shown_number(value) if isinstance(value, str) else None
 
 
-@dataclass(slots=True)
-class _Gathered:
+class _Gathered(Struct):
     """Rows of equal keys in equal order, from row `start` on: numbers row after row, and the columns at the places
     `other`, which do not hold numbers alone."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from rltui.diagnosis.finding_words import in_sentence, over, worst_past
 from rltui.evidence.model import GO_BACK, SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
@@ -14,6 +15,7 @@ from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
 from rltui.prose import ended, listed
+from rltui.records import as_dict
 from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
@@ -37,8 +39,7 @@ SURE_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Sentences without markup. `since`, `why` and `do` are those of the finding that the verdict rests on."""
 
     what: str
@@ -51,7 +52,7 @@ class Answer:
 
     def as_dict(self) -> dict[str, str]:
         """Plain values for JSON, in the order in which one asks."""
-        return asdict(self)
+        return as_dict(self)
 
 
 QUESTIONS = {

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.evidence.model import CheckFailed
 from rltui.evidence.outages import without
@@ -120,8 +121,7 @@ def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
     return tuple(dict.fromkeys((*readers, *frame.diagnosis.checks_failed, *beyond)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """What the frame's series cover of the run's rows. `rows` counts training steps, `all_rows` validation-only too."""
 
     first_step: int | None

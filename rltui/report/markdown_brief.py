@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.diagnosis.finding_words import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
@@ -33,8 +34,7 @@ _SENTENCES = lazy(r"(?<=[.!?])\s+(?=[A-Z\d`])")
 _CLAUSES = lazy(r"(?<=[,:])\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """How many items of each kind are shown, and how many words a text of the run or of a rule may have."""
 
     settings: int = 8

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from rltui.evidence.model import CheckFailed, Coverage, Finding, StageResult, Verdict
 from rltui.readers.base import LeftOut
@@ -25,16 +27,14 @@ if TYPE_CHECKING:
 SCHEMA = "rltui.report/1"
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     first: int | None
     last: int | None
     total: int | None  # planned
     rows: int  # distinct training steps
 
 
-@dataclass(frozen=True, slots=True)
-class SourceUsed:
+class SourceUsed(Struct, frozen=True):
     """A file of the run. `newest`: ISO 8601 time of its newest row, None if rows have none. `lag`: how late its writer
     is known to be, in words. `left_out`: what was not used, with the reason: rows and records that could not be read
     (their number is `skipped`), and console lines that are no rows."""
@@ -50,8 +50,7 @@ class SourceUsed:
     left_out: tuple[LeftOut, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunIdentity:
+class RunIdentity(Struct, frozen=True):
     id: str
     path: str
     framework: str | None
@@ -73,8 +72,7 @@ class RunIdentity:
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(Struct, frozen=True):
     value: object
     key: str
     source: str
@@ -118,8 +116,7 @@ class MetricSummary:
         return (self.first_value, self.last_value) if self.overlap else (self.first, self.last)
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseItem:
+class PhaseItem(Struct, frozen=True):
     name: str
     key: str
     seconds: float
@@ -128,8 +125,7 @@ class PhaseItem:
     status: str  # "usual" | "high" | "low" | "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Phases:
+class Phases(Struct, frozen=True):
     window_steps: int
     overlapped: bool
     bottleneck: str | None
@@ -138,8 +134,7 @@ class Phases:
     step_s: float | None = None  # median seconds of a whole step
 
 
-@dataclass(frozen=True, slots=True)
-class GpuNow:
+class GpuNow(Struct, frozen=True):
     node: str
     index: int
     name: str | None
@@ -160,16 +155,14 @@ class GpuNow:
     lost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DiskNow:
+class DiskNow(Struct, frozen=True):
     what: str  # "checkpoints", "log", "Ray"
     path: str
     free_gb: float | None
     total_gb: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HostNow:
+class HostNow(Struct, frozen=True):
     ram_used_gb: float | None
     ram_total_gb: float | None
     disk_free_gb: float | None
@@ -188,8 +181,7 @@ class HostNow:
     node: str = ""  # of a run on several nodes
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseUse:
+class PhaseUse(Struct, frozen=True):
     """What the GPUs did in one phase of a step; shares 0..1, memory of the fullest GPU in GB."""
 
     phase: str
@@ -203,8 +195,7 @@ class PhaseUse:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(Struct, frozen=True):
     gpus: tuple[GpuNow, ...]
     host: HostNow | None
     source: str  # live | recorded | none
@@ -213,16 +204,14 @@ class Hardware:
     others: tuple[HostNow, ...] = ()  # the hosts of further nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Rollouts:
+class Rollouts(Struct, frozen=True):
     source: str | None
     steps: tuple[int, ...]
     count: int
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class FirstMoves:
+class FirstMoves(Struct, frozen=True):
     """What moved before the worst finding, in order of onset."""
 
     finding: str | None  # its id; None: no finding, the newest step is asked about
@@ -230,8 +219,7 @@ class FirstMoves:
     moves: tuple[FirstMover, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """What a report tells beyond the findings. It never changes the verdict."""
 
     kl_reward: KlRewardCase
@@ -246,8 +234,7 @@ class Outlook:
     shares: tuple[OwnShare, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """The only object that is passed from the data to screens, Markdown, JSON, events and comparisons. It holds no live
     run, so it does not change when the run goes on."""
 
@@ -273,6 +260,6 @@ class Report:
     moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict makes of it; for whole reports only
     other_config: Mapping[str, object] = field(default_factory=dict)  # own keys -> values that no canonical key has
     outlook: Outlook | None = None  # worked out for whole reports only
-    at_step: int | None = field(kw_only=True)  # the step that the diagnosis is of
-    machine: MachineView | None = field(kw_only=True)  # what it worked out of the hardware samples
-    recording: Recording = field(kw_only=True)  # what the report was built from
+    at_step: int | None  # the step that the diagnosis is of
+    machine: MachineView | None  # what it worked out of the hardware samples
+    recording: Recording  # what the report was built from

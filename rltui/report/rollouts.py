@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rltui.records import as_dict
 from rltui.rollouts.formats.base import Rollout, Split
 from rltui.rollouts.index import RolloutIndex, StepEntry, nothing_found
 from rltui.rollouts.samples import Bar, SampleStats
@@ -23,8 +26,7 @@ COMMON = 24
 """If all prompts begin with the same text of this length, it is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
+class GroupSummary(Struct, frozen=True):
     """One prompt's samples: `prompt` as its beginning, rewards as they came."""
 
     prompt: str
@@ -37,8 +39,7 @@ class GroupSummary:
     length_mean: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class StepDetail:
+class StepDetail(Struct, frozen=True):
     """One step. `groups` are those with the widest spread of rewards, then the rest, at most 16 of `group_count`."""
 
     step: int | None
@@ -58,8 +59,7 @@ class StepDetail:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutReport:
+class RolloutReport(Struct, frozen=True):
     """Everything of a run's rollouts that is printed. `limitation` is empty where there are rollouts."""
 
     run: str
@@ -75,8 +75,7 @@ class RolloutReport:
     chosen: tuple[Rollout, ...] = ()  # the first of them
 
 
-@dataclass(frozen=True, slots=True)
-class SampleChoice:
+class SampleChoice(Struct, frozen=True):
     """Samples of the step that are wanted one by one: filtered, sorted (the highest first), at most `limit`."""
 
     wanted: Wanted | None = None
@@ -176,7 +175,7 @@ def detail(step: StepRollouts) -> StepDetail:
 
 def to_json(report: RolloutReport) -> str:
     """Strict JSON; `schema` names its version."""
-    data = {"schema": SCHEMA, **asdict(report)}
+    data = {"schema": SCHEMA, **as_dict(report)}
     for stats in [*data["table"], *([data["detail"]["stats"]] if data["detail"] else [])]:
         stats["setup"].pop("texts", None)  # what a text is known by in this process only
     if data["detail"] is not None:

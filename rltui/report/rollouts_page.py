@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from rltui.report.rollouts import GroupSummary, StepDetail, detail, newest, summaries
 from rltui.rollouts.formats.base import Rollout
 from rltui.rollouts.index import RolloutIndex, StepEntry, nothing_found
@@ -43,8 +45,7 @@ class Query:
     row: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutLine:
+class RolloutLine(Struct, frozen=True):
     """A row of a list. `place` is the sample that stands for it; of a group the best."""
 
     text: str
@@ -59,8 +60,7 @@ class RolloutLine:
     samples: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutPage:
+class RolloutPage(Struct, frozen=True):
     """The answer. `place` is the step's index in `entries`; `lines` are those from row `start` on, of `total` that pass
     the filter of `of`. `left` and `right` are the samples beside one another, with their names. Without rollouts only
     `limitation` is set."""

@@ -4,8 +4,9 @@ computed when they are asked for: a screen shows a dozen metrics, and slope, cor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from rltui.evidence.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
@@ -130,8 +131,7 @@ def _known(series: Series, at: int) -> float | None:
     return value if value == value else None
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """What is known of one column: the array that holds its finite points, and the summary of its first `count`."""
 
     array: Floats
@@ -150,8 +150,7 @@ def _judged(own: list[str], names: Mapping[str, MetricName], series: Mapping[str
     return in_use([series[key] for key in own]).key
 
 
-@dataclass(slots=True)
-class SummaryCache:
+class SummaryCache(Struct):
     """Summaries by raw key, kept from one report to the next of the same run: a metric that is logged on few rows
     (validation) is not computed again on each of the others, and of a long column only what is new is looked at."""
 

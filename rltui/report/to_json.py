@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from math import floor, isfinite, log10
 
+from rltui.records import is_record, names
 from rltui.report.answer import answer
 from rltui.report.model import ConfigEntry, Report
 
@@ -49,7 +49,7 @@ def dumps(value: object) -> str:
 
 def to_dict(report: Report) -> dict[str, object]:
     """The report as plain values (dict, list, str, int, float, bool, None)."""
-    plain = {f.name: _plain(getattr(report, f.name)) for f in fields(report) if f.name not in NOT_WRITTEN}
+    plain = {name: _plain(getattr(report, name)) for name in names(report) if name not in NOT_WRITTEN}
     plain["other_config"] = {_text(key): _as_written(value) for key, value in report.other_config.items()}
     plain["not_evaluable"] = [
         {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
@@ -78,9 +78,9 @@ def _plain(value: object) -> object:
         return rounded(value)
     if isinstance(value, ConfigEntry):
         head = {"value": _as_written(value.value)}
-        return head | {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "value"}
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return head | {name: _plain(getattr(value, name)) for name in names(value) if name != "value"}
+    if is_record(value):
+        return {name: _plain(getattr(value, name)) for name in names(value)}
     if isinstance(value, Mapping):
         return {_text(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 MODE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """`acknowledged`: (id, subject or "", severity at that time) of findings; `pinned`: names of metrics."""
 
     acknowledged: frozenset[tuple[str, str, str]] = frozenset()

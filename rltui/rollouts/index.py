@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rltui.frameworks.load import keep_samples
 from rltui.rollouts.formats import dump, tables
@@ -21,8 +22,7 @@ from rltui.sources.base import Place, SourceError
 from rltui.text import clean
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """How much is read: bytes of a dump of one step, of a file of many steps (its end), of a log when it is looked
     through for printed samples, of all the dumps whose samples are counted at once, and so many files without a step
     in their name. A parquet file cannot be read in part: it may have eight times the bytes."""
@@ -46,8 +46,7 @@ SEARCHED_STEPS = 200
 """Steps that are looked through for one prompt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dump:
+class Dump(Struct, frozen=True):
     """A file that may hold rollouts: its path, size in bytes, mtime in seconds."""
 
     path: str
@@ -55,8 +54,7 @@ class Dump:
     mtime: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class StepEntry:
+class StepEntry(Struct, frozen=True):
     """A step with rollouts. `count` is None until its files are read; `step` is None where the samples name none."""
 
     step: int | None
@@ -66,8 +64,7 @@ class StepEntry:
     files: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class RolloutIndex:
+class RolloutIndex(Struct):
     """The rollouts of a run. One thread owns it. `looked_in` says in words where samples were sought, in order: the
     training log, W&B tables, dump files; `problems` what could not be read."""
 

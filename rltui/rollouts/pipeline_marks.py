@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """Shares are 0..1, None where nothing tells. `long`: texts of 200 characters or more; `copied`: of those in groups
     of two or more, how many another one of the group has too. `texts`: of each long text its place. `prompts`:
     different prompts. `doubled`: prompts with a template in a template, `doubled_as` the place where one shows it.

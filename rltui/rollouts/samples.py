@@ -16,10 +16,11 @@ import zlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.data_files import Record, kept, read
 from rltui.rollouts.pipeline_marks import Setup
@@ -226,8 +227,7 @@ def _rounded(values: Iterable[float]) -> Counter[float]:
     return counts
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One bar of a histogram: values from `low` to `high` (one value: the same), of which `truncated` are cut."""
 
     low: float
@@ -266,8 +266,7 @@ def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TextMarks:
+class TextMarks(Struct, frozen=True):
     """What one completion shows. `repeat` and `compression` are None where it is too short to tell."""
 
     empty: bool
@@ -304,8 +303,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SampleStats:
+class SampleStats(Struct, frozen=True):
     """Numbers of one step's samples. Shares are 0..1; None says that the dump does not tell.
 
     `samples` all, `examined` those whose text was read (evenly spread, at most 512). `truncated`, `mode` and
@@ -388,8 +386,7 @@ def _script(letter: str) -> str:
     return "" if name in limits().maths_scripts else limits().same_script.get(name, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """What is known of a run's rollouts. `steps` are those with a dump, ascending; `stats` those that were read.
 
     `nameless` are samples that name no step: they tell of the whole run only. `pending`: still being read. `missing`

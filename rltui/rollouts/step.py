@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
+
+from msgspec.structs import replace
 
 from rltui.prose import listed
 from rltui.rollouts import answers, copies, samples

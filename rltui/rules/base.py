@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence import words
 from rltui.evidence.clock import enough, worth
@@ -35,8 +35,7 @@ S = TypeVar("S")
 Detect = Callable[[S, Params, Memory], list[Signal]]
 
 
-@dataclass(frozen=True, slots=True)
-class Detector(Generic[S]):
+class Detector(Struct, Generic[S], frozen=True):
     """The function behind a rule. `sees`: what it looks at: rows (`Look`), samples (`Sampled`), the machine
     (`Measured`), or the run's state, files and coverage (`Standing`). `able`: whether what it needs is there; the
     metrics that a detector of rows needs are listed on the rule's page."""

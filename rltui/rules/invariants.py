@@ -8,11 +8,11 @@ decoding) is listed as unknown: nothing passes that was not looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.evidence.look import Look
@@ -39,8 +39,7 @@ BOUND = "no advantage beyond what the group size allows"
 RULE = "invariant-violated"
 
 
-@dataclass(frozen=True, slots=True)
-class Invariant:
+class Invariant(Struct, frozen=True):
     """`measured` None: nothing to measure. `how`: what was compared with what."""
 
     name: str
@@ -50,8 +49,7 @@ class Invariant:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """What the newest rows show. `level` 0: it holds; else how badly it is broken, and `text` says so in a sentence."""
 
     measured: Words
@@ -65,8 +63,7 @@ class Measure:
         return self.measured if isinstance(self.measured, str) else self.measured()
 
 
-@dataclass(frozen=True, slots=True)
-class InvariantCheck:
+class InvariantCheck(Struct, frozen=True):
     """`measure` gives None if nothing is logged that shows it. `rule` judges it: by a finding about this invariant or,
     if `metrics` are named, about one of these. `cause`, `look`: what mostly lies behind it, and where that shows."""
 

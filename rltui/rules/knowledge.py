@@ -10,15 +10,15 @@ the page itself
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+
+from msgspec import Struct
 
 GROUPS = ("method", "meaning", "pitfalls", "action")
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgePage:
+class KnowledgePage(Struct, frozen=True):
     """`rules`: ids of the rules that lead to this page. `text` is Markdown without the head."""
 
     id: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.evidence.beside_rows import Standing
 from rltui.evidence.clock import enough
@@ -27,8 +27,7 @@ WITNESSES = ("lr", "epoch", "response_length_mean", "time_per_step_s", "response
 """Counted or set, not computed by the model: NaN here says that nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Hole:
+class _Hole(Struct, frozen=True):
     """Non-finite values of a metric within the window. `begin`: first step of the stretch that still goes on, else of
     the first one; `lasts`: neither did the metric come back from it nor from one as long before."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note
@@ -121,8 +122,7 @@ def _crashes() -> Crashes:
     return read(Path(__file__).with_name("crashes.toml"), Crashes)
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """How an attempt ended. `note` is the line that says so, `facts` what it tells in its own units, `details` the same
     in words, `phase` where it happened (empty if nothing tells), `said` the line that names it best."""
 
@@ -299,8 +299,7 @@ def _ordinal(n: int) -> str:
     return f"{n}{ending}"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """`rows` rows, of the steps `first` to `last`, that a later attempt took the place of. `ended`: what ended it, in
     the log's words; empty where the log does not say."""
 
@@ -316,8 +315,7 @@ class Attempt:
         return f"{steps}, {self.rows} {'row' if self.rows == 1 else 'rows'}{ended}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """Why the attempt ended after which the run went on from `step`, by the name of its error."""
 
     step: int

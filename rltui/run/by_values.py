@@ -3,9 +3,8 @@ seconds are of a step or of the whole run so far, and whether a success "in perc
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.frameworks.resolve import PERCENT, Meaning, meant_as
 from rltui.run.sums import median

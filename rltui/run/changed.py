@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from rltui.readers.base import ConfigRecord, Note
 from rltui.run.history import History
@@ -27,8 +28,7 @@ MOST = 400
 """How many prints are kept: settings printed between all rows are no launch."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsPrint:
+class SettingsPrint(Struct, frozen=True):
     """Settings in a log. `form`: how they were printed, "printed dict". `after`: the newest step before them."""
 
     log: str
@@ -37,8 +37,7 @@ class SettingsPrint:
     values: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A setting that the launch whose first row is `step` began with. None: it was not set."""
 
     step: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from statistics import median
+
+from msgspec import Struct
 
 from rltui.frameworks.load import dialect, dialect_names
 
@@ -19,8 +20,7 @@ _MUCH_SMALLER = 0.5
 """A checkpoint below this share of its siblings' median size was cut off while it was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A saved state. `complete` is None if that is not known (this copy has no weights), `size_gb` if none of its files
     was seen."""
 

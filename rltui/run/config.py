@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import GENERIC, dialect
@@ -15,8 +17,7 @@ from rltui.text import clean, redact_value
 _TEXT_LIMIT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigValue:
+class ConfigValue(Struct, frozen=True):
     """A config value. `key` and `source` as the user wrote them; `active` is false if the value has no effect (a KL
     coefficient while the KL loss is off), and `note` says why."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.run.align import SAME
@@ -40,8 +40,7 @@ does not."""
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """From step `since` on `left` states other values than `kept`, which counts. `whole`: nothing that was measured is
     the same in both, so that no row of `left` counts since then; else its columns `keys` do not.
 
@@ -76,8 +75,7 @@ class Contradiction:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """The points of one metric at the steps that two sources share. `differ`: beyond what rounding makes."""
 
     key: str

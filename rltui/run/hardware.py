@@ -9,9 +9,9 @@ before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.frameworks.load import phases
@@ -38,8 +38,7 @@ AHEAD = 2.0
 BUSY = 0.1  # power-based utilisation from which a GPU is at work: decoding draws little
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SampleColumns:
+class SampleColumns(Struct, frozen=True, eq=False):
     """One row a sample, oldest first, one column a GPU; NaN where nothing was told.
 
     `gpu` holds arrays of (samples, GPUs) by the names of `OF_GPU`, `host` of (samples,) by those of `OF_HOST`.
@@ -169,8 +168,7 @@ class ColumnCache:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StepTiming:
+class StepTiming(Struct, frozen=True):
     """A step that ended at `end` (seconds since the epoch) after `seconds`; its phases in the order they ran."""
 
     step: int
@@ -179,8 +177,7 @@ class StepTiming:
     phases: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Placed:
+class Placed(Struct, frozen=True, eq=False):
     """Where each sample lies: `steps` -1 between two steps, `phases` an index into `names`, -1 where no timer covers
     that time."""
 
@@ -189,8 +186,7 @@ class Placed:
     phases: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseHardware:
+class PhaseHardware(Struct, frozen=True):
     """What the GPUs did in one phase. `power`: median power-based utilisation, `of_limit`: median power over the limit;
     memory in GB of the fullest GPU, least and most. None where no sample tells."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.readers.base import Exit, Note
 from rltui.run.attempts import Crash, again, earlier_ends, first_first, named_end
@@ -26,8 +28,7 @@ _STATES: dict[Word, State] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(Struct, frozen=True):
     """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
 
     `crash`: what the errors of a crashed run are called, None if they have no name, and then `error` is the first of
@@ -63,8 +64,7 @@ def stood(step: int) -> RunState:
     return RunState("running", f"as it stood at step {step}", told_at=step)
 
 
-@dataclass(frozen=True, slots=True)
-class LifeSigns:
+class LifeSigns(Struct, frozen=True):
     """What the judgement needs. Times are seconds since the epoch.
 
     `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, which may be

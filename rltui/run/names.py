@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.frameworks.load import GENERIC, metrics, phases
 from rltui.frameworks.load import dialect as dialect_of
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
     from rltui.run.table import Series, Table
 
 
-@dataclass(frozen=True, slots=True)
-class MetricName:
+class MetricName(Struct, frozen=True):
     """How a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
 
     `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,

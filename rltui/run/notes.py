@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rltui.readers.base import Note
 from rltui.run.checkpoints import Checkpoint, named_in
@@ -21,8 +22,7 @@ FATAL = ("traceback", "oom", "killed", "fault")
 UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
-@dataclass(frozen=True, slots=True)
-class LogStanding:
+class LogStanding(Struct, frozen=True):
     """An end or an error, and the training step of its log at that point; None if that is not known."""
 
     note: Note
@@ -30,8 +30,7 @@ class LogStanding:
     shape: tuple[str, str]
 
 
-@dataclass(slots=True)
-class Save:
+class Save(Struct):
     """A checkpoint that a log names. `done`: it says that it is saved, not only that it is begun. `whole`: as far as
     was known when the next attempt began."""
 
@@ -41,8 +40,7 @@ class Save:
     whole: bool | None = None
 
 
-@dataclass(slots=True)
-class NoteSource:
+class NoteSource(Struct):
     """What one log says about its end, in file order, since its last launch.
 
     An error that the training survived is forgotten but for its shape. Of a flood of alike errors the first is kept,

@@ -9,8 +9,9 @@ values. A list that says otherwise than the rows of its steps is no history of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.align import SAME
@@ -27,8 +28,7 @@ ROUNDED = Decimal("0.51")
 Cells = Mapping[str, float]
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins.
 
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,

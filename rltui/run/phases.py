@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from rltui.frameworks.load import dialect, phases
 from rltui.frameworks.resolve import version_number
@@ -20,8 +19,7 @@ BOTTLENECK = 0.5
 """A phase that takes more than this share of the step is named as the bottleneck."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseShare:
+class PhaseShare(Struct, frozen=True):
     """A phase over the last steps: median seconds and share of the step. `expected` is a share band or None."""
 
     name: str
@@ -32,8 +30,7 @@ class PhaseShare:
     status: str = "unknown"  # "usual" | "high" | "low" | "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseTable:
+class PhaseTable(Struct, frozen=True):
     """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
 
     window_steps: int

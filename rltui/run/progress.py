@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from rltui.hardware.base import GpuSample, ProcessFact
 from rltui.readers.base import Note
@@ -81,8 +81,7 @@ def row_gap(table: Table) -> int:
     return int(median((steps[1:] - steps[:-1]).astype(np.float64)))
 
 
-@dataclass(slots=True)
-class Pulse:
+class Pulse(Struct):
     """Times in seconds since the epoch, by the clock of the one who listens. Filled by the session.
 
     `processes` and `gpus` are the newest facts of the run's machines, empty where there are none; they come from this
@@ -172,8 +171,7 @@ RECENT = 200
 responses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
+class Usual(Struct, frozen=True):
     """Median and 95th percentile, in seconds, of `count` durations."""
 
     median_s: float
@@ -190,8 +188,7 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
     return Usual(median(known), quantile(known, 0.95), len(known))
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedPace:
+class LearnedPace(Struct, frozen=True):
     """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
     either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
     `longest_s`: the most seconds from one row to the next, whatever was done meanwhile, of `gaps` that were seen."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 _RANK = re.compile(r"(?:PG ID (?P<group>\d+)[^\]]*?)?\b[Rr]ank ?(?P<rank>\d+)\]")
 _WAITS = re.compile(r"SeqNum=(?P<at>\d+), OpType=(?P<op>\w+)")
@@ -15,8 +16,7 @@ NEAR = 10
 """Operations by which a rank in another one may lag: further apart they are of other groups of ranks."""
 
 
-@dataclass(slots=True)
-class _Rank:
+class _Rank(Struct):
     """`waits`: number and name of the operation that it waits in; `came`: number of the last that it began."""
 
     waits: tuple[int, str] | None = None

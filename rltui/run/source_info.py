@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from rltui.readers.base import LeftOut
 
 
-@dataclass(frozen=True, slots=True)
-class SourceInfo:
+class SourceInfo(Struct, frozen=True):
     """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
     for a file that was ignored (note: why).
 

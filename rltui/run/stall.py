@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.hardware.base import GpuSample, ProcessFact
 from rltui.run.progress import ENDED, LearnedPace, Pulse, Usual
@@ -45,8 +47,7 @@ BUSY = 0.9
 """CPU cores of all processes; shares of the power limit and of utilisation."""
 
 
-@dataclass(frozen=True, slots=True)
-class StallCard:
+class StallCard(Struct, frozen=True):
     """How a followed run stands. `because`: the evidence, a phrase a line, the most telling first. `since`: when the
     present step (or `phase`, where the log announced one) began, seconds since the epoch. `usual_s` and `high_s`:
     median and 95th percentile of what that takes. `sure`: beyond doubt. `over`: nothing more will come."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import isfinite, nan
 from threading import Lock
 
 import numpy as np
+from msgspec import Struct, field
 
 from rltui.run.columns import Floats
 
@@ -66,8 +66,7 @@ SPANS = 8
 """So many sums of windows are kept."""
 
 
-@dataclass(slots=True)
-class BlockSums:
+class BlockSums(Struct):
     """Sums, and minimum and maximum so far, of the full blocks of a column. Threads that look at an older and a newer
     state of it share them: all values asked about begin with those seen before or are the first of them."""
 

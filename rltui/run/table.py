@@ -8,11 +8,11 @@ steps) goes back with a part of a row, and the next one goes on where the run wa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from math import nan
 
 import numpy as np
+from msgspec import Struct
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.column_set import ColumnSet, cells_of
@@ -46,8 +46,7 @@ TIMED_ROWS = 8
 a step does not take as long twice. Copies are the same, and a revision is of a row or few."""
 
 
-@dataclass(slots=True)
-class GoneBack:
+class GoneBack(Struct):
     """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
     many came since then. `timed`: how many whole ones in a row of which a cell or two had other values. `odd`: the
     newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not: the next one tells whether the

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.readers.base import LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
@@ -15,8 +16,7 @@ BLOCK = 1 << 15
 """Block size of the logs of W&B and SwanLab: reading can begin at any block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """Bytes read of the beginning and of the end of a file that is larger than `whole_bytes`. `again_bytes`: if the end
     holds no row, so much of it is read at most. `lines`: the lines of a log are kept. `first_rows`: so are the rows of
     the beginning; without them it says only what stands there besides rows (config, banners)."""
@@ -49,8 +49,7 @@ QUIET_S = 5.0
 _BLOCKED_LEAST = 3 * BLOCK // 4
 
 
-@dataclass(slots=True)
-class EndsRead:
+class EndsRead(Struct):
     """The records of the beginning (its first `first_bytes`) and those of the end of a file, `gap` bytes apart; `bytes`
     were read. `reader` has read them, its last record may be open."""
 

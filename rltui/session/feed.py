@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from msgspec import Struct
+
 from rltui.readers.base import NO_STEP, Reader, Record, Rows
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats, make_unpacking
@@ -16,8 +18,7 @@ from rltui.session.ends import WHOLE_MOST, Extent, read_ends
 from rltui.sources.base import Follower, Place, SourceError
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Struct):
     """What one read brought. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
 
     records: list[Record]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
@@ -41,8 +43,7 @@ def log_until(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Loading:
+class Loading(Struct, frozen=True):
     """Progress of the first read: bytes done of total, what is being read. `done` when the history is whole."""
 
     done_bytes: int
@@ -51,8 +52,7 @@ class Loading:
     done: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSnapshot:
+class RunSnapshot(Struct, frozen=True, kw_only=True):
     """A run as it stood when it was looked at. Nothing in it changes when the run goes on: arrays are views that end
     at the newest row of then, and what is revised later is written to other arrays.
 
@@ -148,8 +148,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """What was read and sampled of a run by a moment, immutable. It crosses to the screen inside the report.
 
     `series` holds every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was put
@@ -186,8 +185,7 @@ class Recording:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame(Recording):
+class Frame(Recording, frozen=True, kw_only=True):
     """A recording and its diagnosis: what a report is built from."""
 
     diagnosis: Diagnosis

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
 from rltui.evidence.guard import error_text

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.readers.console import verl
 from rltui.run.identity import algorithm_words, stated_algorithm
@@ -35,8 +37,7 @@ _NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _TELLING = 8  # characters of an error's text, numbers apart, by which others like it can be found
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """None: not known, or the run does not tell. `is_planless`: the run certainly states no plan."""
 
     framework: str | None

@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from rltui.discovery.found import Found
 from rltui.evidence.model import unread

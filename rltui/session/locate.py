@@ -6,7 +6,8 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rltui.discovery.found import Found, NotARun, NotListed, RunCandidate, group
 from rltui.discovery.units import RUN_MARK

@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import nan
+
+from msgspec import Struct, field
 
 from rltui.discovery.found import Found
 from rltui.frameworks.detect import MODULE, detect_dialect
@@ -29,8 +30,7 @@ ROUNDED = 0.01
 """...and how much of a value a console may round away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(Struct, frozen=True):
     """`values`: by raw key those of the last rows, the newest last, in canonical units; NaN where one was logged as NaN
     or an infinity. `first_step`, `last_step`: of these rows. `bytes`: size of all files."""
 
@@ -44,8 +44,7 @@ class Newest:
     bytes: int
 
 
-@dataclass(slots=True)
-class _End:
+class _End(Struct):
     """The rows at the end of one file: key -> steps, and values."""
 
     cells: dict[str, tuple[list[int], array[float]]] = field(default_factory=dict)

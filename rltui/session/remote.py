@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from threading import Lock
+
+from msgspec.structs import replace
 
 from rltui.sources.base import Link
 from rltui.sources.ssh.command import Master, agent_command, prompt_helps

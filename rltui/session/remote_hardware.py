@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.host import RAY_DIRECTORY

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from rltui import cooperate
 from rltui.discovery.found import Found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from rltui.frameworks.load import keep_samples
 from rltui.readers.literals import NO_VALUE, literal

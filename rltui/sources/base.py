@@ -10,9 +10,10 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, cast
+
+from msgspec import Struct, field
 
 from rltui.agent.files import KINDS, number_of, open_regular
 from rltui.text import clean
@@ -21,8 +22,7 @@ ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
 """dropped: bytes were left out, and reading goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceError:
+class SourceError(Struct, frozen=True):
     """What went wrong with one path, in words for the user (no traceback, no errno number alone)."""
 
     path: str
@@ -30,8 +30,7 @@ class SourceError:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
+class FileStat(Struct, frozen=True):
     """Size in bytes, mtime in seconds since the epoch, and what tells one file from another of the same name."""
 
     path: str
@@ -40,8 +39,7 @@ class FileStat:
     identity: str  # "device:inode" locally
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Struct, frozen=True, dict=True):
     """What a bounded walk found. Counts say what the bounds and the errors left out."""
 
     root: str
@@ -59,8 +57,7 @@ class Listing:
         return {file.path: file for file in self.files}
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """New bytes of a followed file.
 
     `offset` is where `data` begins. `reset` is set when the file was truncated, replaced or rewritten since the last
@@ -75,8 +72,7 @@ class Delta:
     error: SourceError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """The connection to a remote place: how it stands and since when (seconds since the epoch).
 
     While it is reconnecting, `since` is when the far side was last heard, so that now minus `since` is how stale the

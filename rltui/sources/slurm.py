@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.prose import joined
 from rltui.sources.ssh import command as ssh_command
@@ -26,8 +27,7 @@ class SlurmError(Exception):
     """Slurm is not here, or does not know the job. The text is for the user, if possible in Slurm's own words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A job: where it writes and where it runs. `stdout` and `work_dir` None where Slurm does not say."""
 
     id: str  # "4711" or "4711_3"

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?", re.S)
 _SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
@@ -19,8 +20,7 @@ class BadTarget(ValueError):  # noqa: N818  (a message for the user)
     """The argument looks like a remote one and cannot be meant. The text is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class SshTarget:
+class SshTarget(Struct, frozen=True):
     """A path on a host that the user's ssh knows. `path` may be relative to the home directory, "" for the home."""
 
     host: str
@@ -35,15 +35,13 @@ class SshTarget:
         return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class SlurmTarget:
+class SlurmTarget(Struct, frozen=True):
     """A job of Slurm on this machine; None: all jobs of the user."""
 
     job: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class WandbTarget:
+class WandbTarget(Struct, frozen=True):
     """A project of the W&B service, or one run of it. None: not said."""
 
     entity: str | None

@@ -11,10 +11,11 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import signature
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from rltui.sources.base import FileStat, Follower, Link, Listing, SourceError
 from rltui.sources.targets import WandbTarget
@@ -33,8 +34,7 @@ class OnlineError(Exception):
     """Why the service gives nothing; the text is one line for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnlineRun:
+class OnlineRun(Struct, frozen=True):
     """What the service says of a run. `path` is entity/project/id; `created` in seconds since the epoch."""
 
     path: str

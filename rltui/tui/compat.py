@@ -11,9 +11,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from rltui.tui.cells import Shown
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """A member that Textual keeps to itself and that we use (`patched` false) or put another one in the place of.
 
     `where` is `module:Class.member`; of one that instances hold, and of what has no source, `seen_in` is the member

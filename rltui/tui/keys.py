@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from functools import cache
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.keys import format_key
 
@@ -20,8 +21,7 @@ CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision", "first_mover
 TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "first_movers")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """`keys` in Textual's names, comma-separated; `shown` as people read them. `footer`: text in the footer of the
     screens in `footer_on` (empty: only in the help), in order of `rank`; a pair of keys shares the first one's."""
 

@@ -6,8 +6,10 @@ In a filter space is AND, `|` OR, `!` not, `/re/` a regular expression; case doe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 
@@ -51,8 +53,7 @@ def matches(pattern: str, text: str) -> bool:
     return not terms or any(all(_term(term, text) for term in part) for part in terms)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """`reverse`: the smallest first, of names the last one."""
 
     column: str = "stage"

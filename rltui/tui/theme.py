@@ -4,12 +4,12 @@ package."""
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from msgspec import Struct
 from rich.errors import StyleSyntaxError
 from rich.style import Style
 from textual.theme import Theme as TextualTheme
@@ -32,8 +32,7 @@ CHART_ROLES = {
 """Roles that panes and charts use for a meaning, and the style that shows it."""
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """`styles` by role; `selection` is added to each segment of the selected row. `ansi`: the terminal's own colours,
     so nothing may be turned into RGB."""
 

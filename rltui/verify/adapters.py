@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -27,8 +27,7 @@ class BadAdapters(Exception):  # noqa: N818
     """The adapters file cannot be used; the text says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adapters:
+class Adapters(Struct, frozen=True):
     """The functions of the file by name; those that it does not define are None.
 
     `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,

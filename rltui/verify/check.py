@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Literal
 
+from msgspec import Struct
+
+from rltui.records import as_dict
 from rltui.text import clean
 from rltui.verify.adapters import raised
 
@@ -15,8 +17,7 @@ STAGES = ("reward", "advantages", "log-probs", "loss", "generation")
 Mark = Literal["", "?", "!!", "skip"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """`stage` is one of the five of the pipeline. `value` is what was measured, `how` what it was held against.
 
     `mark`: "" passes, "?" is doubtful and wants a look, "!!" is a violation beyond doubt, "skip" was not looked at.
@@ -67,6 +68,6 @@ def as_text(checks: Sequence[Check]) -> str:
 
 def as_json(checks: Sequence[Check]) -> str:
     """`{"schema", "violations": [name...], "checks": [...]}`; marks as in the text."""
-    plain = [{**asdict(c), "value": clean(c.value)} for c in checks]
+    plain = [{**as_dict(c), "value": clean(c.value)} for c in checks]
     wrong = [f"{c.stage}: {c.name}" for c in checks if c.mark == "!!"]
     return json.dumps({"schema": SCHEMA, "violations": wrong, "checks": plain}, indent=1, ensure_ascii=False) + "\n"

@@ -8,9 +8,10 @@ from __future__ import annotations
 import socket
 import time as clock
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from threading import Event as Flag
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from rltui.discovery.found import Found
 from rltui.events.changes import Changes, Event, SeenSoFar, event, iso
@@ -44,15 +45,14 @@ LASTING_S = 60.0
 """Time that it has to outlast, for runs of many rows a second."""
 
 
-@dataclass(slots=True)
-class Lasting:
+class Lasting(Struct):
     """Takes every report of one run. `rows` and `seconds`: how long the verdict must be one of `wanted`, counted from
     the first report that has it. A verdict for a measurement fault alone is none that is waited for."""
 
     wanted: Collection[Decision]
     rows: int = LASTING_ROWS
     seconds: float = LASTING_S
-    _since: tuple[int, float] | None = field(default=None, init=False)
+    _since: tuple[int, float] | None = None
 
     def take(self, report: Report, now: float) -> str:
         """What it lasted, in words, once it has lasted; else empty. `now`: a clock in seconds that never goes back. Of
@@ -72,8 +72,7 @@ class Lasting:
         return f"for {max(0, rows - first)} rows and {duration(now - began)}"
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
     whether nothing more will come, the worst finding so far, what went wrong; `broken`: so badly that the run is read
     no more."""
@@ -89,8 +88,7 @@ class News:
     broken: bool = False
 
 
-@dataclass(slots=True)
-class Following:
+class Following(Struct):
     """Follows one run until `stop`, and puts what is new to `put`. `seen`: what an earlier watch told of it."""
 
     index: int

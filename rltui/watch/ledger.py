@@ -13,9 +13,10 @@ import os
 import stat
 import time as clock
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from threading import Lock as Mutex
 from typing import Any
+
+from msgspec.structs import replace
 
 from rltui.events.changes import Event, SeenSoFar
 from rltui.events.store import Lock, read_json, write_json

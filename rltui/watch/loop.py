@@ -10,12 +10,13 @@ import signal
 import sys
 import time as clock
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from threading import Event as Flag
 from threading import Thread
 from types import FrameType
 from typing import TextIO
+
+from msgspec import Struct
 
 from rltui import settings
 from rltui.discovery.found import Found
@@ -56,8 +57,7 @@ SILENT = ("summary", "resumed", "heartbeat")
 """No command is run on these, nor on a measurement fault, unless it is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """As on the command line. `until_rows`, `until_s`: how long the verdict that is waited for must last. `command`:
     the words of --exec; `exec_on`: the events that it is run on, () for all but `SILENT`; `timeout_s`,
     `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written down, so that

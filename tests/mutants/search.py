@@ -17,10 +17,11 @@ import sys
 import types
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED, Detect

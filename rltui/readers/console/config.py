@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.readers import config_file
 from rltui.readers.base import ConfigRecord
@@ -98,8 +99,7 @@ def _value(node: ast.expr) -> Any:
         return ast.unparse(node)
 
 
-@dataclass(slots=True)
-class PrintedPairs:
+class PrintedPairs(Struct):
     """Collects lines of one key and one value each. A blank line or a rule between them does not matter; they are
     settings if most of their keys are."""
 
@@ -135,8 +135,7 @@ class PrintedPairs:
         return ConfigRecord(flatten(self._values), f"settings printed at line {self.line}")
 
 
-@dataclass(slots=True)
-class PrintedYaml:
+class PrintedYaml(Struct):
     """Collects the lines of one document. The first may stand behind the time and place of a logger. Lists and nested
     mappings make the difference to a page of `key: value` lines."""
 

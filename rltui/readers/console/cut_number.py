@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.step_template import StepRow
@@ -33,8 +34,7 @@ class StepNames:
         return not self._before | self._now <= told
 
 
-@dataclass(frozen=True, slots=True)
-class CutNumber:
+class CutNumber(Struct, frozen=True):
     """`surely`: the line stops within it, as in `lr=9.15e`."""
 
     number: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from math import nan
+
+from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
@@ -94,8 +95,7 @@ def _alike(stamp: str, other: str) -> bool:
     return _DIGITS.sub("", stamp).split() == _DIGITS.sub("", other).split()
 
 
-@dataclass(slots=True)
-class StepBlock:
+class StepBlock(Struct):
     """The step that lines belong to now."""
 
     step: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
+
+from msgspec import Struct
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import Record
@@ -31,8 +32,7 @@ def columns(line: str) -> int:
     return sum(0 if combining(sign) else 1 + (east_asian_width(sign) in "WF") for sign in line)
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalWidth:
+class TerminalWidth(Struct, frozen=True):
     """The width at which a text was broken, and how its lines begin that are whole."""
 
     width: int

@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from copy import deepcopy
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.readers.base import LeftOut
 from rltui.readers.console.generic import dict_line
@@ -143,8 +144,7 @@ def _is_row(whole: bytes) -> bool:
     return cells(whole) is not None or dict_line(text) is not None or bool(logged_cells(text))
 
 
-@dataclass(frozen=True, slots=True)
-class WholeLine:
+class WholeLine(Struct, frozen=True):
     """A line to be read, at its number, and whether it stood behind a blanked progress bar. `dull`: it tells
     nothing."""
 

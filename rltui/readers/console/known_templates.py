@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember

@@ -7,8 +7,9 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from math import nan
+
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.line_clock import LineClock, lead_of
@@ -20,8 +21,7 @@ _PLACE = lazy(r"\{([^{}]*)\}")
 _ANY = "..."
 
 
-@dataclass(frozen=True, slots=True)
-class LinePattern:
+class LinePattern(Struct, frozen=True):
     """One pattern. `names`: what each number of it is."""
 
     regex: re.Pattern[str]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isnan, nan
+
+from msgspec import Struct, field
 
 from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated
 from rltui.readers.console import verl as verl_console
@@ -24,8 +25,7 @@ from rltui.text import clean
 UNDATED = "rows without a time, as the time stamps of the lines have no date and no line above them has one"
 
 
-@dataclass(slots=True)
-class _StepLines:
+class _StepLines(Struct):
     """Step lines of verl in one block: what stood before each, where they began in the text without them, how
     far reading and adding got; the times of those that were reached."""
 

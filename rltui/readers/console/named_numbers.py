@@ -6,9 +6,11 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
@@ -110,8 +112,7 @@ _BOTH = lazy(r"^(.*?)[\s_/]?\b([^\W\d_]+)/([^\W\d_]+)$")
 """A name with two statistics, `reward mean/std 0.2/0.4`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A number of a line: its name ("" if nothing names it), its text, its value with the unit's factor. `of`: the
     number behind a slash, as in `7/300`; `end`: where it ends in the line; `lost`: nothing names it, and it may be
     measured."""

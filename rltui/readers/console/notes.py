@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field, replace
 from functools import cache
 from math import nan
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
@@ -73,8 +75,7 @@ class NoteRules(Record):
     rule: tuple[NoteRule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     kind: NoteKind
     any: tuple[str, ...]
     pattern: re.Pattern[str] | None
@@ -107,8 +108,7 @@ def triggers() -> tuple[str, ...]:
     return (TRACEBACK, _FRAME_MARK, *(text for rule in _rules() for text in rule.any))
 
 
-@dataclass(slots=True)
-class _Traceback:
+class _Traceback(Struct):
     """`error`: the name that its last line begins with, empty if any line without indent is the last. `lead`: what
     stands before each of its lines, such as the rank that torch puts there. `told`: lines of which `finish` has told;
     `others`: lines without the lead since. `bare`: only its frames say that it is one: a stack that is merely shown

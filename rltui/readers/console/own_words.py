@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from math import nan
+
+from msgspec.structs import replace
 
 from rltui.readers.console import generic
 from rltui.readers.console.evaluations import EvaluationLines, evaluated

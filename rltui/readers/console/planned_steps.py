@@ -6,8 +6,9 @@ HF's Trainer logs every so many steps. Without a bar between its lines their num
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
+
+from msgspec import Struct
 
 from rltui.readers.rows import number
 
@@ -23,8 +24,7 @@ FEWEST = 3
 """Lines that tell anything by their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The steps in all, as far as they are known: at `least`, at `most`; and the `epochs`, NaN if unknown. `over`: all
     lines of the training were written."""
 

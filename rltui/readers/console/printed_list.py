@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
@@ -148,8 +150,7 @@ def begin_of(line: bytes) -> Begin | None:
     return Begin(prefix, led, rank, f"{source} {found[1]}".strip(), text[found.end() :])
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """Rows that a program printed all at once, from a line on."""
 
     line: int
@@ -164,8 +165,7 @@ class CutOff(NamedTuple):
     lines: int
 
 
-@dataclass(slots=True)
-class PrintedList:
+class PrintedList(Struct):
     """Collects the lines. `names`: of its cells, by the line above; `quoted`: it stands in other text, and is none of
     the run, whatever it holds; `breakable`: a terminal may have broken its lines."""
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.readers.base import LeftOut
 from rltui.readers.console.line_filter import remember, shape_of
@@ -50,8 +52,7 @@ class ListMarks:
         return min(self._next.values())
 
 
-@dataclass(frozen=True, slots=True)
-class PassedLine:
+class PassedLine(Struct, frozen=True):
     """A line that is of no list after all. `within`: of one that is whole, and not of the run: its lines alone tell
     nothing either."""
 

@@ -8,7 +8,8 @@ lines are looked at that hold one of a few marks.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
 from rltui.readers.console import line_pattern, trl

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects.base import Step

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import nan
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import has_word, is_named, last_word, words
@@ -174,8 +176,7 @@ def _even(lines: list[list[Slot]], i: int) -> bool:
     return usual > 0 and 2 * strides.count(usual) >= len(strides) and max(strides) <= MISSED * usual
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
     it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp;
     `aside`: it is of the step that the log is at, and does not tell it; `lost`: so many of its numbers have no name;
@@ -191,8 +192,7 @@ class StepRow:
     message: str = ""
 
 
-@dataclass(slots=True)
-class TemplateLine:
+class TemplateLine(Struct):
     """A line that may be a step line: its numbers, those of the `name: number` lines right `below` it, and those right
     `above` that are of no other line. `message`: its text, "" for a block or a row; `place`: its number among all that
     were held; `rank` and `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file;
@@ -228,8 +228,7 @@ class TemplateLine:
         return {slot.name for i, slot in enumerate(self.slots) if i != counter and slot.name}
 
 
-@dataclass(slots=True)
-class Template:
+class Template(Struct):
     """What is known of a skeleton. `lines` are held back until `counter` is known, the place of its counter. `told`: so
     many of them were given already, as the log was quiet."""
 

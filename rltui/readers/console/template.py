@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from math import nan
+
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED, CountedLines

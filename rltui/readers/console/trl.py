@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
@@ -70,8 +71,7 @@ Row = tuple[int, dict[str, str], float]
 """Step, cells and time."""
 
 
-@dataclass(slots=True)
-class Stepper:
+class Stepper(Struct):
     """Finds the step of each line; one per file. All methods return the lines whose step became known."""
 
     total: int = 0

@@ -12,8 +12,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import islice, pairwise
+
+from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
@@ -40,8 +41,7 @@ SHOWN = 100
 _DIGIT = re.compile(rb"\d")
 
 
-@dataclass(slots=True)
-class _Form:
+class _Form(Struct):
     line: int
     text: bytes
     is_prefix: bool = False
@@ -203,8 +203,7 @@ def hint(found: Suggestion | None) -> str:
     return f"{often}. If they are steps: --line {shlex.quote(found.pattern)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """The line that recurs most: its text, how often it came, the number of the first, and a pattern that reads it."""
 
     text: str
@@ -213,8 +212,7 @@ class Suggestion:
     pattern: str
 
 
-@dataclass(slots=True)
-class _Alike:
+class _Alike(Struct):
     first: str
     line: int
     numbers: list[list[str]] = field(default_factory=list)

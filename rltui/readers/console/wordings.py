@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 
@@ -13,8 +14,7 @@ MOST = 400
 _BEGIN = lazy(r"[^\d]*")
 
 
-@dataclass(slots=True)
-class _Wording:
+class _Wording(Struct):
     """Step lines that begin alike: how often they went on, how far, and what they name."""
 
     went_on: int = 0

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import struct
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from rltui.readers.base import ConfigRecord, Record
@@ -35,8 +35,7 @@ _TEXT_SUFFIX = "/text_summary"
 _HPARAMS = "_hparams_/session_start_info"
 
 
-@dataclass(slots=True)
-class Scalars:
+class Scalars(Struct):
     """Of the events numbered `events`: wall time (s), step, number of the tag, value."""
 
     events: Ints
@@ -91,8 +90,7 @@ FEW = 8
 """Fewer new events than this are decoded one by one: the arrays would cost more."""
 
 
-@dataclass(slots=True)
-class _Cells:
+class _Cells(Struct):
     """Scalars in file order, one element of each array a scalar."""
 
     steps: Ints

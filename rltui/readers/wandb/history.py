@@ -8,9 +8,9 @@ no accident of bytes can pass for an item. All other rows (long or nested items,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP
@@ -29,8 +29,7 @@ PAD = 272
 _LONGEST_VARINT = 5
 
 
-@dataclass(slots=True)
-class Messages:
+class Messages(Struct):
     """From `starts` to `ends` of a buffer that goes on for PAD bytes behind the last one."""
 
     buffer: Bytes
@@ -107,8 +106,7 @@ FEW = 4
 """A batch of fewer rows is decoded field by field: the arrays would cost more."""
 
 
-@dataclass(slots=True)
-class Cells:
+class Cells(Struct):
     """Cells of `count` rows. `keys` are numbers of a KeyTable; a value of NONFINITE was written as NaN or infinity.
     `steps` are those of the records (NO_STEP where a record states none)."""
 

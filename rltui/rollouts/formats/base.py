@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from rltui.text import ELLIPSIS, clean, clean_block
 
@@ -22,8 +23,7 @@ EXTRA_LIMIT = 40
 Split = Literal["train", "validation"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(Struct, frozen=True):
     """One rollout as its dump holds it, cleaned. What the dump does not say is None.
 
     `reward` is the dump's own total. `components` are the numbers beside it (reward functions, accuracies) by name.

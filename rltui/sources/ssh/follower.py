@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from dataclasses import dataclass
 from threading import Condition
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from rltui.agent.files import Piece, Position
 from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
@@ -39,8 +40,7 @@ class Owner(Protocol):
     def forget(self, follower: RemoteFollower) -> None: ...
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     data: bytes
     reset: bool
     stat: FileStat

@@ -11,9 +11,10 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from threading import Condition, get_ident
 from typing import Any
+
+from msgspec import Struct, field
 
 from rltui.sources import local
 from rltui.sources.base import Delta, FileStat, Link, Listing, SourceError, error_of_exception, error_of_number
@@ -26,8 +27,7 @@ _ANSWER_S = 120.0
 _MOST_CUTS = 4  # a request that the connection never survives is not sent for ever
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Struct):
     """A request that waits for its answer; sent again after a cut."""
 
     message: Message
@@ -35,8 +35,7 @@ class _Asked:
     cuts: int = 0
 
 
-@dataclass(slots=True)
-class _Wanted:
+class _Wanted(Struct):
     """What the far side is to do all the time; said again after a cut."""
 
     followers: dict[int, RemoteFollower] = field(default_factory=dict)
@@ -44,8 +43,7 @@ class _Wanted:
     hardware: Message | None = None
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """What one waiting thread saw when it was last told: the link, and how often each of its paths had changed."""
 
     link: Link

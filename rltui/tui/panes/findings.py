@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
@@ -24,8 +25,7 @@ WORDS_FROM = 76
 """Narrower panes show the severity by its glyph alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A row that can be selected: a finding, or (number, title, needs, enable) of a check that could not run."""
 
     finding: Finding | None

@@ -3,8 +3,9 @@ of machines that its screen shares."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from rltui.hardware.base import newest
 from rltui.plots.glyphs import meter
@@ -46,8 +47,7 @@ def newest_host(seen: SampleColumns) -> HostSample | None:
     return newest(seen.samples)[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Times from which to which rows of samples are drawn, and what that is in words."""
 
     first: float

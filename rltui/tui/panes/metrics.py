@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import MINUS, change, fixed_decimals
@@ -26,8 +27,7 @@ RECENT = 50
 """Points that decide how many decimals a metric is shown with, so that its value does not dance."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricLine:
+class MetricLine(Struct, frozen=True):
     """A line of the list: a heading, a blank, a metric, or a metric that is not logged."""
 
     kind: str  # "heading" | "blank" | "metric" | "constant" | "missing"
@@ -170,8 +170,7 @@ def _prefixes(view: View, names: list[str]) -> str:
     return " ".join(dict.fromkeys(prefix for n in names if (prefix := parted(_key(view, n))[0])))
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """Widths of the columns for one width of the pane."""
 
     name: int

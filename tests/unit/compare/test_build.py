@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from rltui.compare.build import NOT_HELD_OUT, compare
 from rltui.compare.configs import as_text, diff, usual

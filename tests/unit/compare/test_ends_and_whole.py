@@ -7,10 +7,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.cli import main
 from rltui.session.ends import ENDS

@@ -7,11 +7,11 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.cli import main
 from rltui.compare import runs

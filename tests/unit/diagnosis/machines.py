@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint

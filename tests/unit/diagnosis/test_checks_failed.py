@@ -6,12 +6,12 @@ import contextlib
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.cli import main
 from rltui.diagnosis import engine, insight, remarks

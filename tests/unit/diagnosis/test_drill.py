@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as with_other
-
 import pytest
 from msgspec.structs import replace
+from msgspec.structs import replace as with_other
 
 from rltui.rules import registry
 from rltui.rules.catalogue import rules

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from math import isfinite
 
 import numpy as np
@@ -15,6 +14,7 @@ from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.profile import RunSettings
+from rltui.records import as_dict
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
 
@@ -37,6 +37,8 @@ def white(seed: int, n: int = 300) -> Floats:
 
 
 def numbers(value: object) -> list[float]:
+    if isinstance(value, dict):
+        return [one for part in value.values() for one in numbers(part)]
     if isinstance(value, tuple | list):
         return [one for part in value for one in numbers(part)]
     return [float(value)] if isinstance(value, float | int) else []
@@ -59,12 +61,12 @@ def test_whatever_is_logged_gives_facts_without_nan(values: list[float], every: 
             planned=1000,
         )
         told = seen.facts.told
-        held = numbers(astuple(told))
+        held = numbers(as_dict(told))
         for name in (SCORE, "entropy", "val_score"):
             one = seen.facts.metric(name)
             if one is not None:
-                held += [*numbers(tuple(astuple(s) for s in one.shifts)), one.noise, one.carried]
-                held += numbers(astuple(one.course))
+                held += [*numbers([as_dict(s) for s in one.shifts]), one.noise, one.carried]
+                held += numbers(as_dict(one.course))
     assert all(map(isfinite, held)), told
 
 

@@ -17,14 +17,15 @@ from tests.conftest import REPO
 STUB = REPO / "tests" / "fixtures" / "nvml" / "stub.c"
 
 READ = """
-import dataclasses, json
+import json
 from rltui.hardware.gpu import GpuReader
+from rltui.records import as_dict
 reader = GpuReader("node17")
 why = reader.open()
 gpus, note = reader.read()
 again, _ = reader.read(processes=False)
 reader.close()
-print(json.dumps([why, note, [dataclasses.asdict(g) for g in gpus], [len(g.processes) for g in again], reader.driver]))
+print(json.dumps([why, note, [as_dict(g) for g in gpus], [len(g.processes) for g in again], reader.driver]))
 """
 
 
@@ -131,6 +132,7 @@ def test_errors_nobody_tells_are_unknown_not_none_yet(driver: Path) -> None:
 BELONGS = """
 import json, os
 from rltui.hardware.gpu import GpuReader
+from rltui.records import as_dict
 from rltui.hardware.processes import Belonging
 reader = GpuReader("n", Belonging("/nowhere", lambda: [os.getpid()]))
 reader.open()

@@ -45,7 +45,7 @@ assert code == 0 and out.getvalue().startswith("{{"), (code, out.getvalue()[:200
 def test_first_paint_needs_neither_polars_nor_numpy_nor_plotext() -> None:
     loaded = run_python(f"import rltui.tui.app\n{LOADED}")
     assert "textual" in loaded
-    assert not loaded & {"polars", "numpy", "plotext", "psutil", "pynvml", "orjson", "msgspec"}
+    assert not loaded & {"polars", "numpy", "plotext", "psutil", "pynvml", "orjson"}
 
 
 def test_first_values_need_neither_numpy_nor_what_a_report_needs(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +39,7 @@ from rltui.hardware.base import HardwareSample
 from rltui.hardware.processes import role_of
 from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
+from rltui.records import names
 from rltui.report.explain import as_json
 from rltui.rollouts.samples import SampleStats
 from rltui.rules.base import REGISTERED, Detector
@@ -248,7 +248,7 @@ def looked_at_again(first_s: float, before_s: float, now_s: float) -> Any:
 
 
 def stats(**told: float) -> SampleStats:
-    plain: dict[str, Any] = {f.name: None for f in fields(SampleStats)} | {"step": 1, "split": "train"}
+    plain: dict[str, Any] = dict.fromkeys(names(SampleStats)) | {"step": 1, "split": "train"}
     return SampleStats(**plain | {"samples": 400, "examined": 400, "groups": 400} | told)
 
 
@@ -264,7 +264,7 @@ def borne_out(field: str, was: float, now: float) -> Any:
 
 
 def found(rule: str, severity: str = "critical") -> Finding:
-    values: dict[str, Any] = {f.name: () for f in fields(Finding)} | {"id": rule, "severity": severity}
+    values: dict[str, Any] = dict.fromkeys(names(Finding), ()) | {"id": rule, "severity": severity}
     values |= {"status": "active", "onset_step": 1, "basis": "hypothesis", "root": None, "title": rule, "summary": rule}
     return Finding(**values)
 

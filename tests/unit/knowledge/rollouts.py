@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
+from rltui.records import as_dict
 from rltui.rollouts.formats.base import Block
 from rltui.rollouts.formats.dump import split_of
 from rltui.rollouts.formats.json_lines import of_record
@@ -25,7 +25,7 @@ def dumped(record: dict[str, Any]) -> Any:
 
 def shows(text: str, times: int) -> Any:
     """What a text shows that is written so many times over."""
-    found = asdict(marks(text * times))
+    found = as_dict(marks(text * times))
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in found.items() if value}
 
 

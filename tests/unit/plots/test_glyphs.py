@@ -1,20 +1,19 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from rltui.plots.glyphs import ASCII, BLOCK, BRAILLE, GlyphSet, bar, excess, meter, pick, utf8_locale
+from rltui.records import names
 
 
 @pytest.mark.parametrize("glyphs", [BLOCK, BRAILLE, ASCII])
 def test_every_sign_takes_one_cell(glyphs: GlyphSet) -> None:
-    for f in dataclasses.fields(GlyphSet):
-        if f.name in ("name", "enter", "_table"):
+    for name in names(GlyphSet):
+        if name in ("name", "enter", "_table"):
             continue
-        text = getattr(glyphs, f.name)
-        assert len(text) == {"spark": 8, "eighths": 7}.get(f.name, 1), f.name
-        assert glyphs is not ASCII or text.isascii(), f.name
+        text = getattr(glyphs, name)
+        assert len(text) == {"spark": 8, "eighths": 7}.get(name, 1), name
+        assert glyphs is not ASCII or text.isascii(), name
 
 
 def test_spark_levels_differ_within_a_set() -> None:
@@ -31,9 +30,9 @@ def test_text_is_replaced_one_to_one() -> None:
 
 
 def test_each_sign_and_its_translation_agree() -> None:
-    for f in dataclasses.fields(GlyphSet):
-        if f.name not in ("name", "enter", "_table", "eighths"):
-            assert ASCII.translate(getattr(BLOCK, f.name)) == getattr(ASCII, f.name), f.name
+    for name in names(GlyphSet):
+        if name not in ("name", "enter", "_table", "eighths"):
+            assert ASCII.translate(getattr(BLOCK, name)) == getattr(ASCII, name), name
 
 
 def test_pick_goes_by_locale_and_terminal_but_a_wish_wins() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ from rltui.agent import hardware as far_module
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.processes import role_words
 from rltui.hardware.remote import sample_from
+from rltui.records import as_dict
 from tests.conftest import REPO
 from tests.unit.hardware.test_gpu import READ, build, compiler, run
 
@@ -47,7 +47,7 @@ def test_nvml_through_ctypes_is_nvml_through_its_package(compiler: str, tmp_path
     driver = build(compiler, tmp_path, *(["-DOLD_DRIVER"] if old else []))
     stub = {"LD_LIBRARY_PATH": str(driver), "NVML_STUB": mode}
     _, _, gpus, _, _ = run(READ, driver, mode)
-    mine = json.loads(json.dumps([dataclasses.asdict(gpu) for gpu in far(**stub).gpus]))
+    mine = json.loads(json.dumps([as_dict(gpu) for gpu in far(**stub).gpus]))
     for one, other in zip(mine, gpus, strict=True):
         if one["lost"]:
             assert other["lost"]

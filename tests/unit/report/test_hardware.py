@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rltui.diagnosis.engine import Engine
 from rltui.hardware.base import DiskSample, GpuSample, HostSample

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import unicodedata
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.cli import main
+from rltui.records import as_dict
 from rltui.report.rollouts_page import Listed, Query, RolloutBrowser
 from rltui.rollouts.formats import dump
 from rltui.rollouts.formats.base import TEXT_LIMIT
@@ -100,7 +100,7 @@ def test_every_row_of_the_screen_is_clean(tmp_path: Path, listed: Listed) -> Non
     for step in (3, 4):
         page = browser.page(Query(step=step, listed=listed, inside=0 if listed == "steps" else None))
         assert page.lines
-        shown = json.dumps(asdict(page), ensure_ascii=False, default=str)
+        shown = json.dumps(as_dict(page), ensure_ascii=False, default=str)
         assert is_safe(shown)
         assert not any(secret in shown for secret in SECRETS)
 

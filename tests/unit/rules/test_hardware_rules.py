@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.machine import forecasts_of

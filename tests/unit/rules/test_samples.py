@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.cli import main
 from rltui.diagnosis.engine import Engine

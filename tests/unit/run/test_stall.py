@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rltui.hardware.base import GpuProcess, GpuSample, ProcessFact, ProcessState
 from rltui.run.progress import LearnedPace, Pulse, Usual

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import random
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.evidence.model import Coverage, Diagnosis, MissingMetric, StageResult, Verdict
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample

@@ -7,11 +7,11 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.app import App

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rltui.readers.base import LogLine, Note
 from rltui.tui.panes.log import gpus_at, log_line_of, log_lines

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.session.frame import Loading
 from rltui.tui.app import RltuiApp

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rltui.events.changes import Changes
 from rltui.evidence.model import Episode, Finding, Severity

@@ -8,10 +8,11 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
+
+from msgspec.structs import replace
 
 from rltui.events.changes import Changes, SeenSoFar
 from rltui.events.store import folder, forget_old, identity

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from dataclasses import replace
 from math import nan
+
+from msgspec.structs import replace
 
 from rltui.readers.console.dialects.base import LineDialect, Step
 from rltui.readers.console.dialects.box_table import BoxTable

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import nan
 from typing import Protocol
+
+from msgspec import Struct
 
 MAX_CELLS = 2000
 """Cells of one step: a log that never ends a table fills no memory."""
@@ -13,8 +14,7 @@ MAX_LINES = 2000
 """Lines of one table or block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What a line completes: the cells of a step. `total` where the line states the plan; `time`, and the number of the
     `line` that it began with, are set by `Dialects`. `beside`: the step has a line of its own, in other words."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.dict_numbers import dict_cells
@@ -17,8 +18,7 @@ from rltui.readers.console.lead import bare
 _LINE = re.compile(r"(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
 
 
-@dataclass(slots=True)
-class _Trained:
+class _Trained(Struct):
     """The optimizer steps on one rollout so far."""
 
     rollout: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.shapes import describe
 from rltui.evidence.signal import Signal
+from rltui.records import is_record, names
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState, State
@@ -136,8 +137,8 @@ MEASURED = "confidence"
 
 
 def _flat(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    if is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in fields(value) if f.name != MEASURED}
+    if is_record(value):
+        value = {name: getattr(value, name) for name in names(value) if name != MEASURED}
     if isinstance(value, Mapping):
         for key, inside in value.items():
             yield from _flat(inside, f"{where}.{key}" if where else str(key))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import gpus, sampled

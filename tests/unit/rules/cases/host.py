@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.hardware.base import HostProcess
 from rltui.run.checkpoints import Checkpoint

@@ -1,0 +1,37 @@
+"""What is alike for all records: msgspec's, which are made ten times faster than dataclasses, when a module is imported
+as well as when it runs, and the few dataclasses that need more than those offer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+
+def names(record: object) -> tuple[str, ...]:
+    """The names of the fields of a record or of its class, in order; none if it is no record."""
+    if isinstance(record, Struct) or (isinstance(record, type) and issubclass(record, Struct)):
+        return record.__struct_fields__
+    return tuple(f.name for f in dataclasses.fields(record)) if dataclasses.is_dataclass(record) else ()
+
+
+def is_record(value: object) -> bool:
+    """Whether a value has named fields: a msgspec record or a dataclass, and no class of them."""
+    return isinstance(value, Struct) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+
+
+def as_dict(record: object) -> dict[str, Any]:
+    """Name -> value of the fields of a record, and of the records in them, however deep."""
+    return {name: _plain(getattr(record, name)) for name in names(record)}
+
+
+def _plain(value: Any) -> Any:
+    if is_record(value):
+        return as_dict(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
