@@ -4,10 +4,31 @@ as well as when it runs, and the few dataclasses that need more than those offer
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar, overload
 
 from msgspec import Struct
+
+T = TypeVar("T")
+
+
+class cached(Generic[T]):  # noqa: N801  written and read like `property`
+    """A property that is worked out when it is first read. That of functools takes a lock each time below Python 3.12,
+    which costs more than most facts do."""
+
+    def __init__(self, ask: Callable[[Any], T]) -> None:
+        self.ask, self.name, self.__doc__ = ask, ask.__name__, ask.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> cached[T] | T:
+        if instance is None:
+            return self
+        known: T = self.ask(instance)
+        instance.__dict__[self.name] = known
+        return known
 
 
 def names(record: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -30,6 +30,7 @@ from rltui.evidence.signal import NOTICE, WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
+from rltui.records import cached
 from rltui.rules.bounds import NUMBERS, as_number
 from rltui.rules.catalogue import rules
 from rltui.rules.expectation import (
@@ -78,7 +79,7 @@ class Ground(Struct, frozen=True, dict=True):
     changed: Sequence[Changed] = ()
     raw: Mapping[str, ConfigValue] = field(default_factory=dict)
 
-    @cached_property
+    @cached
     def state(self) -> tuple[object, ...]:
         """What tests rest on beside the finding's own spell: where it is the same, so are their outcomes."""
         dumps = len(self.sampled.dumps) if self.sampled is not None else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -17,6 +16,7 @@ from rltui.evidence.ranking import Ranking
 from rltui.evidence.shapes import describe
 from rltui.evidence.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
+from rltui.records import cached
 from rltui.rollouts.samples import Samples, SampleStats
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.contradictions import Contradiction
@@ -65,12 +65,12 @@ class Sampled(Struct, frozen=True, dict=True):
         dumps = samples.until(step) if look.n or whole else ()
         return Sampled(look, samples, (samples.nameless,) if now and samples.nameless is not None else dumps)
 
-    @cached_property
+    @cached
     def floor(self) -> float | None:
         """Lowest reward seen in a dump."""
         return min((d.reward_min for d in self.dumps if d.reward_min is not None), default=None)
 
-    @cached_property
+    @cached
     def ceiling(self) -> float | None:
         return max((d.reward_max for d in self.dumps if d.reward_max is not None), default=None)
 
@@ -165,7 +165,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         """The same rows with the samples up to a time."""
         return Measured(self.look, self.run, self.seen.until(time), self.until, self.checkpoints)
 
-    @cached_property
+    @cached
     def ends(self) -> Floats:
         """When each row was written, NaN where nobody knows; a copy of a long run's times, made where it is needed."""
         return step_ends(self.run, self.look.n)
@@ -174,7 +174,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
     def samples(self) -> tuple[HardwareSample, ...]:
         return self.seen.samples
 
-    @cached_property
+    @cached
     def recent(self) -> SampleColumns:
         """The samples of the last minutes."""
         return self.seen.since(float(self.seen.times[-1]) - LAST_S) if len(self.seen) else self.seen
@@ -183,23 +183,23 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
     def newest(self) -> tuple[HardwareSample, ...]:
         return self.recent.samples
 
-    @cached_property
+    @cached
     def host(self) -> HostSample | None:
         """The newest host sample."""
         return next((s.host for s in reversed(self.newest) if s.host is not None), None)
 
-    @cached_property
+    @cached
     def elsewhere(self) -> tuple[tuple[str, HostSample], ...]:
         """The newest host samples of the further nodes, by name."""
         return self.newest[-1].others if self.newest else ()
 
-    @cached_property
+    @cached
     def phases(self) -> tuple[PhaseHardware, ...]:
         steps = step_timings(self.run, self.look.n)
         seen = self.seen.since(steps[0].end - steps[0].seconds) if steps else self.seen.until(-np.inf)
         return by_phase(place(steps, seen.times), seen)
 
-    @cached_property
+    @cached
     def power_use(self) -> dict[Gpu, float]:
         """Median utilisation by power of each GPU in the last minutes; those without power are left out."""
         middle = column_medians(self.recent.power_use(self.seen.idle_w()))
@@ -220,7 +220,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         recent: Floats = whole[-samples:]
         return recent[np.isfinite(recent)]
 
-    @cached_property
+    @cached
     def _newest_by_gpu(self) -> dict[Gpu, list[GpuSample]]:
         found: dict[Gpu, list[GpuSample]] = {}
         for sample in self.newest:
@@ -248,7 +248,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         rows, values = rows[known], values[known]
         return Series(key, self.look.steps[rows], values, rows, self.ends[rows], True)
 
-    @cached_property
+    @cached
     def _memory(self) -> dict[bool, tuple[Ints, Floats]]:
         used = self.seen.gpu["memory_used_gb"]
         return {least: per_step(self.ends, self.seen.times, used, least) for least in (False, True)}
@@ -258,16 +258,16 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         rows, values = self._memory[least]
         return self._series(rows, values[:, self.seen.gpus.index(gpu)], f"memory of GPU {gpu[1]}")
 
-    @cached_property
+    @cached
     def free(self) -> Series:
         """GB free on the disk of the checkpoints, by step."""
         return self.by_step(self.seen.host["free_gb"], "free disk")
 
-    @cached_property
+    @cached
     def ram_sampled(self) -> Series:
         return self.by_step(self.seen.host["ram_used_gb"], "host memory")
 
-    @cached_property
+    @cached
     def ram(self) -> Series | None:
         """GB of host memory used, by step: as sampled, else as the trainer logs it."""
         sampled, logged = self.ram_sampled, self.look.series("cpu_mem_used")
@@ -275,7 +275,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
             return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
         return sampled if len(sampled) else None
 
-    @cached_property
+    @cached
     def saves(self) -> list[tuple[int, float, float]]:
         """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer the step
         took from end to end than steps usually do."""
@@ -299,13 +299,13 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
                 found.append((row, seconds, c.size_gb))
         return found
 
-    @cached_property
+    @cached
     def logged_peak(self) -> Series | None:
         """GiB of GPU memory at its peak as the trainer logs it: what it reserved, else what it allocated."""
         names = ("gpu_mem_reserved_peak", "gpu_mem_allocated_peak")
         return next((s for name in names if (s := self.look.series(name)) is not None), None)
 
-    @cached_property
+    @cached
     def capacity_gb(self) -> float | None:
         """Memory of a GPU as the run's own records name its kind ("NVIDIA H100 80GB HBM3"), GB."""
         found = re.search(r"(\d{2,3})\s?GB", self.run.info.get("gpu", ""))
@@ -331,7 +331,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         first, mid, last = (float(known[i]) for i in (0, len(known) // 2, -1))
         return Evidence(metric, gpu or of, first, mid, last, None, text)
 
-    @cached_property
+    @cached
     def planned(self) -> int | None:
         return self.look.settings.planned_steps
 

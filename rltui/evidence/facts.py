@@ -6,7 +6,6 @@ Each fact is computed when it is first asked for. `Facts.told` is the part that 
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import isfinite, sqrt
 from typing import Literal
 
@@ -18,6 +17,7 @@ from rltui.evidence.evaluations import held_out, mean_z, together, validation_se
 from rltui.evidence.metric import Course, MetricFacts, alone
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
+from rltui.records import cached
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -71,7 +71,7 @@ class Facts:
             self._metrics[name] = found
         return self._metrics[name]
 
-    @cached_property
+    @cached
     def validation_sets(self) -> tuple[MetricFacts, ...]:
         """Facts of each validation set that counts, first of the one that stands for validation in the tables."""
         main = self.metric("val_score")
@@ -79,7 +79,7 @@ class Facts:
         others = [alone("val_score", one, held_out=True) for one in sets[1:] if len(one)]
         return () if main is None else (main, *others)
 
-    @cached_property
+    @cached
     def validation(self) -> MetricFacts | None:
         """Validation as advice uses it: the mean of the z-scores of the sets that were evaluated together
         (`evaluations.mean_z`); of a single set the metric as it is logged. None if there is none."""
@@ -96,23 +96,23 @@ class Facts:
         effect = None if found is None else found.across(rows or len(found.series))
         return 0.0 if effect is None else effect.errors
 
-    @cached_property
+    @cached
     def clock(self) -> Clock:
         return clock(self._seen)
 
-    @cached_property
+    @cached
     def pace(self) -> Pace | None:
         """Seconds a step and time left; None if no step was timed."""
         timer = self._seen.series("time_per_step_s")
         restarts = self._seen.restarts(self._seen.n)
         return pace(self._seen.steps, self._seen.times, restarts, timer, self.clock.steps_left)
 
-    @cached_property
+    @cached
     def score(self) -> str | None:
         """Canonical name of the task score; None if neither score nor reward is logged."""
         return self._seen.reward if self._seen.series(self._seen.reward) is not None else None
 
-    @cached_property
+    @cached
     def optimised(self) -> str | None:
         """The canonical name of the reward that is optimised, if it is logged beside the score and differs from it: it
         contains a KL penalty or shaping. None if the score is all there is."""
@@ -124,13 +124,13 @@ class Facts:
         a, b = reward.values, score.values
         return None if np.array_equal(a[-SHARE_ROWS:], b[-SHARE_ROWS:]) and np.array_equal(a, b) else "reward_mean"
 
-    @cached_property
+    @cached
     def dead_groups(self) -> Share | None:
         """Share of groups whose samples all got the same reward: the mean of the newest rows. The mean is the share of
         all their groups; the median of a batch of one or two groups is 0 or 1 whatever the share."""
         return self._share("frac_reward_zero_std")
 
-    @cached_property
+    @cached
     def cut(self) -> Share | None:
         """Share of responses that the length limit cut, as `dead_groups`."""
         return self._share("response_clip_ratio")
@@ -146,7 +146,7 @@ class Facts:
             return None
         return Share(value, len(x), int(steps[0]), int(steps[-1]), float(x.std()) / sqrt(len(x)))
 
-    @cached_property
+    @cached
     def reached(self) -> float | None:
         """Where the score is now between its floor (0) and its ceiling (1): median of the newest points. None if they
         are not known."""
@@ -161,7 +161,7 @@ class Facts:
         )
         return share if isfinite(share) else None
 
-    @cached_property
+    @cached
     def told(self) -> RunFacts:
         """The part that a report carries."""
         return RunFacts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from msgspec import Struct, field
@@ -19,6 +19,7 @@ from rltui.evidence.rescales import Rescale, Rescales
 from rltui.evidence.summed_steps import STEP, summed_steps
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
+from rltui.records import cached
 from rltui.run.run import Run
 from rltui.run.table import Floats, Series
 
@@ -151,7 +152,7 @@ class LookFeed:
             self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
         return self._family[name]
 
-    @cached_property
+    @cached
     def restarts(self) -> tuple[int, ...]:
         """Steps at which the run was resumed, as rows go back or as the log says. What the log says before its first
         row began the run."""
@@ -274,7 +275,7 @@ class Look:
         each = (self._feed.outages(name, self) for name in ("score_mean", "reward_mean"))
         return next((found for found in each if found), ())
 
-    @cached_property
+    @cached
     def rescales(self) -> tuple[Rescale, ...]:
         """The newest change of scale of the score, and of the reward if that is logged beside it and went over alone:
         what is optimised is then another number, and the score is what it was."""
@@ -361,7 +362,7 @@ class Look:
         """The fact table of these rows."""
         return self._feed.facts(self, self._known)
 
-    @cached_property
+    @cached
     def reward(self) -> str:
         """Canonical name of the raw task reward: score_mean, else reward_mean."""
         return "score_mean" if self.series("score_mean") is not None else "reward_mean"

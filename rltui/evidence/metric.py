@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import comb, hypot, isfinite, sqrt
 from typing import Literal
 
@@ -32,6 +31,7 @@ from rltui.evidence.seen import Summed
 from rltui.evidence.shapes import window_rows
 from rltui.evidence.shifts import Shift, shifts
 from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, even_slope, mann_kendall_p, trend
+from rltui.records import cached
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
@@ -81,32 +81,32 @@ class MetricFacts:
     def values(self) -> Floats:
         return self.series.values
 
-    @cached_property
+    @cached
     def noise(self) -> float:
         """Sd of the noise from point to point (see `effects.noise`)."""
         return noise(self.values, self._off)
 
-    @cached_property
+    @cached
     def _off(self) -> Floats | None:
         return off_trend(self.values) if len(self.values) > 2 else None
 
-    @cached_property
+    @cached
     def carried(self) -> float:
         """Lag-1 correlation of the noise; evaluations draw theirs anew each time."""
         return 0.0 if self.held_out else carry(self.values, self._off, self.noise)
 
-    @cached_property
+    @cached
     def start(self) -> Level:
         """Mean of the first max(5, 10 %) points, or as many as the user says."""
         return self._mean(0, window_rows(len(self.series), self._seen.window))
 
-    @cached_property
+    @cached
     def first(self) -> float:
         """The level before anything was learnt: median of the first 5 points, or the first evaluation. A tenth of a run
         is too long a start for what grows quickly."""
         return median(self.values[: 1 if self.held_out else FIRST])
 
-    @cached_property
+    @cached
     def end(self) -> Level:
         """Mean of the last max(5, 10 %) points, or as many as the user says."""
         n = len(self.series)
@@ -125,7 +125,7 @@ class MetricFacts:
         """The error of a level of so many points, of noise that may wander; evaluations draw theirs anew each time."""
         return se if self.held_out else max(se, wander(self.values, points, se))
 
-    @cached_property
+    @cached
     def now(self) -> Level:
         """Median of the newest points: a tenth of them, 5 to 50."""
         k = min(NOW_POINTS, window_rows(len(self.series)))
@@ -194,7 +194,7 @@ class MetricFacts:
         error = median_error(len(x), self.noise, self.carried)
         return Level(median(x), error, len(x), int(steps[begin]), int(steps[stop - 1]))
 
-    @cached_property
+    @cached
     def since_start(self) -> Effect | None:
         """Last window against the first one; None below 20 points."""
         return self.across(len(self.series))
@@ -217,7 +217,7 @@ class MetricFacts:
             self._across[rows] = between(*self.ends(rows), limit) if rows >= LEAST else None
         return self._across[rows]
 
-    @cached_property
+    @cached
     def since_first(self) -> Effect | None:
         """The level now against the first five points: what was gained at once is in the first window already. None
         below 20 points."""
@@ -226,7 +226,7 @@ class MetricFacts:
         first, se = median(self.values[:FIRST]), median_error(FIRST, self.noise, self.carried)
         return effect(first, self.now.value, hypot(se, self.now.se))
 
-    @cached_property
+    @cached
     def with_time(self) -> float:
         """Correlation of the value with its place in the row order; 0 of a constant."""
         x = self.values
@@ -238,14 +238,14 @@ class MetricFacts:
         size = sqrt(float((d * d).sum()) * float((t * t).sum()))
         return float((d * t).sum()) / size if size > 0 else 0.0
 
-    @cached_property
+    @cached
     def peak(self) -> Peak | None:
         """The best sustained state, by the way that is good for this metric (up if neither is): of evaluations the best
         mean of 5 neighbours (3 of fewer than 10), of all else the best of smoothed medians, which no spike reaches.
         None below 5 points or if values overflow."""
         return None if self.curve is None else best(self.curve, self.better)
 
-    @cached_property
+    @cached
     def lowest(self) -> tuple[float, int] | None:
         """Value and step of the lowest sustained state, be it good or bad for this metric, of smoothed medians. None as
         of `peak`."""
@@ -256,13 +256,13 @@ class MetricFacts:
         at = highest(-values)
         return float(values[at]), int(steps[at])
 
-    @cached_property
+    @cached
     def curve(self) -> Curve | None:
         """The smoothed metric, whose best point is the peak."""
         blocks = None if self.held_out else self._seen.blocks(self.name)
         return smoothed(self.series, blocks, self.noise if blocks is None or blocks.size == 1 else None, self.better)
 
-    @cached_property
+    @cached
     def since_peak(self) -> Effect | None:
         """The level now against the peak; 0 if nothing shows that it has come down from it. None below 10 points."""
         if self.peak is None or len(self.series) < LEAST_TREND:
@@ -274,7 +274,7 @@ class MetricFacts:
         """Whether it has come down from its peak, beyond doubt."""
         return self.since_peak is not None and self.since_peak.direction == -self.better
 
-    @cached_property
+    @cached
     def recent(self) -> Effect | None:
         """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose
         false alarms are known. None below 10 points."""
@@ -295,7 +295,7 @@ class MetricFacts:
         direction: Literal[-1, 0, 1] = 0 if not trend.direction else 1 if trend.direction > 0 else -1
         return Effect(trend.total, se, smallest, direction)
 
-    @cached_property
+    @cached
     def shifts(self) -> tuple[Shift, ...]:
         """Steps at which the level changed at once (see `shifts`)."""
         return shifts(self.series.steps, self.values)
@@ -312,7 +312,7 @@ class MetricFacts:
             self._since[row] = alone(self.name, part, self.better, self.held_out) if len(part) else None
         return self._since[row]
 
-    @cached_property
+    @cached
     def ordered(self) -> Literal[-1, 0, 1]:
         """Which way few points go, 5 at least: the newest ones, up to a third, lie beyond all others by 3 sd of the
         noise (6 if it is but one), else by the order of all alone (Mann-Kendall, which takes no window). 0 if neither
@@ -340,7 +340,7 @@ class MetricFacts:
         first, last, room = x[:fifth], x[-third:], BEYOND * self.noise
         return 1 if last.min() > first.max() + room else -1 if last.max() < first.min() - room else 0
 
-    @cached_property
+    @cached
     def late(self) -> Effect | None:
         """Newest third of the points against as many before it, twice as many if there are: of evaluations, which are
         few and draw their noise anew each time. Noise by the mean difference (von Neumann 1941: 1.128 sd). None below
@@ -353,7 +353,7 @@ class MetricFacts:
         sd = max(LEAST_NOISE, float(np.abs(x[1:] - x[:-1]).mean()) / 1.128)
         return effect(float(before.mean()), float(after.mean()), sd * sqrt(1 / third + 1 / len(before)))
 
-    @cached_property
+    @cached
     def course(self) -> Course:
         """The facts that a report carries."""
         return Course(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 
 from msgspec import structs
 
@@ -25,6 +25,7 @@ from rltui.frameworks.schema import (
     Version,
     WaitKeys,
 )
+from rltui.records import cached
 
 
 class Dialect:
@@ -47,12 +48,12 @@ class Dialect:
         self.widely_used = said.widely_used
         self.processes = said.processes  # its own only
 
-    @cached_property
+    @cached
     def prefixes(self) -> tuple[tuple[str, str], ...]:
         own = self._said.prefixes
         return own if own is not None else self._base.prefixes if self._base else ()
 
-    @cached_property
+    @cached
     def versions(self) -> tuple[Version, ...]:
         """Of another framework that this one builds on with its name before them."""
         if self._base is None:
@@ -60,27 +61,27 @@ class Dialect:
         of = "" if self._base.framework == self.framework else f"{self._base.title} "
         return (*self._said.versions, *(Version(of + v.version, v.keys) for v in self._base.versions))
 
-    @cached_property
+    @cached
     def aliases(self) -> Names:
         """Canonical -> keys, the preferred one first."""
         merged = _merge(self._said.metrics, self._base.aliases if self._base else {})
         return {metric: merged[metric] for metric in self._order if metric in merged}
 
-    @cached_property
+    @cached
     def exact(self) -> dict[str, str]:
         """Key -> canonical."""
         return _exact(self.aliases)
 
-    @cached_property
+    @cached
     def patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         """(canonical, regex), in order of preference."""
         return _patterns(self.aliases)
 
-    @cached_property
+    @cached
     def convert(self) -> dict[str, tuple[float, float]]:
         return {**(self._base.convert if self._base else {}), **self._said.convert}
 
-    @cached_property
+    @cached
     def phases(self) -> Timers:
         own, base = self._said.phases, self._base.phases if self._base else Timers()
         return Timers(
@@ -91,70 +92,70 @@ class Dialect:
             note=base.note if own.note is None else own.note,
         )
 
-    @cached_property
+    @cached
     def phase_exact(self) -> dict[str, str]:
         return _exact(self.phases.keys)
 
-    @cached_property
+    @cached
     def phase_patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
         return _patterns(self.phases.keys)
 
-    @cached_property
+    @cached
     def config(self) -> Names:
         return {**(self._base.config if self._base else {}), **self._said.config}
 
-    @cached_property
+    @cached
     def inactive(self) -> tuple[Inactive, ...]:
         own = self._said.inactive
         return own if own is not None else self._base.inactive if self._base else ()
 
-    @cached_property
+    @cached
     def conventions(self) -> Conventions:
         own = {name: value for name, value in structs.asdict(self._said.conventions).items() if value is not None}
         return structs.replace(self._base.conventions if self._base else Conventions(), **own)
 
-    @cached_property
+    @cached
     def checkpoints(self) -> Checkpoints:
         own = self._said.checkpoints
         return own if own is not None else self._base.checkpoints if self._base else Checkpoints()
 
-    @cached_property
+    @cached
     def groups(self) -> dict[str, Group]:
         return {**(self._base.groups if self._base else {}), **self._said.groups}
 
-    @cached_property
+    @cached
     def traps(self) -> tuple[Trap, ...]:
         return (*self._said.traps, *(self._base.traps if self._base else ()))
 
-    @cached_property
+    @cached
     def samples(self) -> tuple[re.Pattern[str], ...]:
         own = self._said.samples
         if own is None:
             return self._base.samples if self._base else ()
         return tuple(compiled(pattern) for pattern in own)
 
-    @cached_property
+    @cached
     def keep_samples(self) -> str:
         """Empty if nobody has said."""
         own = self._said.keep_samples
         return own if own is not None else self._base.keep_samples if self._base else ""
 
-    @cached_property
+    @cached
     def enable(self) -> dict[str, str]:
         kin = self._base is not None and self._base.family == self.family
         return {**(self._base.enable if self._base and kin else {}), **self._said.enable}
 
-    @cached_property
+    @cached
     def waits(self) -> WaitKeys:
         own, base = self._said.waits, self._base.waits if self._base else WaitKeys()
         return WaitKeys(own.trainer + base.trainer, own.sampler + base.sampler)
 
-    @cached_property
+    @cached
     def _code(self) -> Mapping[Topic, tuple[str, ...]]:
         own = self._said.code
         return own if own is not None else self._base._code if self._base else {}
 
-    @cached_property
+    @cached
     def _trainers(self) -> tuple[str, ...]:
         own = self._said.trainers
         return own if own is not None else self._base._trainers if self._base else ()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
@@ -17,6 +16,7 @@ from typing import Literal, TypeVar
 from msgspec.structs import replace
 
 from rltui.prose import listed
+from rltui.records import cached
 from rltui.rollouts import answers, copies, samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
@@ -163,16 +163,16 @@ class StepRollouts:
 
     # -- all of them -----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @cached
     def rewards(self) -> list[float]:
         return [one.reward for one in self._all if one.reward is not None]
 
-    @cached_property
+    @cached
     def lengths(self) -> list[float]:
         """Tokens of those that say them."""
         return [float(one.length) for one in self._all if one.length is not None]
 
-    @cached_property
+    @cached
     def groups(self) -> tuple[Group, ...]:
         """Groups by prompt, in file order; empty where the dump tells neither prompt nor group."""
         members: dict[str, list[int]] = defaultdict(list)
@@ -185,7 +185,7 @@ class StepRollouts:
         """The group of a sample, None where the dump tells neither its prompt nor its group."""
         return self._by_key.get(self._all[place].group or "")
 
-    @cached_property
+    @cached
     def _by_key(self) -> dict[str, Group]:
         return {group.key: group for group in self.groups}
 
@@ -303,7 +303,7 @@ class StepRollouts:
             setup=copies.setup(held),
         )
 
-    @cached_property
+    @cached
     def _without_variance(self) -> frozenset[str]:
         return frozenset(group.key for group in self.groups if group.zero_variance)
 
@@ -321,7 +321,7 @@ class StepRollouts:
         cuts = [cut for one, cut in zip(self._all, self._cuts, strict=True) if one.reward is not None]
         return samples.histogram(self.rewards, cuts)
 
-    @cached_property
+    @cached
     def _cuts(self) -> list[bool | None]:
         """`truncated` of every place."""
         return [self.truncated(place) for place in range(len(self._all))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from rltui.discovery.found import Found
 from rltui.evidence.guard import error_text
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
+from rltui.records import cached
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
 from rltui.session.ends import ALL, QUIET_S, Extent
@@ -256,7 +256,7 @@ class RunReader:
         if self.follow and self._done and self._extent is ALL:
             self._sampled.want(self._asked(None))
 
-    @cached_property
+    @cached
     def _sampled(self) -> RunSamples:
         from rltui.session.samples import RunSamples  # after the first values are on the screen
 
@@ -276,7 +276,7 @@ class RunReader:
         samples = self._sampled.read(self._asked(step))
         self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
 
-    @cached_property
+    @cached
     def _engine(self) -> Engine:
         from rltui import settings  # after the first values are on the screen
         from rltui.diagnosis.engine import Engine

@@ -10,12 +10,12 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Literal, Protocol, cast
 
 from msgspec import Struct, field
 
 from rltui.agent.files import KINDS, number_of, open_regular
+from rltui.records import cached
 from rltui.text import clean
 
 ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
@@ -51,7 +51,7 @@ class Listing(Struct, frozen=True, dict=True):
     )  # "permission" | "loop" | "depth" | "entries" | "time" | "cache"
     error: SourceError | None = None
 
-    @cached_property
+    @cached
     def by_path(self) -> Mapping[str, FileStat]:
         """The files, made once: a listing may hold thousands of them and of runs."""
         return {file.path: file for file in self.files}
