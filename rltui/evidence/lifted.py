@@ -5,12 +5,11 @@ No update teaches so much at once without moving the policy: another judge, rewa
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE
-from rltui.evidence.trends import highest_before, sd_d, sd_m, windows
+from rltui.evidence.trends import above_all_before, sd_d, sd_m
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -35,8 +34,7 @@ def lifted(reward: Series, logged: Points, start: int = 0) -> Lifted | None:
     first = max(start, BEFORE)
     if len(x) < first + AFTER or not _is_told(logged):
         return None
-    ahead = windows(x[first:], AFTER).min(axis=1)
-    for at in (first + np.flatnonzero(ahead > highest_before(x, first)[: len(ahead)])).tolist():
+    for at in above_all_before(x, first, AFTER):
         before, after = x[at - BEFORE : at], x[at : at + AFTER]
         noise = max(sd_d(before), sd_m(before), 1e-12)
         leap = float(after[0]) - float(before[-1])

@@ -278,10 +278,21 @@ def windows(x: Floats, width: int) -> Floats:
     return np.ndarray((len(x) - width + 1, width), x.dtype, x, strides=2 * x.strides)
 
 
-def highest_before(x: Floats, first: int) -> Floats:
-    """Of each point from `first` (1 or more) on the highest of all points before it."""
-    highest: Floats = np.maximum.accumulate(np.concatenate((x[:first].max(keepdims=True), x[first:-1])))
-    return highest
+NEAR_POINTS = 64
+
+
+def above_all_before(x: Floats, first: int, width: int, sign: int = 1) -> list[int]:
+    """The points from `first` (1 or more) on with which `width` points in a row begin that lie above all points before
+    them; below, if `sign` is -1. Few lie above those just before, so that hardly ever all are looked at."""
+    near = max(0, first - NEAR_POINTS)
+    y = sign * x[near:]
+    lowest = windows(y[first - near :], width).min(axis=1)
+    highest = np.maximum.accumulate(np.concatenate((y[: first - near].max(keepdims=True), y[first - near : -1])))
+    found = np.flatnonzero(lowest > highest[: len(lowest)])
+    if near and len(found):
+        far = x[:near].max() if sign > 0 else -x[:near].min()
+        found = found[lowest[found] > far]
+    return [first + at for at in found.tolist()]
 
 
 def running_medians(x: Floats) -> Floats:

@@ -6,12 +6,11 @@ trained on from there on is the wrong way round.
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE, CLEAR
-from rltui.evidence.trends import highest_before, sd_d, sd_m, windows
+from rltui.evidence.trends import above_all_before, sd_d, sd_m
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -38,15 +37,11 @@ def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
     first = max(start, BEFORE // 2)
     if len(x) < first + AFTER:
         return None
-    ahead = windows(x[first:], AFTER)
-    low, high = -highest_before(-x, first)[: len(ahead)], highest_before(x, first)[: len(ahead)]
-    fell = (ahead.max(axis=1) < np.minimum(low, 0.0)) & (high > 0)
-    rose = (ahead.min(axis=1) > np.maximum(high, 0.0)) & (low < 0)
-    for at in (first + np.flatnonzero(fell | rose)).tolist():
+    for at in sorted([*above_all_before(x, first, AFTER), *above_all_before(x, first, AFTER, -1)]):
         before, after = x[max(0, at - BEFORE) : at], x[at : at + AFTER]
         old, new = median(before), float(after[0])
         noise = max(sd_d(before), sd_m(before), 1e-12)
-        if abs(old) <= CLEAR * noise or abs(new + old) > ALIKE * abs(old):
+        if abs(old) <= CLEAR * noise or abs(new + old) > ALIKE * abs(old) or bool((after * old >= 0).any()):
             continue
         near = rows[max(0, at - NEAR) : at]
         if any(policy_moved(near, rows[at : at + points], logged) is False for points in (AFTER, 1)):

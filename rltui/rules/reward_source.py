@@ -118,6 +118,9 @@ def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
     if finite is None or len(finite) < 2 * window:
         return []
     x = finite.values
+    newest = x[-window:]
+    if np.count_nonzero(newest == newest.min()) < p["flaky_rows"]:
+        return []  # before the whole column is looked at
     lowest = float(x.min())
     out = np.flatnonzero(x == lowest)
     recent, before = out[out >= len(x) - window], out[out < len(x) - window]

@@ -17,12 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from tests.conftest import labelled_runs
 from tests.contradictions.engine import RULES, Contradiction, contradictions

@@ -7,9 +7,7 @@ import math
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 LONG_AGO_S = 2 * 86400.0
 """A run that does not run any more ended so long ago."""

@@ -17,11 +17,12 @@ import sys
 import types
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED, Detect
@@ -143,7 +144,7 @@ def turned(rule: str, one: Mutated) -> bool:
     def detect(look: Look, p: Any, memory: Any) -> list[Any]:
         return one.detect(look, p if page is None else page, memory)
 
-    REGISTERED[at] = replace(usual, detect=detect)
+    REGISTERED[at] = structs.replace(usual, detect=detect)
     try:
         return lines_of(rule) != AGREED[rule]
     except Exception:

@@ -15,10 +15,8 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-from msgspec.structs import replace
 
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED
