@@ -12,7 +12,7 @@ from rltui.run.table import Floats, Ints, Series
 MOST = 144
 """Points that are looked at; a longer series becomes means of so many equal blocks."""
 
-CONSTANT = "constant"
+CONSTANT, TRENDLESS = "constant", "no trend"
 
 FEW = 10
 """Below this a trend test says nothing: first, mid and last are all there is."""
@@ -69,11 +69,11 @@ def course(steps: Ints, values: Floats) -> str:
         return f"{before} to about step {int(steps[middle])}, then {after}"
     moved = float(blocks[-1] - blocks[0])
     if moved * _by_windows(values) < 0:  # most points go one way, a few the other by more: the table shows those
-        return "no trend"
+        return TRENDLESS
     p, sign = mann_kendall_p(blocks)
     trending = p < TREND_P and moved * sign >= TREND_EFFECT * noise
     if moved == 0 or not (trending or abs(moved) >= clear):
-        return "no trend"
+        return TRENDLESS
     way = (blocks - blocks[0]) / moved
     if _diverges(way):
         return f"diverges {'up' if moved > 0 else 'down'}wards"

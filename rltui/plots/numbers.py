@@ -106,8 +106,11 @@ def percent(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGE
     return missing if share is None or share != share else f"{points(share, sign=sign)} %"
 
 
+UNMOVED = "→"
+
+
 def change(first: float | None, last: float | None) -> str:
-    """From first to last: `4.8×` from 1.5-fold on, else `+38 %`; `→` where nothing moved.
+    """From first to last: `4.8×` from 1.5-fold on, else `+38 %`; `→` if nothing moved.
 
     A ratio needs a positive base: from zero, below zero or across it the difference is written (`+0.005`). A fall that
     leaves anything is never rounded up to all of it: `−99.9 %`.
@@ -115,7 +118,7 @@ def change(first: float | None, last: float | None) -> str:
     if first is None or last is None or not isfinite(first) or not isfinite(last):
         return ""
     if first == last:
-        return "→"
+        return UNMOVED
     if first <= 0 or last < 0:
         return number(last - first, sign=True)
     ratio = last / first
@@ -125,7 +128,7 @@ def change(first: float | None, last: float | None) -> str:
         return f"{ratio:.1f}×" if ratio < 99.95 else f"{number(ratio)}×"
     points = round(100 * (ratio - 1))
     if points == 0:
-        return "→"
+        return UNMOVED
     if points == -100 and last > 0:
         return f"{MINUS}{min(99.9, floor(1000 * (1 - ratio)) / 10):.1f} %"
     return _minus(f"{points:+d} %")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rltui.plots.numbers import UNMOVED, change
+
 if TYPE_CHECKING:
     from rltui.evidence.model import Evidence, Finding
     from rltui.report.model import MetricSummary, Report
@@ -33,6 +35,17 @@ def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
     return evidence_change(finding.evidence[0], metric) if finding is not None else metric.ends
 
 
+def change_of(metric: MetricSummary, finding: Finding | None, scale: float = 1.0) -> str:
+    """A metric's change in words, `scale` times the logged one. `→` also of one that goes nowhere, if no finding is
+    about it: the difference of two means of noise is no change, and can be most of a mean that is close to 0."""
+    from rltui.evidence.shapes import TRENDLESS  # not at the top: the first paint needs no report
+
+    first, last = metric_change(metric, finding)
+    if first is None or last is None:
+        return ""
+    return UNMOVED if finding is None and metric.shape == TRENDLESS else change(first * scale, last * scale)
+
+
 def name_of(report: Report, metric: str) -> str | None:
     """Name in the report of a metric given by canonical name or raw key."""
     if metric in report.metrics:
@@ -54,12 +67,11 @@ def headed(report: Report) -> dict[str, Finding]:
     return found
 
 
-def changes(report: Report) -> dict[str, Ends]:
-    """Key of each metric -> between what its change is told."""
-    of = headed(report)
-    return {metric.key: metric_change(metric, of.get(name)) for name, metric in report.metrics.items()}
+def headed_keys(report: Report) -> dict[str, Finding]:
+    """The same by the key of the metric."""
+    return {report.metrics[name].key if name in report.metrics else name: f for name, f in headed(report).items()}
 
 
-def from_peak(metric: MetricSummary, between: Ends) -> bool:
+def from_peak(metric: MetricSummary, finding: Finding | None) -> bool:
     """Whether the change is told from the middle of the run, not from its start."""
-    return between != metric.ends
+    return metric_change(metric, finding) != metric.ends

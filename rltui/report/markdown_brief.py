@@ -10,12 +10,12 @@ from msgspec import Struct
 from rltui.diagnosis.finding_words import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.lazy_regex import lazy
-from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
+from rltui.plots.numbers import NOT_AVAILABLE, number, percent
 from rltui.prose import capital, counted, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
-from rltui.report.courses import Ends, changes, evidence_course
+from rltui.report.courses import change_of, evidence_course, headed_keys
 from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
 from rltui.report.markdown_metrics import metric_label
@@ -156,7 +156,7 @@ def _metrics(report: Report, room: Room) -> list[str]:
     from rltui.plots.spark import sparkline
 
     first, last = report.run.steps.first, report.run.steps.last
-    drawn, moved = [], changes(report)
+    drawn, about = [], headed_keys(report)
     width = max(len(_short(metric_called(m))) for m in rows)
     for m in rows:
         series = report.recording.series.get(m.key)
@@ -164,17 +164,17 @@ def _metrics(report: Report, room: Room) -> list[str]:
         if series is not None and len(series) and first is not None and last is not None:
             row = sparkline(series.steps, series.values, SPARK, first, last)
         unit = f" {m.unit}" if m.unit not in markdown_metrics.UNITS_UNSAID else ""
-        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {_course(m, unit, moved[m.key])}".rstrip())
-    head = markdown_metrics.course_head(rows, moved)
+        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {_course(m, unit, about.get(m.key))}".rstrip())
+    head = markdown_metrics.course_head(rows, about)
     return [*([sentence(note), ""] if note else []), head, "", *fenced(drawn)]
 
 
-def _course(m: MetricSummary, unit: str, between: Ends) -> str:
+def _course(m: MetricSummary, unit: str, finding: Finding | None) -> str:
     """`0.532 → 0.889 → 0.927 nats, now 0.875  1.7×`; of few values `0.351 → 0.496 (5 values)`."""
     now = number(m.last_value, missing="NaN")
     if not m.overlap:
         values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
-        return f"{values}{unit}, now {now}  {change(*between)}"
+        return f"{values}{unit}, now {now}  {change_of(m, finding)}"
     values = f"{number(m.first_value, missing='NaN')} → {now}" if m.count + m.nan > 1 else now
     return f"{values}{unit} ({counted(m.count + m.nan, 'value')})"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rltui.evidence.model import Finding
 from rltui.evidence.shapes import CONSTANT
 from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import own_trap
-from rltui.plots.numbers import NOT_AVAILABLE, change, number
+from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.prose import counted, listed
 from rltui.report.answer import metric_called
-from rltui.report.courses import Ends, changes, from_peak
+from rltui.report.courses import change_of, from_peak, headed_keys
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
@@ -49,7 +50,7 @@ def section(report: Report) -> list[str]:
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
-    moved = changes(report)
+    about = headed_keys(report)
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points. Change is first → last "
         "window, of few points first → newest value, of what has turned and a finding tells of middle → last. "
@@ -62,9 +63,9 @@ def section(report: Report) -> list[str]:
     rewards = report.outlook.rewards if report.outlook is not None else None
     if rewards is not None and rewards.binary is not None:
         lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
-    lines += [*_table(known, moved), "", *_moved(report), *_constants(known)]
+    lines += [*_table(known, about), "", *_moved(report), *_constants(known)]
     if own:
-        lines += ["Keys without a known meaning:", "", *_table(own, moved), "", *_constants(own)]
+        lines += ["Keys without a known meaning:", "", *_table(own, about), "", *_constants(own)]
     return lines + _traps(report, known) + _plots(report, known)
 
 
@@ -102,10 +103,10 @@ def reward_note(report: Report) -> str:
     return KL_IN_LOSS if on("kl_coef_loss") and by_coefficient and not pairs else ""
 
 
-def course_head(metrics: Sequence[MetricSummary], moved: Mapping[str, Ends]) -> str:
+def course_head(metrics: Sequence[MetricSummary], about: Mapping[str, Finding]) -> str:
     """What the numbers of these lines are, and of how many rows of which metrics they are not."""
     head = "Means of the first, middle and last windows, then the newest value and the change"
-    if any(from_peak(m, moved[m.key]) for m in metrics):
+    if any(from_peak(m, about.get(m.key)) for m in metrics):
         head += ", of what has turned from where it turned"
     if any(m.overlap for m in metrics):
         head += ". Of few values the first and the newest"
@@ -137,7 +138,7 @@ def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
     return plain(metric_called(summary)) if summary.canonical is not None else code(name, cell=cell)
 
 
-def _table(metrics: list[tuple[str, MetricSummary]], moved: dict[str, Ends]) -> list[str]:
+def _table(metrics: list[tuple[str, MetricSummary]], about: Mapping[str, Finding]) -> list[str]:
     head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
     rows = []
     for name, m in metrics:
@@ -149,7 +150,7 @@ def _table(metrics: list[tuple[str, MetricSummary]], moved: dict[str, Ends]) -> 
             [
                 _label(name, m, cell=True) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
-                change(*moved[m.key]) or NOT_AVAILABLE,
+                change_of(m, about.get(m.key)) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
                 number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
                 _number(m.min),

@@ -279,6 +279,7 @@ class Table:
     def _restart(self, begin: int, anew: int) -> None:
         self._back = None
         self.restarts.append(int(self._steps[begin]))
+        self._mark(begin)  # what was said of the rows since then did not know it
         if self.n - 1 - begin >= ABANDONED_ROWS:
             self._leave(begin, anew)
 

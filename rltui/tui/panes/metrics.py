@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from rltui.plots.axis import column, labels, rail
-from rltui.plots.numbers import MINUS, change, fixed_decimals
-from rltui.report.courses import metric_change
+from rltui.plots.numbers import MINUS, fixed_decimals
+from rltui.report.courses import change_of
 from rltui.tui.headings import Heading, headings
 from rltui.tui.lists import Order, matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
@@ -300,8 +300,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
 
 def _moved(metric: MetricSummary | None, finding: Finding | None, scale: float) -> str:
     """Its change, times `scale` as all numbers of the row."""
-    first, last = (None, None) if metric is None else metric_change(metric, finding)
-    return "" if first is None or last is None else _short(change(first * scale, last * scale))
+    return "" if metric is None else _short(change_of(metric, finding, scale))
 
 
 def _short(moved: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from rltui.manual.glossary import called
-from rltui.plots.numbers import change, integer, number
-from rltui.report.courses import from_peak, metric_change
+from rltui.plots.numbers import UNMOVED, integer, number
+from rltui.report.courses import change_of, from_peak
 from rltui.tui.rows import Row, clip, put, title, wrap, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -25,10 +25,9 @@ def top(view: View, name: str, width: int) -> Row:
         row.append((f"{GLYPH[finding.severity]} {finding.severity}  ", ROLE[finding.severity]))
     row += [(f"{view.label(name)}  ", "strong"), (view.value(name, view.now_value(name)), "strong")]
     row.append((f" {view.unit(name)}", "dim"))
-    between = metric_change(metric, finding)
-    moved, base = change(*between), "value" if metric.overlap else "window"
-    base = f"middle {base}" if from_peak(metric, between) else f"first {base}"
-    if moved and moved != "→":
+    moved, base = change_of(metric, finding), "value" if metric.overlap else "window"
+    base = f"middle {base}" if from_peak(metric, finding) else f"first {base}"
+    if moved and moved != UNMOVED:
         words = f"of its {base}" if moved.endswith("×") else f"since its {base}"
         row.append((f"   {moved} {words}", ROLE[finding.severity] if finding else "fg"))
     return clip([*row, (f"   {metric.key}", "dim")], width - 1)

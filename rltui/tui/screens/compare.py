@@ -218,7 +218,7 @@ class CompareScreen(PaneScreen):
         return sparkline(steps, heights, SPARK, first, last, bounds=(min(values), max(values)))
 
     def _front(self, width: int, height: int) -> list[Row]:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from rltui.compare.plot import COST_WORDS, pareto
 

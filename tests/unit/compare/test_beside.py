@@ -13,7 +13,7 @@ STEPS = np.arange(1, 301)
 
 
 def run(name: str, values: np.ndarray, **more: RunCurve) -> ComparedRun:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(made(name), traces={"kl_ref": RunCurve(STEPS, values.astype(np.float64))}, **more)
 

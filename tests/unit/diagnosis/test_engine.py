@@ -100,6 +100,19 @@ def test_a_late_revision_recomputes_from_its_row() -> None:
     assert revised.findings == Engine().advance(FakeRun(columns).grow()).findings
 
 
+def test_a_restart_that_is_told_late_is_known_from_its_row() -> None:
+    """That rows went back to step 1 shows only in what comes after them: by then, later rows were judged."""
+    run, engine = FakeRun(sick(0)), Engine()
+    engine.advance(run.grow(80))
+    engine.advance(run.grow(ROWS))
+    for row, value in ((18, float("nan")), (43, 0.0), (118, float("nan")), (0, 60.0)):
+        run.part.table.put(row + 1, float("nan"), {"score_mean": value})
+    engine.advance(run)
+    run.part.table.put(77, float("nan"), {"score_mean": float("nan")})
+    assert run.part.table.restarts[-1] == 1
+    assert engine.advance(run) == Engine().advance(run)
+
+
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.data())
 def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataObject) -> None:

@@ -54,7 +54,7 @@ def outage(t: float, chance: random.Random) -> Cells:
 
 def test_a_change_is_one_number_at_every_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from rltui.report.build import build
-    from rltui.report.courses import changes
+    from rltui.report.courses import change_of, headed_keys
     from rltui.tui.panes import findings, metrics
     from rltui.tui.view import View
 
@@ -75,7 +75,8 @@ def test_a_change_is_one_number_at_every_width(tmp_path: Path, capsys: pytest.Ca
     report = looked[-1]
     view.take(report)
     view.settle()
-    assert change(*changes(report)["critic/score/mean"]) == back
+    metric = next(m for m in report.metrics.values() if m.key == "critic/score/mean")
+    assert change_of(metric, headed_keys(report)["critic/score/mean"]) == back
     for width in (60, 80, 119, 120, 160):
         drawn, _, _ = findings.draw(view, width, 12, focus=True, selected=0, everything=False)
         texts = ["".join(text for text, _ in row) for row in drawn]
@@ -196,3 +197,28 @@ def test_compare_counts_the_steps_of_an_outage(tmp_path: Path, capsys: pytest.Ca
     assert main(["compare", *map(str, runs), "--format", "json"]) == 0
     costs = {run["id"]: run["cost"]["steps"] for run in json.loads(capsys.readouterr().out)["runs"]}
     assert costs == {"out": 150, "well": 200}
+
+
+def level(t: float, chance: random.Random) -> Cells:
+    """A reward that rises, beside a loss about zero and a length that stay where they are, and a KL that grows."""
+    loss, length = chance.gauss(0, 0.01), 300 + chance.gauss(0, 8)
+    reward = 0.2 + 0.5 * t + chance.gauss(0, 0.02)
+    return {
+        "critic/score/mean": reward,
+        "actor/pg_loss": loss,
+        "response_length/mean": length,
+        "actor/entropy": 0.8 - 0.2 * t + chance.gauss(0, 0.01),
+    }
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_noise_is_told_as_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str], long: bool) -> None:
+    """`loss 0.0033 → −0.0021 → 0.0012  −65 %` says more than it knows; the entropy fell by a quarter."""
+    assert main(["report", str(written(tmp_path / "run", 120, level)), *(["--long"] if long else [])]) == 0
+    page = capsys.readouterr().out
+    lines = {name: re.search(rf"^(?:\| )?{name} .*$", page, re.M) for name in ("policy loss", "length mean", "entropy")}
+    told = {name: line[0] for name, line in lines.items() if line is not None}
+    assert set(told) >= {"length mean", "entropy"}, page
+    for name, line in told.items():
+        moved = line.split(" | ")[4] if long else line.rsplit("  ", 1)[-1]
+        assert (moved.strip() == "→") == (name != "entropy"), line

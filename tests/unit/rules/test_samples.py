@@ -379,7 +379,7 @@ def test_an_interval_of_few_samples_is_wide() -> None:
 
 def test_confirmations_name_known_rules_and_numbers() -> None:
     rules = Engine().catalogue
-    fields = SampleStats.__dataclass_fields__
+    fields = SampleStats.__struct_fields__
     for one in confirmations():
         assert one.field in fields
         assert one.rules <= {*rules}
@@ -388,7 +388,7 @@ def test_confirmations_name_known_rules_and_numbers() -> None:
 
 def test_samples_after_the_look_are_not_seen() -> None:
     stats = SampleStats(
-        **{f: None for f in SampleStats.__dataclass_fields__ if f not in ("groups",)}  # type: ignore[arg-type]
+        **{f: None for f in SampleStats.__struct_fields__ if f not in ("groups",)}  # type: ignore[arg-type]
     )
     stats = replace(stats, split="train", samples=64, examined=64, token_zero=1.0, repeated=1.0)
     run = FakeRun({"score_mean": [0.1] * 40}).grow()

@@ -208,7 +208,7 @@ def test_what_is_done_is_no_longer_pending_and_pending_is_bounded(tmp_path: Path
 
 
 def _plain(event: Event) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in Event.__dataclass_fields__}
+    return {name: getattr(event, name) for name in Event.__struct_fields__}
 
 
 def test_the_journal_is_bounded_and_takes_damage(tmp_path: Path) -> None:
