@@ -16,7 +16,7 @@ from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
 from rltui.rules.bounds import as_number
-from rltui.rules.expectation import Configured, Test
+from rltui.rules.expectation import Configured, MetricMoved, PenaltyOff, Stands, Test
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
 
@@ -73,6 +73,10 @@ class Weighed:
     outside: bool = False
 
 
+Assumable = (Configured, MetricMoved, Stands)
+"""Tests that may be conditions instead of proofs."""
+
+
 def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
     last."""
@@ -112,7 +116,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
 
 def _granted(test: Test, outcome: Outcome) -> bool:
     """A condition that is no proof, as it holds for most runs."""
-    return isinstance(test, Configured) and test.assumed and outcome.answer != "unmet"
+    condition = (isinstance(test, Assumable) and test.assumed) or (isinstance(test, PenaltyOff) and not test.off)
+    return condition and outcome.answer != "unmet"
 
 
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:

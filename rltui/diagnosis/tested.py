@@ -27,7 +27,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import NOTICE, WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
-from rltui.plots.numbers import percent, unpadded
+from rltui.plots.numbers import percent, setting_value
 from rltui.readers.base import Note
 from rltui.rules.bounds import NUMBERS, as_number
 from rltui.rules.catalogue import rules
@@ -133,8 +133,7 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if test.of and times is None:
         return Outcome("unknown", f"the config does not say {_setting(test.of)}", SET)
     holds = test.holds(entry.value, 1.0 if times is None else times)
-    value = num(entry.value) if isinstance(entry.value, float) else unpadded(str(entry.value))
-    told = f"{entry.key} = {value}"
+    told = f"{entry.key} = {setting_value(entry.value)}"
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
@@ -160,7 +159,7 @@ def _penalty_off(ground: Ground, test: PenaltyOff, spell: Spell) -> Outcome:
     value = None if entry is None else as_number(entry.value)
     if entry is None or value is None:
         return Outcome("unmet" if test.off else "unknown", f"the config does not say {_setting('kl_coef_loss')}", SET)
-    told = f"{entry.key} = {num(value)}"
+    told = f"{entry.key} = {setting_value(entry.value)}"
     off = bool(value) and not entry.active and ground.look.settings.kl_where is None
     return Outcome("met" if off == test.off else "unmet", f"{told}, {entry.note}" if off else told, SET)
 

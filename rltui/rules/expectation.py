@@ -27,6 +27,7 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     by: Annotated[float, Meta(ge=0)]
     since: Literal["onset", "start", "either"] = "onset"
     extra: bool = False
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -169,13 +170,14 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
     """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
     ("best"), or in the row in which something broke ("row"), as what comes after is its effect. `named`: only members
-    with this in their name."""
+    with this in their name. `assumed`: a condition of the cause and no proof of it."""
 
     metric: Words
     op: Bound
     value: float
     at: Literal["then", "start", "best", "row"] = "then"
     named: str = ""
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
