@@ -51,7 +51,7 @@ SAMPLES = 30
 """How many of the newest machine samples are used."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 """If the first setting has no effect, the second may be used in its place."""
-TELLING = ("warning", "change", "traceback", "oom", "killed", "fault", "resume")
+TELLING = ("warning", "change", "overflow", "traceback", "oom", "killed", "fault", "resume")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3

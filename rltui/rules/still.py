@@ -248,7 +248,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     summary = sentences(summary, why or unseen)
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
-    level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
+    enough_rows = _no_rate(look, p) or logged_for(look, look.reward, p["warn_rows"])
+    level = WARNING if why and enough_rows else NOTICE
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
         marks = (Mark.COSTS,)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
@@ -281,6 +282,13 @@ def _no_movement(look: Look, p: Params) -> str:
     if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:
         return f"the learning rate is at most {num(float(rate.highs.max()))}"
     return ""
+
+
+def _no_rate(look: Look, p: Params) -> bool:
+    """The learning rate was next to nothing in all rows: no number of them would show a gain. One of 0 may be cut off
+    by the log."""
+    rate = look.blocks("lr")
+    return rate is not None and logged_for(look, "lr", p["rows"]) and 0.0 < rate.highs.max() < p["still_lr"]
 
 
 def _where_it_began(look: Look, p: Params) -> bool:

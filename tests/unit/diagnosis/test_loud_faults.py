@@ -1,0 +1,52 @@
+"""Faults that the log shows plainly and that once were told late, quietly or with another cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.diagnosis.written import learning, wave, write
+from tests.unit.reported import told
+
+ROWS = 100
+OVERFLOW = (
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
+)
+
+
+def report(folder: Path, **columns: np.ndarray) -> dict[str, Any]:
+    return told(write(folder, learning(ROWS) | columns))[2]
+
+
+@pytest.mark.parametrize("line", [*OVERFLOW, ""])
+def test_steps_that_overflow_and_are_skipped_are_the_cause_of_an_infinite_gradient(line: str, tmp_path: Path) -> None:
+    grad = wave(0.5, 0.05, ROWS, 4)
+    grad[60:] = np.inf
+    folder = write(tmp_path / "run", learning(ROWS) | {"grad": grad})
+    (folder / "train.log").write_text(f"***** Running training *****\n{line}\n", encoding="utf-8")
+    found = told(folder)[2]
+    assert "nonfinite-values" in found["verdict"]["because"]
+    assert ("Numbers overflow, and" in found["answer"]["why"]) == bool(line), found["answer"]["why"]
+
+
+def test_a_few_skipped_steps_of_a_healthy_run_are_no_fault(tmp_path: Path) -> None:
+    folder = write(tmp_path / "run", learning(ROWS))
+    (folder / "train.log").write_text("\n".join(OVERFLOW) + "\n", encoding="utf-8")
+    assert told(folder)[2]["verdict"]["text"].startswith("All clear")
+
+
+def test_a_rate_next_to_nothing_needs_no_hundred_rows(tmp_path: Path) -> None:
+    still = {"score": wave(0.3, 0.02, ROWS, 1), "kl": np.abs(wave(2e-6, 1e-6, ROWS, 2))}
+    found = report(tmp_path / "run", lr=np.full(ROWS, 1e-9), **still)
+    assert found["verdict"]["decision"] == "continue-watch"
+    assert found["answer"]["why"].startswith("Learning rate too low. Proof: learning rate is 1e-9")
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-6])
+def test_a_flat_start_at_a_rate_that_acts_or_is_cut_off_is_waited_for(rate: float, tmp_path: Path) -> None:
+    still = {"score": wave(0.3, 0.02, ROWS, 1), "kl": 1e-3 * np.arange(ROWS) / ROWS}
+    assert report(tmp_path / "run", lr=np.full(ROWS, rate), **still)["verdict"]["decision"] == "continue"
