@@ -50,3 +50,28 @@ def test_a_rate_next_to_nothing_needs_no_hundred_rows(tmp_path: Path) -> None:
 def test_a_flat_start_at_a_rate_that_acts_or_is_cut_off_is_waited_for(rate: float, tmp_path: Path) -> None:
     still = {"score": wave(0.3, 0.02, ROWS, 1), "kl": 1e-3 * np.arange(ROWS) / ROWS}
     assert report(tmp_path / "run", lr=np.full(ROWS, rate), **still)["verdict"]["decision"] == "continue"
+
+
+def exploding(falls: bool, tenfold: float = 3.5) -> dict[str, np.ndarray]:
+    """A gradient that clipping hides: it grows by powers of ten from step 46 on, KL and reward follow."""
+    rows = np.arange(ROWS)
+    late = np.clip((rows - 45) / 30, 0, 1)
+    score = 0.25 + 0.4 * (1 - np.exp(-rows / 35))
+    return {
+        "grad": 0.3 * 10 ** (tenfold * late + wave(0, 0.1, ROWS, 4)),
+        "kl": 0.001 + 0.0004 * rows + 0.4 * late * falls,
+        "score": score * (1 - 0.55 * np.clip((rows - 55) / 40, 0, 1) * falls) + wave(0, 0.02, ROWS, 1),
+    }
+
+
+def test_a_gradient_that_grows_by_powers_of_ten_leads_what_it_does(tmp_path: Path) -> None:
+    found = report(tmp_path / "run", **exploding(True))
+    assert found["verdict"]["because"][0] == "grad-norm-ramp"
+    onset = next(f["onset_step"] for f in found["findings"] if f["id"] == "grad-norm-ramp")
+    assert 40 <= onset <= 55, onset
+
+
+def test_a_gradient_that_grows_while_the_reward_rises_stops_nothing(tmp_path: Path) -> None:
+    found = report(tmp_path / "run", **exploding(False, 1.7))
+    assert found["verdict"]["decision"] in ("continue", "continue-watch")
+    assert not [f["id"] for f in found["findings"] if f["severity"] == "critical"]
