@@ -172,6 +172,9 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     ]
     if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
+    if causes and causes[0].outside:  # what helps a policy whatever ails it does not help one that is well
+        outside = {(0, place) for place, one in enumerate(causes) if one.outside}
+        found = [one for one in found if one[0] in outside] or found
     found = sorted(found, key=lambda one: one[:3])
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
 

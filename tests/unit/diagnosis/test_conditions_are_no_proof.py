@@ -34,3 +34,37 @@ def test_a_weak_penalty_of_the_config_is_proof_and_is_raised_to_one_that_acts(tm
     assert "0.00001" not in page
     assert "kl_loss_coef: 1e-5 → 0.001" in page
     assert found["answer"]["why"].count("kl_loss_coef") == 1
+
+
+def test_what_follows_from_a_finding_does_not_explain_it(tmp_path: Path) -> None:
+    rows = np.arange(100)
+    late = np.clip((rows - 45) / 30, 0, 1)
+    exploding = {
+        "grad": 0.3 * 10 ** (3.5 * late + wave(0, 0.1, 100, 4)),
+        "kl": 0.001 + 0.0004 * rows + 0.4 * late,
+        "score": 0.3 + 0.3 * np.minimum(rows, 55) / 55 - 0.35 * np.clip((rows - 55) / 40, 0, 1) + wave(0, 0.02, 100, 1),
+    }
+    found = told(write(tmp_path / "run", learning(100) | exploding))[2]
+    assert found["verdict"]["because"][0] == "grad-norm-ramp"
+    assert "Proof: the finding" not in found["answer"]["why"], found["answer"]["why"]
+
+
+def swapped(folder: Path, calm: bool) -> dict[str, str]:
+    """The reward falls at once at step 81: the policy is as before, or it broke in that update."""
+    rows = np.arange(ROWS)
+    kl, grad = np.linspace(0.001, 0.03, ROWS), wave(0.5, 0.05, ROWS, 4)
+    if not calm:
+        kl[80:] += 2.0
+        grad[80:84] = 60.0
+    score = 0.3 + 0.4 * (1 - np.exp(-rows / 20)) - 0.3 * (rows >= 80) + wave(0, 0.015, ROWS, 1)
+    return dict(told(write(folder, learning(ROWS) | {"score": score, "kl": kl, "grad": grad}))[2]["answer"])
+
+
+def test_a_fall_that_the_policy_has_no_part_in_is_called_so_and_asks_for_no_other_policy(tmp_path: Path) -> None:
+    answer = swapped(tmp_path / "run", calm=True)
+    assert "for a reason outside the policy" in answer["what"]
+    assert "Grade samples" in answer["do"] and "rate" not in answer["do"]
+
+
+def test_a_fall_of_the_policy_is_not_called_so(tmp_path: Path) -> None:
+    assert "outside the policy" not in swapped(tmp_path / "run", calm=False)["what"]
