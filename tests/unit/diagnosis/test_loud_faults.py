@@ -75,3 +75,29 @@ def test_a_gradient_that_grows_while_the_reward_rises_stops_nothing(tmp_path: Pa
     found = report(tmp_path / "run", **exploding(False, 1.7))
     assert found["verdict"]["decision"] in ("continue", "continue-watch")
     assert not [f["id"] for f in found["findings"] if f["severity"] == "critical"]
+
+
+def pulled(folder: Path, kl_falls: bool, logged: bool = True) -> str:
+    """The first answer to "why" of a run that loses its gain after the KL coefficient was raised at step 58."""
+    rows = np.arange(120)
+    back = 1 - np.exp(-np.maximum(rows - 60, 0) / 10)
+    kl = (0.001 + 0.03 * (1 - np.exp(-rows / 30))) * ((1 - 0.93 * back) if kl_falls else (1 + 4 * back))
+    score = 0.3 + 0.4 * (1 - np.exp(-rows / 20)) * (1 - 0.85 * back) + wave(0, 0.02, 120, 1)
+    columns = learning(120) | {"kl": kl, "score": score}
+    if logged:
+        columns["actor/kl_coef"] = np.where(rows >= 57, 0.05, 0.001)
+    return str(told(write(folder, columns))[2]["answer"]["why"])
+
+
+def test_a_policy_that_a_raised_penalty_pulls_back_is_told_so(tmp_path: Path) -> None:
+    why = pulled(tmp_path / "run", kl_falls=True)
+    assert why.startswith("The policy is pulled back to its reference: the KL penalty was raised. Proof: KL"), why
+    assert "0.001 → 0.05" in why
+
+
+@pytest.mark.parametrize(("kl_falls", "logged"), [(False, True), (True, False)])
+def test_a_penalty_that_rises_with_the_distance_or_is_not_logged_pulls_nobody(
+    kl_falls: bool, logged: bool, tmp_path: Path
+) -> None:
+    assert "Proof" not in pulled(tmp_path / "run", kl_falls, logged).partition("pulled back")[2]
+    assert not pulled(tmp_path / "other", kl_falls, logged).startswith("The policy is pulled back")
