@@ -137,7 +137,8 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
-        than = num(test.value) if other is None else f"{num(test.value)} times {other.key} = {num(times or 0.0)}"
+        limit = setting_value(test.value)
+        than = limit if other is None else f"{limit} times {other.key} = {setting_value(times or 0.0)}"
         told += f" ({asked(test.op, than, holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
 

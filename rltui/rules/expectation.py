@@ -149,6 +149,16 @@ class Retained(Record, frozen=True, tag="retained", tag_field="test"):
     decisive: bool = False
 
 
+class NeverRose(Record, frozen=True, tag="never rose", tag_field="test"):
+    """The metric was at its best in its first rows, which show the start of the run, and lost at least this `share` of
+    it since, little by little."""
+
+    metric: Words
+    share: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
     """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
     else the whole. `validated`: if nothing bounds the reward, the validation score tells, if that is a share."""
@@ -336,6 +346,7 @@ Test = (
     | Opposed
     | UpsideDown
     | Retained
+    | NeverRose
     | TookOfLimit
     | Stopped
     | TaskScore

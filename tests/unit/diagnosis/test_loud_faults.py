@@ -101,3 +101,35 @@ def test_a_penalty_that_rises_with_the_distance_or_is_not_logged_pulls_nobody(
 ) -> None:
     assert "Proof" not in pulled(tmp_path / "run", kl_falls, logged).partition("pulled back")[2]
     assert not pulled(tmp_path / "other", kl_falls, logged).startswith("The policy is pulled back")
+
+
+def unlearnt(folder: Path, course: str, rate: float | None = 1e-6) -> str:
+    """The first answer to "why" of a run that ends at nothing: it fell from its first rows on ("unlearnt"), rose before
+    ("risen") or fell at once ("broken")."""
+    rows = np.arange(80)
+    score = {
+        "unlearnt": 0.42 * np.exp(-rows / 16),
+        "risen": 0.3 + 0.3 * np.minimum(rows, 30) / 30 - 0.6 * np.clip((rows - 30) / 30, 0, 1),
+        "broken": np.where(rows < 12, 0.4, 0.01),
+    }[course]
+    columns = learning(80) | {
+        "score": np.clip(score + wave(0, 0.015, 80, 1), 0, 1),
+        "kl": 0.0006 + 0.5 * (1 - np.exp(-rows / 30)) + np.abs(wave(0, 0.004, 80, 2)),
+        "entropy": 0.8 + 1.2 * (1 - np.exp(-rows / 30)) + wave(0, 0.02, 80, 3),
+    }
+    if rate is not None:
+        columns["lr"] = np.full(80, rate)
+    return str(told(write(folder, columns))[2]["answer"]["why"])
+
+
+def test_what_is_unlearnt_from_the_first_step_on_points_at_a_sign(tmp_path: Path) -> None:
+    why = unlearnt(tmp_path / "run", "unlearnt")
+    assert why.startswith("What is right is unlearnt from the first step on"), why
+    assert "fell from its first rows on" in why
+
+
+@pytest.mark.parametrize(
+    ("course", "rate"), [("risen", 1e-6), ("broken", 1e-6), ("unlearnt", 3e-4), ("unlearnt", None)]
+)
+def test_another_fall_or_a_rate_that_may_be_too_high_does_not(course: str, rate: float | None, tmp_path: Path) -> None:
+    assert not unlearnt(tmp_path / "run", course, rate).startswith("What is right is unlearnt")
