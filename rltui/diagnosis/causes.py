@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rltui.diagnosis.tested import Ground, acting
 from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
+from rltui.evidence.guard import Guard
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
@@ -77,10 +78,11 @@ Assumable = (Configured, MetricMoved, Stands)
 """Tests that may be conditions instead of proofs."""
 
 
-def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
+def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
-    last."""
-    found = [_weighed(text, ground, spell) for text in rule.causes]
+    last. A cause whose test raises is left out, and the others are weighed."""
+    tried: list[Weighed | None] = [guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes]
+    found = [one for one in tried if one is not None]
     return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 
 
@@ -157,11 +159,11 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     found: list[tuple[tuple[int, int], int, int, Fix]] = []
     mended: set[str] = set()
     for fix in rule.fixes:
-        of = [name for name in fix.causes if status[name] != "contradicted"]
-        told = _fix(fix, names, ground, next((part for name in of if (part := parts[name])), ""))
+        of = [name for name in fix.causes if status.get(name) != "contradicted"]
+        told = _fix(fix, names, ground, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
-        supported = [place[name] for name in of if status[name] == "supported"]
+        supported = [place[name] for name in of if status.get(name) == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))

@@ -72,7 +72,7 @@ class Kept:
         kept = self._advice.get(key)
         if kept is None or kept[0] != asked:
             own = Guard()
-            found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell)
+            found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell, own)
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
             kept = self._advice[key] = (
                 asked,

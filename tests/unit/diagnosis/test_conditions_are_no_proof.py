@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from rltui.diagnosis import causes
 from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import ACTOR, CONFIG
 from tests.unit.diagnosis.written import learning, wave, write
@@ -68,3 +71,22 @@ def test_a_fall_that_the_policy_has_no_part_in_is_called_so_and_asks_for_no_othe
 
 def test_a_fall_of_the_policy_is_not_called_so(tmp_path: Path) -> None:
     assert "outside the policy" not in swapped(tmp_path / "run", calm=False)["what"]
+
+
+@pytest.mark.parametrize("broken", ["", "KL penalty too weak for this step size"])
+def test_a_cause_whose_test_raises_is_said_to_be_untested(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = causes._weighed
+
+    def weigh(text: Any, *ground: Any) -> Any:
+        if broken in text.text:
+            raise ZeroDivisionError("a fault of the test")
+        return sound(text, *ground)
+
+    monkeypatch.setattr(causes, "_weighed", weigh)
+    found = told(write(tmp_path / "run", drifting()))[2]
+    assert found["answer"]["why"] == "not known, as a test of a cause failed by a fault of rltui."
+    assert any(one["rule"].startswith("causes of") for one in found["checks_failed"])
+    lead = next(f for f in found["findings"] if f["id"] == found["verdict"]["because"][0])
+    assert bool(lead["causes"]) == bool(broken)  # the others are weighed all the same
