@@ -133,3 +133,36 @@ def test_what_is_unlearnt_from_the_first_step_on_points_at_a_sign(tmp_path: Path
 )
 def test_another_fall_or_a_rate_that_may_be_too_high_does_not(course: str, rate: float | None, tmp_path: Path) -> None:
     assert not unlearnt(tmp_path / "run", course, rate).startswith("What is right is unlearnt")
+
+
+def pairs(folder: Path, learnt: float, held_out: float, until: int = 40) -> dict[str, Any]:
+    """A DPO run whose accuracy rises by `learnt` and then stands; that of held-out pairs stands at `held_out`."""
+    draw, lines = np.random.default_rng(7), []
+    for n in range(120):
+        rise = 1 - np.exp(-n / until)
+        margin, right = 0.25 * rise + draw.normal(0, 0.03), 0.5 + learnt * rise + draw.normal(0, 0.025)
+        row = {"loss": 0.693 - margin / 4, "grad_norm": 8.0 + draw.normal(0, 0.5), "learning_rate": 5e-7}
+        row |= {"rewards/chosen": margin / 2, "rewards/rejected": -margin / 2, "rewards/accuracies": right}
+        lines.append(str({**row, "rewards/margins": margin, "epoch": n / 120}))
+        if n % 20 == 19:
+            lines.append(str({"eval_rewards/accuracies": held_out + draw.normal(0, 0.005), "epoch": n / 120}))
+        lines.append(f"{n + 1}/120 [{n:02}:00<10:00,  7.00s/it]")
+    folder.mkdir()
+    (folder / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return told(folder)[2]
+
+
+def test_pairs_that_are_hardly_told_apart_are_told(tmp_path: Path) -> None:
+    found = pairs(tmp_path / "run", 0.075, 0.515)
+    assert found["verdict"]["because"][0] == "dpo-no-signal-or-saturated"
+    assert found["answer"]["why"].startswith("The labels of the pairs are close to random")
+    assert "half that guessing gives" in found["answer"]["what"] and "held-out" in found["answer"]["what"]
+
+
+@pytest.mark.parametrize(("learnt", "held_out", "until"), [(0.25, 0.7, 40), (0.2, 0.56, 150)])
+def test_pairs_that_are_told_apart_or_more_and_more_are_not(
+    learnt: float, held_out: float, until: int, tmp_path: Path
+) -> None:
+    found = pairs(tmp_path / "run", learnt, held_out, until)
+    assert "dpo-no-signal-or-saturated" not in [f["id"] for f in found["findings"] if f["severity"] != "info"]
+    assert found["verdict"]["decision"] == "continue"
