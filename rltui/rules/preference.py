@@ -7,13 +7,14 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
-from rltui.prose import counted
 from rltui.rules.base import Memory, Params, logged_for, loud, rule, tail, validation
 from rltui.rules.reward import fall_begins
 from rltui.rules.traits import Trait
 
 LEAST_EVALUATIONS = 3
 """Evaluations that tell what held-out pairs say."""
+NEWER = 0.6
+"""Share of the run over which an accuracy must not have risen: a slow rise does not show in fewer rows."""
 
 
 @rule("dpo-likelihood-displacement", Look)
@@ -69,10 +70,11 @@ def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
     right = look.facts.metric("dpo_accuracy")
     if right is None or not logged_for(look, "dpo_accuracy", 2 * p["rows"]) or not p["chance"] <= now < p["weak"]:
         return []
-    if look.trend("dpo_accuracy", int(p["rows"])).direction > 0:
+    window = max(int(p["rows"]), int(NEWER * len(right.series)))
+    if look.trend("dpo_accuracy", window).direction > 0:
         return []
     text = f"{percent(now)} of the pairs are right, hardly more than the half that guessing gives, and no more than "
-    text += f"{counted(int(p['rows']), 'row')} before"
+    text += f"{window} rows before"
     held_out = look.facts.metric("val_score")
     same = held_out is not None and held_out.series.key.endswith(right.series.key)  # the same of other pairs
     told = held_out.now if held_out is not None and same and len(held_out.series) >= LEAST_EVALUATIONS else None

@@ -58,6 +58,7 @@ CASES = (
         "dpo-no-signal-or-saturated",  # hardly told apart, and one that still learns
         {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.08 * ramp(0, 40)},
         {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.1 * ramp(0, N)},
+        level=1,
         algorithm="dpo",
     ),
 )
