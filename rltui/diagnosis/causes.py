@@ -81,7 +81,9 @@ Assumable = (Configured, MetricMoved, Stands)
 def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
     last. A cause whose test raises is left out, and the others are weighed."""
-    tried: list[Weighed | None] = [guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes]
+    tried: list[Weighed | None] = [
+        guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes
+    ]
     found = [one for one in tried if one is not None]
     return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 

@@ -324,7 +324,7 @@ def _with(others: Sequence[Changed]) -> str:
 
 
 def unset_or(value: object) -> str:
-    return "unset" if value is None else unpadded(str(value))[:VALUE]
+    return "unset" if value is None else setting_value(value)[:VALUE]
 
 
 def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:

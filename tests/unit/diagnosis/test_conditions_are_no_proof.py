@@ -1,4 +1,4 @@
-"""What holds for most runs is a condition of a cause and proves nothing; a setting is told once, as the config has it."""
+"""What holds for most runs is a condition of a cause and proves nothing. A setting is told once, as in the config."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def drifting() -> dict[str, np.ndarray]:
 def test_a_gain_at_first_does_not_prove_that_the_penalty_is_weak(tmp_path: Path) -> None:
     page, _, found = told(write(tmp_path / "run", drifting()))
     assert "kl-up-reward-flat" in found["verdict"]["because"]
-    assert "Proof: reward" not in found["answer"]["why"] and "Proof: score" not in found["answer"]["why"]
+    assert "Proof: reward" not in found["answer"]["why"]
+    assert "Proof: score" not in found["answer"]["why"]
     assert "✓ KL penalty too weak" not in page
 
 
@@ -66,7 +67,8 @@ def swapped(folder: Path, calm: bool) -> dict[str, str]:
 def test_a_fall_that_the_policy_has_no_part_in_is_called_so_and_asks_for_no_other_policy(tmp_path: Path) -> None:
     answer = swapped(tmp_path / "run", calm=True)
     assert "for a reason outside the policy" in answer["what"]
-    assert "Grade samples" in answer["do"] and "rate" not in answer["do"]
+    assert "Grade samples" in answer["do"]
+    assert "rate" not in answer["do"]
 
 
 def test_a_fall_of_the_policy_is_not_called_so(tmp_path: Path) -> None:

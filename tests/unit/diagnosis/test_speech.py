@@ -16,8 +16,8 @@ from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.finding_words import in_sentence
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
-from rltui.evidence.guard import Guard
 from rltui.evidence.blocks import BlockCache
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.rules.catalogue import rules

@@ -36,7 +36,7 @@ RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "
         ("OSError: [Errno 28] No space left on device", "fault", None, None),
         ("[rank3]:[E825] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)", "fault", None, None),
         (RAY + "WARN: rank 0 grad_norm is not finite: DTensor(nan)", "warning", None, None),
-        ("[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768", "overflow", None, None),
+        ("[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536", "overflow", None, None),
         ("Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", "overflow", None, None),
     ],
 )  # fmt: skip
