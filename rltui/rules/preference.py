@@ -78,7 +78,7 @@ def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
     held_out = look.facts.metric("val_score")
     same = held_out is not None and held_out.series.key.endswith(right.series.key)  # the same of other pairs
     told = held_out.now if held_out is not None and same and len(held_out.series) >= LEAST_EVALUATIONS else None
-    text += "" if told is None else f". Of the held-out pairs {percent(told.value)} are right"
+    text += "" if told is None else f". Of the validation pairs {percent(told.value)} are right"
     level = WARNING if told is not None and told.value < p["held_out"] else NOTICE
     proofs = (("dpo_accuracy", ""), ("dpo_reward_margin", ""))
     return [Signal(level, f"{text}.", proofs, onset_step=int(look.steps[0]), marks=(Mark.COSTS,))]

@@ -159,7 +159,7 @@ def test_pairs_that_are_hardly_told_apart_are_told(tmp_path: Path) -> None:
     assert found["verdict"]["because"][0] == "dpo-no-signal-or-saturated"
     assert found["answer"]["why"].startswith("The labels of the pairs are close to random")
     assert "half that guessing gives" in found["answer"]["what"]
-    assert "held-out" in found["answer"]["what"]
+    assert "validation pairs" in found["answer"]["what"]
 
 
 @pytest.mark.parametrize(("learnt", "held_out", "until"), [(0.25, 0.7, 40), (0.2, 0.56, 150)])
