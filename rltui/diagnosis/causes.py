@@ -65,7 +65,7 @@ BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contra
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, if a test found one. `outside`: the cause lies outside the policy."""
+    it is about, if a test found one. `outside`: it lies outside the policy and did not come later."""
 
     cause: Cause
     name: str
@@ -114,7 +114,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.name,
         _weight(said) if status == "supported" else 0,
         part,
-        text.outside and status == "supported" and not said["unknown"],
+        text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
     )
 
 

@@ -92,3 +92,49 @@ def test_a_cause_whose_test_raises_is_said_to_be_untested(
     assert any(one["rule"].startswith("causes of") for one in found["checks_failed"])
     lead = next(f for f in found["findings"] if f["id"] == found["verdict"]["because"][0])
     assert bool(lead["causes"]) == bool(broken)  # the others are weighed all the same
+
+
+def test_a_kl_that_no_longer_rises_is_not_said_to_rise(tmp_path: Path) -> None:
+    rows = np.arange(ROWS)
+    kl = 0.002 + 0.4 * np.clip(rows / 90, 0, 1) ** 1.5 + np.abs(wave(0, 0.002, ROWS, 3))
+    score = 0.3 + 0.12 * (1 - np.exp(-rows / 12)) + wave(0, 0.012, ROWS, 1)
+    found = told(write(tmp_path / "run", learning(ROWS) | {"score": score, "kl": kl}))[2]
+    summary = next((f["summary"] for f in found["findings"] if f["id"] == "kl-up-reward-flat"), "")
+    assert "rose from 0.40" not in summary
+    rising = told(write(tmp_path / "other", drifting()))[2]["findings"]
+    assert "rose from" in next(f["summary"] for f in rising if f["id"] == "kl-up-reward-flat")
+
+
+def longer(folder: Path, cut: float) -> str:
+    """The first answer to "why" of a run whose answers grow without a gain, cut at the limit or not."""
+    rows = np.arange(ROWS)
+    late = np.clip((rows - 50) / 60, 0, 1)
+    columns = {
+        "length": 300 * (1 + 2.0 * late) + wave(0, 5, ROWS, 5),
+        "cut": np.abs(wave(0, 0.003, ROWS, 7)) * (cut > 0) + cut * late,
+        "score": 0.5 - 0.1 * late + wave(0, 0.01, ROWS, 6),
+    }
+    return str(told(verl(folder, learning(ROWS) | columns, CONFIG))[2]["answer"]["why"])
+
+
+def test_answers_that_all_end_are_not_said_to_end_no_longer(tmp_path: Path) -> None:
+    why = longer(tmp_path / "run", 0.0)
+    assert "no longer end" not in why
+    assert "costs nothing up to the limit. Proof" not in why
+
+
+def test_answers_that_end_no_longer_are(tmp_path: Path) -> None:
+    assert longer(tmp_path / "run", 0.5).startswith("Responses no longer end"), longer(tmp_path / "other", 0.5)
+
+
+def test_a_grader_that_fails_after_the_fall_did_not_make_it(tmp_path: Path) -> None:
+    """The policy breaks at step 1501; from step 1561 on the reward is no number in most rows."""
+    rows = 1600
+    draw = np.random.default_rng(5)
+    at = np.arange(rows)
+    lost = np.clip((at - 1500) / 40, 0, 1)
+    score = 0.3 + 0.5 * (1 - np.exp(-at / 300)) - 0.7 * lost + wave(0, 0.02, rows, 1)
+    score[1560:][draw.random(rows - 1560) < 0.6] = np.nan
+    kl = np.linspace(0.001, 0.03, rows) + 3 * lost
+    answer = told(write(tmp_path / "run", learning(rows) | {"score": score, "kl": kl}))[2]["answer"]
+    assert "outside the policy" not in answer["what"]
