@@ -142,7 +142,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
-    marks = (Mark.COSTS,) if too_easy and level == NOTICE else ()
+    marks = (Mark.COSTS,) if too_easy and level > EASED else ()
     onset = _reached(look, profile.floor + p["level"] * span)
     return [Signal(level, summary, tuple(proofs), onset_step=onset, marks=marks)]
 

@@ -203,3 +203,43 @@ def test_a_high_temperature_or_a_high_entropy_alone_is_not(heat: float, entropy:
 def test_a_policy_that_a_large_penalty_holds_needs_no_higher_rate(weight: float, cause: str, tmp_path: Path) -> None:
     found = flat(tmp_path / "run", {f"{ACTOR}.kl_loss_coef": weight})
     assert found["answer"]["why"].startswith(cause), found["answer"]["why"]
+
+
+def resumed(folder: Path, old: bool) -> str:
+    """The first answer to "why" of a run that was resumed at step 70, with the weights of step 5 or with the newest."""
+    rows = np.concatenate([np.arange(70), np.arange(5, 55)]) if old else np.arange(120)
+    draw, lines = np.random.default_rng(3), []
+    for n, at in enumerate(rows, 1):
+        rise = 1 - np.exp(-at / 25)
+        row = {"loss": draw.normal(0, 0.01), "grad_norm": 0.3 + draw.normal(0, 0.03), "learning_rate": 1e-6}
+        row |= {"reward": 0.25 + 0.45 * rise + draw.normal(0, 0.02), "kl": 0.001 + 0.035 * rise + draw.normal(0, 0.001)}
+        row |= {"entropy": 0.9 - 0.4 * rise + draw.normal(0, 0.01), "completions/mean_length": 400 + 90 * rise}
+        lines += [
+            str({k: float(v) for k, v in {**row, "epoch": n / 120}.items()}),
+            f"{n}/120 [{n:02}:00<10:00,  7.00s/it]",
+        ]
+        lines += ["Resuming training from checkpoint-70"] if n == 70 else []
+    folder.mkdir()
+    (folder / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(told(folder)[2]["answer"]["why"])
+
+
+def test_old_weights_at_a_resume_are_told(tmp_path: Path) -> None:
+    why = resumed(tmp_path / "run", old=True)
+    assert why.startswith("The policy is that of an earlier step: old weights were loaded. Proof"), why
+
+
+def test_a_resume_with_the_newest_weights_is_not_told(tmp_path: Path) -> None:
+    assert "old weights" not in resumed(tmp_path / "run", old=False)
+
+
+@pytest.mark.parametrize("times", [1.45, 1.55, 1.62])
+def test_steps_that_became_much_slower_are_never_called_clear(times: float, tmp_path: Path) -> None:
+    """Neither a little below what a warning takes nor a little above it, before it has held for long enough."""
+    found = report(tmp_path / "run", step_s=wave(30, 0.9, ROWS, 9) * np.where(np.arange(ROWS) < 50, 1, times))
+    assert "All clear" not in found["verdict"]["text"]
+
+
+def test_steps_that_are_a_little_slower_are(tmp_path: Path) -> None:
+    found = report(tmp_path / "run", step_s=wave(30, 0.9, ROWS, 9) * np.where(np.arange(ROWS) < 50, 1, 1.12))
+    assert found["verdict"]["text"].startswith("All clear")
