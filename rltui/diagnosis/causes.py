@@ -98,7 +98,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:
         said[outcome.answer].append(outcome)
-    met = [] if text.whole and said["unknown"] else said["met"]
+    open_ones = [one for one in said["unknown"] if not one.long]
+    met = [] if text.whole and open_ones else said["met"]
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
