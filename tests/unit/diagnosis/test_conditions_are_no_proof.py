@@ -138,3 +138,17 @@ def test_a_grader_that_fails_after_the_fall_did_not_make_it(tmp_path: Path) -> N
     kl = np.linspace(0.001, 0.03, rows) + 3 * lost
     answer = told(write(tmp_path / "run", learning(rows) | {"score": score, "kl": kl}))[2]["answer"]
     assert "outside the policy" not in answer["what"]
+
+
+@pytest.mark.parametrize("critic", [True, False])
+def test_beside_another_critical_fault_a_fall_is_not_laid_outside_the_policy(critic: bool, tmp_path: Path) -> None:
+    """The reward falls at once and the updates were calm, but the critic had diverged before."""
+    rows = np.arange(ROWS)
+    late = np.clip((rows - 60) / 15, 0, 1) * critic
+    score = 0.3 + 0.4 * (1 - np.exp(-rows / 20)) - 0.3 * (rows >= 80) + wave(0, 0.015, ROWS, 1)
+    columns = {"score": score, "critic/vf_loss": 0.08 * np.exp(6 * late + wave(0, 0.1, ROWS, 8))}
+    columns["critic/vf_explained_var"] = 0.55 - 3.5 * late + wave(0, 0.05, ROWS, 9)
+    found = told(write(tmp_path / "run", learning(ROWS) | columns))[2]
+    others = [f for f in found["findings"] if f["id"] == "critic-uninformative" and f["severity"] == "critical"]
+    assert bool(others) == critic
+    assert ("outside the policy" in found["answer"]["what"]) == (not critic), found["answer"]["what"]
