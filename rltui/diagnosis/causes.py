@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from rltui.diagnosis.tested import Ground, acting
 from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
+from rltui.evidence.guard import Guard
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
 from rltui.rules.bounds import as_number
-from rltui.rules.expectation import Configured, Test
+from rltui.rules.expectation import Configured, MetricMoved, PenaltyOff, Stands, Test
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
 
@@ -63,7 +64,7 @@ BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contra
 
 class Weighed(Struct, frozen=True):
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, if a test found one. `outside`: the cause lies outside the policy."""
+    it is about, if a test found one. `outside`: it lies outside the policy and did not come later."""
 
     cause: Cause
     name: str
@@ -72,10 +73,17 @@ class Weighed(Struct, frozen=True):
     outside: bool = False
 
 
-def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
+Assumable = (Configured, MetricMoved, Stands)
+"""Tests that may be conditions instead of proofs."""
+
+
+def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
-    last."""
-    found = [_weighed(text, ground, spell) for text in rule.causes]
+    last. A cause whose test raises is left out, and the others are weighed."""
+    tried: list[Weighed | None] = [
+        guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes
+    ]
+    found = [one for one in tried if one is not None]
     return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 
 
@@ -89,7 +97,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:
         said[outcome.answer].append(outcome)
-    met = [] if text.whole and said["unknown"] else said["met"]
+    open_ones = [one for one in said["unknown"] if not one.long]
+    met = [] if text.whole and open_ones else said["met"]
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
@@ -105,13 +114,14 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.name,
         _weight(said) if status == "supported" else 0,
         part,
-        text.outside and status == "supported" and not said["unknown"],
+        text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
     )
 
 
 def _granted(test: Test, outcome: Outcome) -> bool:
     """A condition that is no proof, as it holds for most runs."""
-    return isinstance(test, Configured) and test.assumed and outcome.answer != "unmet"
+    condition = (isinstance(test, Assumable) and test.assumed) or (isinstance(test, PenaltyOff) and not test.off)
+    return condition and outcome.answer != "unmet"
 
 
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
@@ -151,11 +161,11 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     found: list[tuple[tuple[int, int], int, int, Fix]] = []
     mended: set[str] = set()
     for fix in rule.fixes:
-        of = [name for name in fix.causes if status[name] != "contradicted"]
-        told = _fix(fix, names, ground, next((part for name in of if (part := parts[name])), ""))
+        of = [name for name in fix.causes if status.get(name) != "contradicted"]
+        told = _fix(fix, names, ground, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
-        supported = [place[name] for name in of if status[name] == "supported"]
+        supported = [place[name] for name in of if status.get(name) == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
@@ -166,6 +176,9 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     ]
     if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
+    if causes and causes[0].outside:  # what helps a policy whatever ails it does not help one that is well
+        outside = {(0, place) for place, one in enumerate(causes) if one.outside}
+        found = [one for one in found if one[0] in outside] or found
     found = sorted(found, key=lambda one: one[:3])
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
 

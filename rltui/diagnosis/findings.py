@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
@@ -70,7 +71,7 @@ class Kept(Struct):
         kept = self._advice.get(key)
         if kept is None or kept[0] != asked:
             own = Guard()
-            found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell)
+            found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell, own)
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
             kept = self._advice[key] = (
                 asked,
@@ -142,6 +143,7 @@ def build(
     ]
     weights = {key: advice.weight for key, advice in advised.items()}
     findings = [_explained(f, findings, weights, catalogue) for f in findings]
+    findings = [_not_by_itself(f, findings, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
 
     def order(f: Finding) -> tuple[object, ...]:
@@ -188,6 +190,21 @@ def _explained(
             causes = sorted((*taken, *own), key=lambda cause: BORNE_OUT[cause.status])
             return replace(root, causes=tuple(causes), fixes=tuple(remedies.values())[:MOST_FIXES])
     return root
+
+
+def _not_by_itself(root: Finding, findings: Sequence[Finding], catalogue: Mapping[str, Rule]) -> Finding:
+    """Without the causes of a root that nothing proves but a symptom of it, unless that is known to lead to the root,
+    too: what follows from a finding does not explain it."""
+    after = {f.id: f for f in findings if root.status == "active" and f.root == root.id}
+    after = {i: f for i, f in after.items() if root.id not in catalogue[i].relations.leads_to}
+    names = {text.text: [i for i in after if text.names(i, later=False)] for text in catalogue[root.id].causes}
+
+    def circular(cause: Cause) -> bool:
+        alone = (rf"the finding “{re.escape(after[i].title)}”(?: since step \d+)?" for i in names.get(cause.text, ()))
+        return cause.status == "supported" and any(re.fullmatch(text, cause.because) for text in alone)
+
+    causes = tuple(cause for cause in root.causes if not circular(cause)) if after else root.causes
+    return root if len(causes) == len(root.causes) else replace(root, causes=causes)
 
 
 def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Brief]:

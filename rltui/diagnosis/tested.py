@@ -28,7 +28,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import NOTICE, WARNING, num
 from rltui.frameworks.load import config_meanings, keep_samples
-from rltui.plots.numbers import percent, unpadded
+from rltui.plots.numbers import percent, setting_value
 from rltui.readers.base import Note
 from rltui.records import cached
 from rltui.rules.bounds import NUMBERS, as_number
@@ -53,7 +53,7 @@ SAMPLES = 30
 """How many of the newest machine samples are used."""
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 """If the first setting has no effect, the second may be used in its place."""
-TELLING = ("warning", "change", "traceback", "oom", "killed", "fault", "resume")
+TELLING = ("warning", "change", "overflow", "traceback", "oom", "killed", "fault", "resume")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
 CHANGES = 3
@@ -134,12 +134,12 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if test.of and times is None:
         return Outcome("unknown", f"the config does not say {_setting(test.of)}", SET)
     holds = test.holds(entry.value, 1.0 if times is None else times)
-    value = num(entry.value) if isinstance(entry.value, float) else unpadded(str(entry.value))
-    told = f"{entry.key} = {value}"
+    told = f"{entry.key} = {setting_value(entry.value)}"
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
-        than = num(test.value) if other is None else f"{num(test.value)} times {other.key} = {num(times or 0.0)}"
+        limit = setting_value(test.value)
+        than = limit if other is None else f"{limit} times {other.key} = {setting_value(times or 0.0)}"
         told += f" ({asked(test.op, than, holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
 
@@ -161,7 +161,7 @@ def _penalty_off(ground: Ground, test: PenaltyOff, spell: Spell) -> Outcome:
     value = None if entry is None else as_number(entry.value)
     if entry is None or value is None:
         return Outcome("unmet" if test.off else "unknown", f"the config does not say {_setting('kl_coef_loss')}", SET)
-    told = f"{entry.key} = {num(value)}"
+    told = f"{entry.key} = {setting_value(entry.value)}"
     off = bool(value) and not entry.active and ground.look.settings.kl_where is None
     return Outcome("met" if off == test.off else "unmet", f"{told}, {entry.note}" if off else told, SET)
 
@@ -325,7 +325,7 @@ def _with(others: Sequence[Changed]) -> str:
 
 
 def unset_or(value: object) -> str:
-    return "unset" if value is None else unpadded(str(value))[:VALUE]
+    return "unset" if value is None else setting_value(value)[:VALUE]
 
 
 def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:

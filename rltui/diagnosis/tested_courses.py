@@ -26,6 +26,7 @@ from rltui.diagnosis.tested_numbers import (
 from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.never_rose import never_rose
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
@@ -35,6 +36,7 @@ from rltui.rules.expectation import (
     Faded,
     HeldLevel,
     Mirrored,
+    NeverRose,
     Noisier,
     NoneMoved,
     Retained,
@@ -328,6 +330,18 @@ def _retained(look: Look, test: Retained, spell: Spell) -> Outcome:
     return Outcome("met" if now >= test.share * start else "unmet", told)
 
 
+def _never_rose(look: Look, test: NeverRose, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    label, met = label_of(facts.name), never_rose(facts, test.share)
+    if met is None:
+        return Outcome("unknown", f"the first steps of {label} are not known")
+    told = f"{label} fell from its first rows on: {value_of(test.metric, facts.first)} → "
+    told += value_of(test.metric, facts.now.value)
+    return Outcome("met", told) if met else Outcome("unmet", f"{label} did not fall from its first rows on")
+
+
 def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
     scored = _scored(look, spell) or (_validated(look, spell) if test.validated else [])
     if not scored:
@@ -373,4 +387,5 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Unpaid: _unpaid,
     TaskScore: _task_score,
     Retained: _retained,
+    NeverRose: _never_rose,
 }

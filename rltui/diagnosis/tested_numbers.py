@@ -187,6 +187,8 @@ def _compared(
     told = f"{label} unchanged at {now} {since}" if was == now else f"{label} {was} → {now} {since} ({said})"
     if effect is None:
         return Outcome("unknown", told)
+    if effect.value == 0.0 == effect.se:
+        return Outcome("unmet", told)  # it stands to the last digit
     sign = 1 if test.way == "up" else -1
     wanted = test.by * abs(before.value)
     if effect.direction == sign and sign * effect.value >= wanted:

@@ -28,7 +28,9 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         return sentences(_broke_off(case), _clear(case))
     head, *others = because
     when = began(head)
-    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+    policy = any(f.severity == "critical" and Mark.NOT_THE_POLICY not in f.marks for f in others)
+    of = " for a reason outside the policy" if Mark.NOT_THE_POLICY in head.marks and not policy else ""
+    return f"{head.title}{of}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
 
 
 def _broke_off(case: Case) -> str:

@@ -171,4 +171,9 @@ def unpadded(text: str) -> str:
     return _PADDED.sub(r"\1", text)
 
 
+def setting_value(value: object) -> str:
+    """A setting's value for a text: as a config has it."""
+    return unpadded(f"{value:g}" if isinstance(value, float) else str(value))
+
+
 _PADDED = re.compile(r"(?<=\de[-+])0+(\d)")

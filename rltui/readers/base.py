@@ -77,6 +77,7 @@ NoteKind = Literal[
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
     "change",  # from here on other data, another reward or another state: the program says so
+    "overflow",  # a step that was skipped, as its numbers overflowed; a few are usual
     "phase",  # a phase of the step began or ended (live phase)
     "module",  # the logger names the module that speaks
 ]

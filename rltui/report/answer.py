@@ -138,6 +138,9 @@ def _why(report: Report, finding: Finding | None) -> str:
         past = worst_past(report.findings)
         return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)
+    failed = any(one.rule == f"causes of {finding.id}" for one in report.checks_failed)
+    if failed and not any(cause.status == "supported" for cause in causes):
+        return "not known, as a test of a cause failed by a fault of rltui."
     if not causes:
         return "no cause can be named from what is logged."
     text = ended(cause_text(causes[0]))

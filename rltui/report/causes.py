@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.model import Cause, Finding, Fix
-from rltui.plots.numbers import unpadded
+from rltui.plots.numbers import setting_value
 from rltui.prose import ended
 from rltui.report.escape import code, plain
 
@@ -33,7 +33,7 @@ def cause_setting(cause: Cause) -> str:
     """`actor.optim.lr = 1e-5`; empty if the cause rests on no setting, or if that is not set."""
     if cause.config_key is None or cause.value is None:
         return ""
-    return f"{cause.config_key} = {_shown(cause.value)}"
+    return f"{cause.config_key} = {setting_value(cause.value)}"
 
 
 def quotes_setting(cause: Cause) -> bool:
@@ -51,8 +51,4 @@ def fix_setting(fix: Fix) -> str:
     """`actor.optim.lr: 1e-05 → 3.3e-06`; the keys alone if the value now is not known; empty without a key."""
     if fix.config_key is None or fix.value is None or fix.to is None:
         return fix.config_key or ""
-    return f"{fix.config_key}: {_shown(fix.value)} → {_shown(fix.to)}"
-
-
-def _shown(value: str | float | bool) -> str:
-    return unpadded(f"{value:g}" if isinstance(value, float) else str(value))
+    return f"{fix.config_key}: {setting_value(fix.value)} → {setting_value(fix.to)}"

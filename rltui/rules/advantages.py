@@ -206,7 +206,8 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it
     marks = (Mark.COSTS,) if unmoved or start > p["warn"] else ()
-    text = f"KL to the reference is {num(start)} in the first rows, before any update could move the policy that far: "
+    why = "before any update could move the policy that far" if unmoved else "and hardly rises after them"
+    text = f"KL to the reference is {num(start)} in the first rows, {why}: "
     text += "the reference seems to be another model than the one that training started from."
     onset = int(look.steps[0])
     return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=onset, marks=marks)]

@@ -27,6 +27,7 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     by: Annotated[float, Meta(ge=0)]
     since: Literal["onset", "start", "either"] = "onset"
     extra: bool = False
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -148,6 +149,16 @@ class Retained(Record, frozen=True, tag="retained", tag_field="test"):
     decisive: bool = False
 
 
+class NeverRose(Record, frozen=True, tag="never rose", tag_field="test"):
+    """The metric was at its best in its first rows, which show the start of the run, and lost at least this `share` of
+    it since, little by little."""
+
+    metric: Words
+    share: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
     """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
     else the whole. `validated`: if nothing bounds the reward, the validation score tells, if that is a share."""
@@ -169,13 +180,14 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
     """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
     ("best"), or in the row in which something broke ("row"), as what comes after is its effect. `named`: only members
-    with this in their name."""
+    with this in their name. `assumed`: a condition of the cause and no proof of it."""
 
     metric: Words
     op: Bound
     value: float
     at: Literal["then", "start", "best", "row"] = "then"
     named: str = ""
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -334,6 +346,7 @@ Test = (
     | Opposed
     | UpsideDown
     | Retained
+    | NeverRose
     | TookOfLimit
     | Stopped
     | TaskScore

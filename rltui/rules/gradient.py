@@ -7,7 +7,7 @@ import numpy as np
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import PAST, block_medians, log_spikes, sd_d, turn
+from rltui.evidence.trends import CLEAR, PAST, block_medians, first_turn, log_spikes, sd_d, turn
 from rltui.rules.base import (
     Memory,
     Params,
@@ -28,6 +28,8 @@ from rltui.run.sums import median
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
 KEPT = 3
+PAST_ROWS = 200
+"""Newest rows in which the beginning of a growth is sought."""
 
 
 def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float) -> list[int]:
@@ -113,10 +115,25 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     paid = gaining(look, len(x) // 2)
     if not eased and now >= p["factor"] * first and not paid and not solved(look):
         apart = look.values("rollout_train_logprob_diff")
-        level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
+        driven = (len(apart) and tail(apart, 20) > p["apart"]) or now >= p["huge"] * first
+        level = CRITICAL if driven and losing(look) else WARNING
     text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"
     text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + (". The reward pays for it." if paid else ".")
-    return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm")]
+    since = _grew_since(look, memory) if now >= p["huge"] * first else None
+    return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm", onset_step=since)]
+
+
+def _grew_since(look: Look, memory: Memory) -> int | None:
+    """The step from which on a norm that grew by powers of ten did so: on its own scale the beginning does not show."""
+    series = look.series("grad_norm")
+    if "since" not in memory and series is not None:
+        newest = series.where(series.values > 0)
+        values = np.log(newest.values[-PAST_ROWS:])
+        at, clear = first_turn(values)
+        if clear < CLEAR:
+            return None
+        memory["since"] = float(newest.steps[len(newest) - len(values) + at])
+    return int(memory["since"]) if "since" in memory else None
 
 
 @rule("grad-always-clipped", Look)

@@ -106,9 +106,11 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     worse = held_out is not None and held_out <= -2.0
     falls = look.facts.errors(look.reward, rows) <= -2.0
-    went = f"rose from {num(first)} to {num(level)}" if level > first else f"is at {num(level)}"
-    summary = f"KL to the reference {went} over the last {rows} rows (medians at both ends), "
-    summary += "in which the reward fell." if falls else "in which the reward did not gain."
+    reward_did = "fell" if falls else "did not gain"
+    summary = f"KL to the reference rose from {num(first)} to {num(level)} over the last {rows} rows "
+    summary += f"(medians at both ends), in which the reward {reward_did}."
+    if course <= 0 or level <= first:
+        summary = f"KL to the reference stands at {num(level)}, and the reward {reward_did} over the last {rows} rows."
     proofs = [("kl_ref", "")]
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
     if look.series("val_score") is not None:

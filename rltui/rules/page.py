@@ -55,9 +55,10 @@ class CauseText(Record, frozen=True):
         if not self.tests and not self.look:
             raise ValueError("a cause without a test says what to look at")
 
-    def names(self, rule: str) -> bool:
-        """The cause is what another rule finds."""
-        return any(rule in test.rules for test in _flat(self.tests) if isinstance(test, OtherFinding))
+    def names(self, rule: str, later: bool = True) -> bool:
+        """The cause is what another rule finds; `later` False: and has to find no later than this one."""
+        others = (test for test in _flat(self.tests) if isinstance(test, OtherFinding))
+        return any(rule in test.rules for test in others if later or not test.during)
 
 
 def _flat(tests: Iterable[Test]) -> Iterator[Test]:

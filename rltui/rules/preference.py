@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, loud, rule, tail, validation
+from rltui.rules.base import Memory, Params, logged_for, loud, rule, tail, validation
 from rltui.rules.reward import fall_begins
 from rltui.rules.traits import Trait
+
+LEAST_EVALUATIONS = 3
+"""Evaluations that tell what held-out pairs say."""
+NEWER = 0.6
+"""Share of the run over which an accuracy must not have risen: a slow rise does not show in fewer rows."""
 
 
 @rule("dpo-likelihood-displacement", Look)
@@ -55,7 +61,27 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
         held_out = validation(look)
         level = WARNING if held_out is not None and held_out < 1.0 else NOTICE
         return [Signal(level, text, (("dpo_accuracy", ""), ("dpo_reward_margin", "")), moved="dpo_reward_margin")]
-    return []
+    return _hardly_told_apart(look, p, now)
+
+
+def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
+    """Hardly more pairs are right than guessing gives, and they become no more. A warning if those that were held out
+    say the same."""
+    right = look.facts.metric("dpo_accuracy")
+    if right is None or not logged_for(look, "dpo_accuracy", 2 * p["rows"]) or not p["chance"] <= now < p["weak"]:
+        return []
+    window = max(int(p["rows"]), int(NEWER * len(right.series)))
+    if look.trend("dpo_accuracy", window).direction > 0:
+        return []
+    text = f"{percent(now)} of the pairs are right, hardly more than the half that guessing gives, and no more than "
+    text += f"{window} rows before"
+    held_out = look.facts.metric("val_score")
+    same = held_out is not None and held_out.series.key.endswith(right.series.key)  # the same of other pairs
+    told = held_out.now if held_out is not None and same and len(held_out.series) >= LEAST_EVALUATIONS else None
+    text += "" if told is None else f". Of the validation pairs {percent(told.value)} are right"
+    level = WARNING if told is not None and told.value < p["held_out"] else NOTICE
+    proofs = (("dpo_accuracy", ""), ("dpo_reward_margin", ""))
+    return [Signal(level, f"{text}.", proofs, onset_step=int(look.steps[0]), marks=(Mark.COSTS,))]
 
 
 @rule("dpo-accuracy-falls", Look)

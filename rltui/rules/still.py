@@ -41,6 +41,7 @@ from rltui.rules.base import (
     told,
 )
 from rltui.rules.traits import Trait
+from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -141,7 +142,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
-    marks = (Mark.COSTS,) if too_easy and level == NOTICE else ()
+    marks = (Mark.COSTS,) if too_easy and level > EASED else ()
     onset = _reached(look, profile.floor + p["level"] * span)
     return [Signal(level, summary, tuple(proofs), onset_step=onset, marks=marks)]
 
@@ -217,7 +218,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     little = little_gained(look, score, look.profile.ceiling)
     marks = (Mark.COSTS,) if little else ()
     if little and (_rose(score) or gain.direction == score.better):
-        why = _no_movement(look, p) or _held_back(look)
+        why = no_movement(look, p) or held_back(look)
         proofs = [(look.reward, f"noise {num(score.noise)} a row")]
         summary = f"{reward_name(look)} gained next to nothing in {len(score.values)} rows"
         summary = f"{summary}: {num(score.start.value)} → {num(score.end.value)} (means of both ends), {little}"
@@ -228,8 +229,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         return []
     if not known and (gain.direction or whole):
         return []
-    x, why = score.values, _no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
-    why = why or (_held_back(look) if little else "")
+    x, why = score.values, no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
+    why = why or random_text(look, p) or (held_back(look) if little else "")
     if not why and _rose(score):
         return []
     fell = gain.direction == -score.better
@@ -248,7 +249,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     summary = sentences(summary, why or unseen)
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
-    level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
+    enough_rows = no_rate(look, p) or logged_for(look, look.reward, p["warn_rows"])
+    level = WARNING if why and enough_rows else NOTICE
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
         marks = (Mark.COSTS,)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
@@ -258,39 +260,6 @@ def _learns_elsewhere(look: Look) -> bool:
     """Validation has risen since its start: the training prompts may have become harder."""
     found = look.facts.validation
     return found is not None and found.since_start is not None and found.since_start.direction == found.better
-
-
-def _held_back(look: Look) -> str:
-    """What else is open that holds a policy where it is; empty if nothing is."""
-    if opened(look, Trait.RATE_LOW):
-        return "the updates hardly move the policy"
-    return "the KL penalty is large beside the reward" if opened(look, Trait.HOLDS_BACK) else ""
-
-
-def _no_movement(look: Look, p: Params) -> str:
-    """What says that the policy does not move at all; empty where it may."""
-    kl = look.logged("kl_ref")
-    window = int(p["window"])
-    if kl is not None and enough(window, kl.steps) and look.settings.kl_coef != 0:
-        now = tail(kl.finite().values, window)
-        if abs(now) < p["still_kl"]:
-            return f"the KL to the reference is {num(now)}: the policy does not move"
-        if _where_it_began(look, p):
-            return f"the KL to the reference is where it began, at {num(now)}: the policy hardly moves"
-    rate = look.blocks("lr")
-    if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:
-        return f"the learning rate is at most {num(float(rate.highs.max()))}"
-    return ""
-
-
-def _where_it_began(look: Look, p: Params) -> bool:
-    """The KL stands where it stood at the first steps, and twice as much would have been seen. Next to the reference
-    that is the noise of the measurement."""
-    kl = look.facts.metric("kl_ref")
-    if kl is None or int(look.steps[0]) > p["first_step"] or not 0.0 <= kl.start.value <= p["moved_kl"]:
-        return False
-    courses = (kl.since_start, kl.since_first)
-    return all(one is not None and one.direction <= 0 and one.smallest <= abs(kl.start.value) for one in courses)
 
 
 def _coefficient(look: Look, p: Params) -> float | None:

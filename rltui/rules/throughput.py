@@ -79,7 +79,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
         else "."
     )
-    costs = level == NOTICE and slower and (past(unexplained, p["notice"]) or past(ratio, p["doubled"]))
+    costs = not eased and slower and (past(unexplained, p["notice"]) or past(ratio, p["doubled"]))
     proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
     if per_token is not None:
         proofs.append(("response_length_mean", f"time per token {num(per_token)} times its best"))

@@ -188,7 +188,7 @@ class NoteFinder:
                 continue
             if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
                 continue
-            if rule.kind in ("warning", "change") and not self._new(message):
+            if rule.kind in ("warning", "change", "overflow") and not self._new(message):
                 continue
             if rule.kind == "module" and found is not None:
                 out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []

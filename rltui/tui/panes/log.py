@@ -25,7 +25,7 @@ STAMP = re.compile(
 """Date, time, level and the number of a request at the head of a line."""
 SAVED = re.compile(r"\b[\w-]*(?:step|checkpoint|iter|epoch)[_-]?\d+\b")
 """The folder of a checkpoint."""
-QUIET = ("progress", "phase", "validation")
+QUIET = ("progress", "phase", "validation", "overflow")
 
 
 def clock(time: float | None) -> str:

@@ -17,6 +17,7 @@ from rltui.diagnosis.finding_words import in_sentence
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.blocks import BlockCache
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.rules.catalogue import rules
@@ -68,7 +69,7 @@ def weigh(rule: str, config: dict[str, ConfigValue]) -> tuple[Weighed, ...]:
     """Causes of a rule in a run that learns, under this config."""
     run = FakeRun(learning_run(0, 60)).grow()  # type: ignore[arg-type]
     look = Look(LookFeed(run, BlockCache(), RunSettings.of(run)), 60, {})
-    return weighed(rules()[rule], Ground(look, config), Spell(30, 60))
+    return weighed(rules()[rule], Ground(look, config), Spell(30, 60), Guard())
 
 
 def test_a_cause_that_the_config_speaks_against_is_contradicted_and_comes_last() -> None:

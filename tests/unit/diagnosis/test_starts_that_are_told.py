@@ -3,6 +3,7 @@ another model, prompts that the model can do already."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,25 @@ def test_a_task_that_was_learnt_is_not_told_as_too_easy(tmp_path: Path) -> None:
     score = 0.5 + 0.47 * (1 - np.exp(-np.arange(ROWS) / 40)) + wave(0, 0.01, ROWS, 4)
     bounds = {"score_min": np.zeros(ROWS), "score_max": np.ones(ROWS)}
     assert text(run(tmp_path / "run", score=np.clip(score, 0, 1), **bounds)).startswith("All clear")
+
+
+def drifted(folder: Path, first: float, every: int) -> str:
+    """The first answer to "why" of a run whose KL runs away from `first`, logged every so many steps."""
+    rows = np.arange(ROWS)
+    kl = first + 2.6 * (1 - np.exp(-rows / 25)) + wave(0, 0.02, ROWS, 3)
+    folder = write(folder, learning(ROWS) | {"kl": kl, "score": wave(0.5, 0.02, ROWS, 1)})
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    moved = [json.dumps(row | {"step": row["step"] * every}) for row in lines]
+    (folder / "metrics.jsonl").write_text("\n".join(moved) + "\n", encoding="utf-8")
+    return str(told(folder)[2]["answer"]["why"])
+
+
+@pytest.mark.parametrize("every", [1, 5, 10, 20])
+def test_kl_that_updates_may_have_made_proves_nothing_of_the_reference(every: int, tmp_path: Path) -> None:
+    """What the first row holds is the work of all steps before it, and of several updates within the first."""
+    assert "reference is not the model" not in drifted(tmp_path / "run", 0.12, every)
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_kl_that_stands_high_from_the_first_row_leads_to_its_runaway(every: int, tmp_path: Path) -> None:
+    assert "eference is not the model" in drifted(tmp_path / "run", 1.6, every)

@@ -36,6 +36,8 @@ RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "
         ("OSError: [Errno 28] No space left on device", "fault", None, None),
         ("[rank3]:[E825] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)", "fault", None, None),
         (RAY + "WARN: rank 0 grad_norm is not finite: DTensor(nan)", "warning", None, None),
+        ("[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536", "overflow", None, None),
+        ("Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", "overflow", None, None),
     ],
 )  # fmt: skip
 def test_lines_that_matter(line: str, kind: str, step: int | None, total: int | None) -> None:
@@ -48,7 +50,7 @@ def test_lines_that_matter(line: str, kind: str, step: int | None, total: int | 
     "line",
     [
         "/x/checkpoint.py:87: UserWarning: None of the inputs have requires_grad=True",
-        "[2023-04-18 08:48:01] [INFO] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536",
+        "no overflow, so no step is skipped",
         "The process was Killed in the story, he said.",
         "'RAY_memory_usage_threshold=0.95' is set, nodes low on memory are watched",
         "Sending process 68 closing signal SIGTERM",

@@ -51,7 +51,14 @@ CASES = (
     rows(
         "dpo-no-signal-or-saturated",
         {**DPO_OFF, "total_loss": wave(0.693, 0.002), "dpo_accuracy": wave(0.5, 0.02)},
-        {**DPO_OFF, "total_loss": wave(0.693, 0.002) - 0.05 * ramp(0, 100), "dpo_accuracy": 0.5 + 0.1 * ramp(0, 100)},
+        {**DPO_OFF, "total_loss": wave(0.693, 0.002) - 0.05 * ramp(0, 100), "dpo_accuracy": 0.5 + 0.2 * ramp(0, 100)},
+        algorithm="dpo",
+    ),
+    rows(
+        "dpo-no-signal-or-saturated",  # hardly told apart, and one that still learns
+        {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.08 * ramp(0, 40)},
+        {**DPO_OFF, "dpo_accuracy": wave(0.5, 0.02) + 0.1 * ramp(0, N)},
+        level=1,
         algorithm="dpo",
     ),
 )
