@@ -10,6 +10,7 @@ import re
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
@@ -70,6 +71,8 @@ class EvaluationLines:
     def said(self, lead: Lead, newest: int) -> str | None:
         """What a line says that is marked as one of an evaluation: by a tag, by its logger's name, or by its words if
         it states its step. None for any other line. `newest`: the step that the training is at, -1 before the first."""
+        if not (_may_say(lead.message) or _may_say(lead.source)):
+            return None
         if (shown := _of_dict(lead.message)) is not None:
             return shown
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
@@ -91,6 +94,13 @@ class EvaluationLines:
             if self._called_test:
                 return None
         return said
+
+
+@nothing_alike
+def _may_say(text: str) -> bool:
+    """Whether a text holds one of the words, without one of which no line is of an evaluation."""
+    known = words()
+    return "@" in text or has_word(text, known.evaluation) or has_word(text, known.benchmarks)
 
 
 class EvaluationsBeside:

@@ -12,6 +12,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
@@ -226,6 +227,7 @@ def _called(message: str) -> Slot | None:
     return Slot(name, found["count"], value(found["count"]), int(total) if total else None)
 
 
+@nothing_alike
 def headings(message: str) -> list[Slot]:
     """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
     if (one := heading(message)) is not None:

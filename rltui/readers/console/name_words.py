@@ -66,6 +66,8 @@ def words() -> TemplateWords:
 
 _LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
 """Signs from, up to, and the first of the letters for them: rare ones of Chinese, that no name is made of."""
+_RARE = lazy("[\U00020000-\U0002b6ff]")
+"""All of those letters."""
 
 
 def letter_for(sign: str) -> str:
@@ -79,7 +81,7 @@ def letter_for(sign: str) -> str:
 @lru_cache(maxsize=NAMES)
 def shown(name: str) -> str:
     """A name with its signs where letters stand for them."""
-    return name if name.isascii() else "".join(map(_sign_of, name))
+    return name if _RARE.search(name) is None else "".join(map(_sign_of, name))
 
 
 def _sign_of(letter: str) -> str:

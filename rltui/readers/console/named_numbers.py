@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.forms import RECENT, Forms, form_of
 from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
 from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
@@ -18,9 +19,6 @@ from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
-RECENT = 8
-"""So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
-
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
@@ -124,6 +122,45 @@ class Slot:
     lost: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Which numbers of a line become which slots: the same ones in each line of its form. For each slot its name, the
+    place of its number and whether a full stop ends that, the place of its total, the place of the number it ends with
+    and how far before the end of that, and whether it is lost."""
+
+    each: tuple[tuple[str, int, bool, int | None, int, int, bool], ...]
+
+    @classmethod
+    def of(cls, message: str, slots: tuple[Slot, ...]) -> _Plan | None:
+        """None where a slot is more than a number as it stands."""
+        numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
+        ends = {end: i for i, (_, end) in enumerate(numbers)}
+        each = []
+        for slot in slots:
+            last = ends.get(slot.end, ends.get(slot.end + 1))
+            own = last if last is None or slot.of is None else last - 1
+            if last is None or own is None or own < 0:
+                return None
+            stopped = numbers[own][0] == f"{slot.text}."
+            total = None if slot.of is None else last
+            each.append((slot.name, own, stopped, total, last, numbers[last][1] - slot.end, slot.lost))
+        plan = cls(tuple(each))
+        return plan if plan.slots(message) == slots else None
+
+    def slots(self, message: str) -> tuple[Slot, ...]:
+        numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
+        out = []
+        for name, own, stopped, total, last, before, lost in self.each:
+            text = numbers[own][0][:-1] if stopped else numbers[own][0]
+            of = None if total is None else int(value(numbers[total][0].rstrip(".")))
+            out.append(Slot(name, text, value(text), of, numbers[last][1] - before, lost))
+        return tuple(out)
+
+
+_PLANS: Forms[_Plan | bool] = Forms()
+"""True for a form that was seen once, False for one whose slots are more than its numbers."""
+
+
 def slots_of(message: str) -> list[Slot]:
     """The numbers of a line with the names that stand before them. Of the list `rewards: [0.1, 0.3]` it is the mean."""
     return list(_slots_of(message))
@@ -131,6 +168,18 @@ def slots_of(message: str) -> list[Slot]:
 
 @lru_cache(maxsize=RECENT)
 def _slots_of(message: str) -> tuple[Slot, ...]:
+    """By the names of a line that was alike, if there was one."""
+    form = form_of(message)
+    plan = _PLANS.get(form)
+    if isinstance(plan, _Plan):
+        return plan.slots(message)
+    slots = _slots_in(message)
+    if plan is not False:  # the first line of a form may be the only one
+        _PLANS.keep(form, True if plan is None else _Plan.of(message, slots) or False)
+    return slots
+
+
+def _slots_in(message: str) -> tuple[Slot, ...]:
     out: list[Slot] = []
     sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
     end, subject, section = 0, "", ""

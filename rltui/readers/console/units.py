@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.forms import RECENT, unchanged_alike
 from rltui.readers.console.name_words import has_word, words
-from rltui.readers.console.named_numbers import RECENT
 from rltui.readers.console.signs import hidden
 from rltui.readers.number_text import unwrapped, value
 
@@ -53,6 +53,7 @@ _HOUR, _MINUTE = 3600.0, 60.0
 
 
 @lru_cache(maxsize=RECENT)
+@unchanged_alike
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
     and with letters for the signs in names (`hidden`)."""
