@@ -273,7 +273,8 @@ class PairBlock:
     @property
     def slots(self) -> dict[str, Slot]:
         names = sectioned(self._slots)
-        return {name: replace(slot, name=name) for name, slot in zip(names, self._slots.values(), strict=True)}
+        named = zip(names, self._slots.values(), strict=True)
+        return {name: slot if slot.name == name else replace(slot, name=name) for name, slot in named}
 
     @property
     def is_open(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_colours, without_lead
 from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.text import clean
@@ -107,6 +108,18 @@ def triggers() -> tuple[str, ...]:
     return (TRACEBACK, _FRAME_MARK, *(text for rule in _rules() for text in rule.any))
 
 
+@cache
+def _counting() -> tuple[str, ...]:
+    """Those with a number, which lines that are alike otherwise may hold or not."""
+    return tuple(text for text in triggers() if any(map(str.isdecimal, text)))
+
+
+@nothing_alike
+def _worded(message: str) -> bool:
+    """Whether a message holds one of the others."""
+    return any(text in message for text in triggers())
+
+
 @dataclass(slots=True)
 class _Traceback:
     """`error`: the name that its last line begins with, empty if any line without indent is the last. `lead`: what
@@ -173,7 +186,7 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
-        for rule in _rules():
+        for rule in _rules() if _worded(message) or any(text in message for text in _counting()) else ():
             if rule.kind in seen:
                 continue
             for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
