@@ -20,7 +20,7 @@ from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
 from rltui.readers.keys import first_of, names
-from rltui.readers.not_a_log import is_binary
+from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
@@ -48,6 +48,7 @@ _NOT_LOGS = (
 )
 _PAGES = (".md", ".markdown", ".rst")
 _WEB_PAGES = (".html", ".htm", ".xhtml")
+_PRINTED = ("console", "verl-console", "trl-console")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
 _LOGGED = re.compile(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
@@ -123,7 +124,15 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
         from rltui.readers import pages  # with the console's reader: for few files
 
         return "page" if pages.holds_rows(whole()) else None
-    return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
+    if not name.endswith(_PAGES):
+        return None
+    found = sniff(head, f"{name}.txt")
+    return found if found not in _PRINTED or _tells_steps(whole()) else None
+
+
+def _tells_steps(text: bytes) -> bool:
+    """Whether a console's reader takes several steps from a page: one is an example, and none are words about a log."""
+    return len({step for record in _records(text) if isinstance(record, Rows) for step in record.steps}) > 1
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -413,4 +422,6 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
         return None
     marks = len(set(_TRAINING.findall(text)))
     named = _LOG_NAMES.search(name) is not None
+    if not named and is_prose(text):
+        return None
     return "console" if marks >= 2 or (named and (marks or says_an_end(text.decode("utf-8", "replace")))) else None

@@ -186,7 +186,7 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
-        for rule in _rules() if _worded(message) or any(text in message for text in _counting()) else ():
+        for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
             if rule.kind in seen:
                 continue
             for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
