@@ -16,8 +16,8 @@ _BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
 _NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
 _PROGRAM = re.compile(
-    rb"(?m)^\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:|^\W{0,2}\d\d:\d\d:\d\d\b|^\W{0,2}(?:DEBUG|INFO|WARNING|ERROR)\b|\(\w+ pid=\d"
-    rb"|\d%\|[^|\n]*\||^Traceback \(|^wandb: "
+    rb"(?m)^\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:|^\W{0,2}\d\d:\d\d:\d\d\b|^\W{0,2}(?:DEBUG|INFO|WARNING|ERROR)\b"
+    rb"|\(\w+ pid=\d|\d%\|[^|\n]*\||^Traceback \(|^wandb: "
 )
 """What programs put before or into their lines."""
 _WORD = re.compile(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”’*_`]{0,3}[.,;:!?]{0,2}")

@@ -9,6 +9,7 @@ import orjson
 
 from rltui.readers import document, step_files
 from rltui.readers.base import Record, Rows
+from rltui.readers.column_file import column_format, is_called_like_metrics
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
@@ -89,6 +90,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
+    if column_format(head, name) is not None:
+        return SEVERAL if is_called_like_metrics(name) else None
     if head.strip() and name.endswith(document.ENDINGS) and not is_binary(head):
         return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
@@ -119,7 +122,9 @@ def sniff(head: bytes, name: str) -> str | None:
 
 def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
     """The format of a page that the user names: it may hold a table or a log among its words. `whole` gives all of it:
-    much stands before the words of a page of the web."""
+    much stands before the words of a page of the web. And that of a table which is called like nothing of a run."""
+    if column_format(head, name) is not None:
+        return SEVERAL
     if name.endswith(_WEB_PAGES):
         from rltui.readers import pages  # with the console's reader: for few files
 
