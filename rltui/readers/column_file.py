@@ -1,5 +1,5 @@
-"""Tables that other programs saved as columns: Parquet (W&B's exports, pandas), Feather and Arrow (Hugging Face). polars
-reads them, and their rows are read as those of a CSV file are.
+"""Tables that other programs saved as columns: Parquet (W&B's exports, pandas), Feather and Arrow (Hugging Face).
+polars reads them, and their rows are read as those of a CSV file are.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
+from rltui.readers.console.name_words import has_word, words
 from rltui.readers.row_kinds import is_measure
 from rltui.readers.rows import number
 
@@ -102,11 +103,15 @@ def _number(value: object) -> float | None:
 
 
 def mean_cells(row: dict[str, object]) -> dict[str, object]:
-    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5)."""
+    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5), and the first of
+    what each group of parameters has (`"lr": [1e-6, 1e-7]`)."""
     if not any(isinstance(value, list) for value in row.values()):
         return row
     out: dict[str, object] = {}
     for key, value in row.items():
+        if isinstance(value, list) and value and has_word(key, words().by_group):
+            out[key] = value[0]
+            continue
         if isinstance(value, list) and is_measure(key):
             numbers = [x for inner in value if (x := _number(inner)) is not None]
             if numbers and len(numbers) == len(value):

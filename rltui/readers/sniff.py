@@ -24,7 +24,7 @@ from rltui.readers.keys import first_of, names
 from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
-from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
+from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column, spread_out
 from rltui.readers.rows import number
 from rltui.readers.western import as_utf8
 
@@ -222,7 +222,7 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
         return console  # with a config in its first line, or answers among the others
     if listed and (console := _learnt(text)) is not None:
         return console  # rows that were printed at once, among other lines
-    rows = [hoisted(row) for row in rows if "log_history" not in row]
+    rows = [spread_out(hoisted(row)) for row in rows if "log_history" not in row]
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))
     if metrics and len(metrics) - samples > (1 if samples else 0):

@@ -34,6 +34,8 @@ _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
 """A unit that says by itself what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
 """What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
+_LAST = lazy(r"\s*[)\]](?:\W*[A-Za-z]+[ =:#]{1,2}\d{1,15}(?:\s?/\s?\d{1,15})?)?\W*$")
+"""The end of a line, or but its step: `reward 0.3 (12.3s) @ step 4`."""
 _CLAUSE = lazy(r"[|│,;·•]")
 _SEPARATOR = lazy(
     r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
@@ -324,7 +326,7 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
         return str(length[1])
     seconds = unit.strip() in ("s", "sec")
     if before.strip() in ("(", "[") and seconds:
-        alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
+        alone = _LAST.match(message, end) is not None and not has_word(newest, words().durations | words().timings)
         return TIME if alone else ""
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, unchanged_alike
-from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.name_words import has_word, is_named, words
 from rltui.readers.console.signs import hidden
 from rltui.readers.number_text import unwrapped, value
 
@@ -127,11 +127,15 @@ def _many(found: re.Match[str]) -> str:
 
 
 def _seconds(found: re.Match[str]) -> str:
-    """Behind a word for a duration `min` and `m` are units. Elsewhere they may be the least of something, or metres."""
+    """Behind a word for a duration `min` and `m` are units, and so is a `min` that is glued to a number behind what is
+    done in a step. Elsewhere they may be the least of something, or metres."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if _says(found, found.start()):
         return found[0]
-    if found["unit"] in ("m", "min") and not has_word(before, words().durations):
+    known = words()
+    glued = found["unit"] == "min" and "." in found[0] and found[0][-4].isdigit()
+    done = glued and is_named(before, known.phases)
+    if found["unit"] in ("m", "min") and not (done or has_word(before, known.durations)):
         return found[0]
     factor = _HOUR if found["unit"].startswith("h") else _MINUTE
     return f"{_plain(value(found['number']) * factor)}s"
