@@ -74,7 +74,7 @@ _FILLED_BAR = lazy(
     r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?!ETA\b)(?=[^\W\d_])"
 )
 """What Keras paints before the numbers of an epoch."""
-_MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
+_MEMBER = lazy(r"['\"]\s*:(?!\s*\{)")
 _DASHES = lazy(r"\s+-\s+")
 _STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
 _SPREAD = lazy(
