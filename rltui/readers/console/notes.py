@@ -102,6 +102,10 @@ def _rules() -> tuple[_Rule, ...]:
     )
 
 
+TOLD_ONCE: tuple[NoteKind, ...] = ("warning", "change")
+"""Kinds of which lines that differ in their digits alone are told once."""
+
+
 @cache
 def triggers() -> tuple[str, ...]:
     """What a line has to hold to be worth a look."""
@@ -201,7 +205,7 @@ class NoteFinder:
                 continue
             if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
                 continue
-            if rule.kind in ("warning", "change") and not self._new(message):
+            if rule.kind in TOLD_ONCE and not self._new(message):
                 continue
             if rule.kind == "module" and found is not None:
                 out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []
