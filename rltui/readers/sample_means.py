@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
-from rltui.readers.console.name_words import has_word, words
-from rltui.readers.row_kinds import is_measure
+from rltui.readers.row_kinds import is_measure, row_words, words_of
 from rltui.readers.rows import number
 
 Cells = Mapping[str, object]
@@ -109,7 +108,7 @@ def mean_cells(row: dict[str, object]) -> dict[str, object]:
         return row
     out: dict[str, object] = {}
     for key, value in row.items():
-        if isinstance(value, list) and value and has_word(key, words().by_group):
+        if isinstance(value, list) and value and not row_words().grouped.isdisjoint(words_of(key)):
             out[key] = value[0]
             continue
         if isinstance(value, list) and is_measure(key):

@@ -295,7 +295,8 @@ class Template:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
             plan = None if self.prefix else total
-            lost = sum(slot.lost for slot in slots[counter + 1 :])
+            begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
+            lost = sum(slot.lost for slot in slots[begin + 1 :])
             if self.shared:
                 cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
             out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, message=line.message))
