@@ -112,7 +112,7 @@ def shown_plainly(text: str) -> str:
     return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
 
 
-def _without_gaps(text: str) -> str:
+def without_gaps(text: str) -> str:
     """A line without the names that have no value: `eval_acc=- loss=0.5` tells the loss alone."""
     return _NO_VALUE.sub("", text) if _GAP.search(text) is not None else text
 
@@ -129,7 +129,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
     marks of `1_234_567`; without names that have no value, `eval_acc=-`; each statistic with its number for
     `reward mean/std: 0.5/0.2`; names before numbers for `0.5 reward, 0.2 loss`.
     `commas`: all commas are decimal ones, as another line showed."""
-    text = _without_gaps(text)
+    text = without_gaps(text)
     if "_" in text:
         text = _GROUPED.sub(lambda found: found[0].replace("_", ""), text)
     if commas or has_decimal_comma(text):

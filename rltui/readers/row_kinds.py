@@ -31,7 +31,8 @@ class RowWords(Record):
     unless one of `coefficients` ends the name; `settings`: keys of a config. `items`: keys that count samples of
     one step. `names` and `values`: the two columns of a table that holds one value a row; `runs`: columns that tell
     the runs of one file apart; `messages`: keys of a logger's text, `records` of what it says of the program.
-    `grouped`: words of what each group of parameters has. `histories`: words that name the rows of a whole run, `parts` of a table of rows."""
+    `grouped`: words of what each group of parameters has. `histories`: words that name the rows of a whole run, `parts`
+    of a table of rows."""
 
     flags: tuple[str, ...]
     sets: tuple[str, ...]

@@ -7,6 +7,7 @@ has the word for it: `Validation at step 40 | acc: 0.3`, `{'eval_accuracy': 0.3,
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
@@ -99,8 +100,12 @@ class EvaluationLines:
 @nothing_alike
 def _may_say(text: str) -> bool:
     """Whether a text holds one of the words, without one of which no line is of an evaluation."""
-    known = words()
-    return "@" in text or has_word(text, known.evaluation) or has_word(text, known.benchmarks)
+    return "@" in text or not _telling().isdisjoint(_words_of(text))
+
+
+@cache
+def _telling() -> frozenset[str]:
+    return words().evaluation | words().benchmarks
 
 
 class EvaluationsBeside:

@@ -14,6 +14,8 @@ FORMS = 4096
 """Forms of lines of which it is known that nothing is read of them."""
 _FRACTION = re.compile(r"\.\d+(?![.\d])")
 _ZERO = re.compile(r"(?<!\d)0")
+_OF_NAME = re.compile(r"(?<=[^\W\d])\d+|(?<=@)\d+")
+_AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x0f")
 _LONG = re.compile(r"\d{10}")
 _DIGITS = str.maketrans("123456789", "000000000")
 _BEGINS = "\0"
@@ -25,8 +27,9 @@ _More = ParamSpec("_More")
 @lru_cache(maxsize=RECENT)
 def form_of(text: str) -> str:
     """A text with others for its digits, the same ones for all texts in which they stand alike: each number has as many
-    before its point, and two behind it. One with a number that may be a time since the epoch is as it is."""
-    form = _FRACTION.sub(".00", text)
+    before its point, and two behind it. Those of names, `reward_1`, `pass@8`, are told apart. One with a number that
+    may be a time since the epoch is as it is."""
+    form = _OF_NAME.sub(lambda found: found[0].translate(_AS_SIGNS), _FRACTION.sub(".00", text))
     return text if _LONG.search(form) else _ZERO.sub(_BEGINS, form).translate(_DIGITS)
 
 

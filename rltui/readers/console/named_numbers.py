@@ -134,7 +134,9 @@ class _Plan:
 
     @classmethod
     def of(cls, message: str, slots: tuple[Slot, ...]) -> _Plan | None:
-        """None where a slot is more than a number as it stands."""
+        """None where a slot is more than a number as it stands, or a name holds one."""
+        if any(any(map(str.isdecimal, slot.name)) for slot in slots):
+            return None
         numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
         ends = {end: i for i, (_, end) in enumerate(numbers)}
         each = []

@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import nan
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.forms import Forms, form_of
 from rltui.readers.console.name_words import has_word, is_named, last_word, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
@@ -318,8 +319,17 @@ def part_tag(before: str) -> str:
 def skeleton(message: str) -> str:
     """A message with a mark for each of its numbers and labels, without the blanks that set them right. What says that
     a line is of an evaluation stays: such lines are others."""
-    marked = NUMBER.sub("#", message)
-    return _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
+    form = form_of(message)
+    known = _SKELETONS.get(form)
+    if known is None:
+        marked = NUMBER.sub("#", message)
+        known = _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
+        if not any(map(str.isdecimal, known)):  # else a name has a number of its own
+            _SKELETONS.keep(form, known)
+    return known
+
+
+_SKELETONS: Forms[str] = Forms()
 
 
 def _label(found: re.Match[str]) -> str:

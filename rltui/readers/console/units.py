@@ -10,7 +10,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, unchanged_alike
 from rltui.readers.console.name_words import has_word, is_named, words
 from rltui.readers.console.signs import hidden
-from rltui.readers.number_text import unwrapped, value
+from rltui.readers.number_text import unwrapped, value, without_gaps
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PERCENT = lazy(
@@ -30,6 +30,7 @@ _SHAPE = lazy(
     re.IGNORECASE,
 )
 """How large a tensor is: nothing that was measured."""
+_NUMBER = re.compile(r"\d|[nN]a[nN]|[iI]nf")
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
 """A name that says the unit of its number: that is told by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
@@ -57,6 +58,8 @@ _HOUR, _MINUTE = 3600.0, 60.0
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
     and with letters for the signs in names (`hidden`)."""
+    if _NUMBER.search(text) is None:
+        return without_gaps(text)
     text = unwrapped(text, commas)
     if text.count(":") > 1 and any(_is_named(text[: found.start()]) for found in _HAS_CLOCK.finditer(text)):
         text = _CLOCK.sub(_duration, text)
