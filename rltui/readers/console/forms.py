@@ -6,22 +6,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 RECENT = 8
 """So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 FORMS = 4096
 """Forms of lines of which it is known that nothing is read of them."""
 _FRACTION = re.compile(r"\.\d+(?![.\d])")
-_ZERO = re.compile(r"(?<!\d)0")
-_OF_NAME = re.compile(r"(?<=[^\W\d])\d+|(?<=@)\d+")
+_ZERO = re.compile(r"0(?<!\d0)")  # the digit first: that is quick
+_OF_NAME = re.compile(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
+_DIGIT = re.compile(r"\d")
 _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x0f")
 _LONG = re.compile(r"\d{10}")
 _DIGITS = str.maketrans("123456789", "000000000")
 _BEGINS = "\0"
 """For a zero that a number begins with: none with thousands does."""
 _Read = TypeVar("_Read")
-_More = ParamSpec("_More")
 
 
 @lru_cache(maxsize=RECENT)
@@ -29,6 +29,8 @@ def form_of(text: str) -> str:
     """A text with others for its digits, the same ones for all texts in which they stand alike: each number has as many
     before its point, and two behind it. Those of names, `reward_1`, `pass@8`, are told apart. One with a number that
     may be a time since the epoch is as it is."""
+    if _DIGIT.search(text) is None:
+        return text
     form = _OF_NAME.sub(lambda found: found[0].translate(_AS_SIGNS), _FRACTION.sub(".00", text))
     return text if _LONG.search(form) else _ZERO.sub(_BEGINS, form).translate(_DIGITS)
 

@@ -14,7 +14,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.name_words import has_word, is_named, measures, words
+from rltui.readers.console.name_words import either, has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
@@ -219,7 +219,7 @@ def _called(message: str) -> Slot | None:
     framed = found["frame"] is not None and len(found["end"].strip()) > 1
     if not (framed or found["end"].lstrip().startswith(":") or has_word(said, known.findings)):
         return None
-    others = known.texts | known.items | known.places
+    others = either("texts", "items", "places")
     if not said or has_word(said, others if framed else others | known.prose):
         return None
     name = f"{said} {found['name']}"
@@ -250,8 +250,7 @@ def headings(message: str) -> list[Slot]:
 
 def _is_label(part: str) -> bool:
     """Whether a part of a heading says what stands below, or in which part of the run: `Summary`, `Stage 2`."""
-    known = words()
-    others = known.texts | known.items | known.places | known.prose | known.evaluation | known.benchmarks
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks")
     return _LABEL.match(part) is not None and not has_word(part, others)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, Forms, form_of
-from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
+from rltui.readers.console.name_words import NAMES, either, has_word, is_named, measures, words
 from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
@@ -190,6 +190,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
     whole = ""  # what those in brackets are parts of
     parts_of: dict[int, str] = {}
     listed: list[float] = []
+    known = words()
     conditions = [found.span() for found in _CONDITION.finditer(message)]
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
@@ -247,11 +248,11 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
         if section and section != above:
             subject = section
         name = _name(gap)
-        if name in words().prose - words().counters:
+        if name in known.prose and name not in known.counters:
             name = ""
         if whole and _CLOSED.search(gap):
             subject, whole = whole, ""
-        elif not is_named(subject, words().counters | words().weak_counters) and _OPENED.match(gap):
+        elif _OPENED.match(gap) and not is_named(subject, either("counters", "weak_counters")):
             whole = subject
         name = timed(name, unit[0] if unit else "")
         if name and whole and not name.startswith(TIMED):
@@ -287,9 +288,11 @@ def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
     """The numbers with those in brackets behind a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`, if
     there are several and each may be one: no statistic, no other kind of metric. Behind other numbers those of kinds of
     answers are theirs, `length 311 (correct 290, wrong 340)`."""
+    if not parts_of:
+        return slots
     known = words()
     out = list(slots)
-    other = known.statistics | known.no_part | known.counters | known.weak_counters | known.durations
+    other = either("statistics", "no_part", "counters", "weak_counters", "durations")
     for whole in set(parts_of.values()):
         inner = [i for i, of in parts_of.items() if of == whole]
         if not is_named(whole, _REWARDS):
@@ -328,7 +331,7 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
         return str(length[1])
     seconds = unit.strip() in ("s", "sec")
     if before.strip() in ("(", "[") and seconds:
-        alone = _LAST.match(message, end) is not None and not has_word(newest, words().durations | words().timings)
+        alone = _LAST.match(message, end) is not None and not has_word(newest, either("durations", "timings"))
         return TIME if alone else ""
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""
@@ -411,7 +414,7 @@ def _with_subjects(names: Iterable[str]) -> Iterator[str]:
 def _counts_in(name: str) -> bool:
     """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
     said = name.replace("#", " ").split()
-    known = words().counters | words().weak_counters
+    known = either("counters", "weak_counters")
     return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
 
 
@@ -419,18 +422,20 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
     """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
     length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
     0.01, 9.1s`."""
-    known, slots = words(), slots_of(message)
-    counted = known.items | known.amounts
+    slots = slots_of(message)
+    counted = either("items", "amounts")
+    if len(slots) < least:
+        return {}
     cells: dict[str, float] = {}
     end = 0
-    if not slots or any(has_word(slot.name, known.items | known.prose) for slot in slots):
+    if not slots or any(has_word(slot.name, either("items", "prose")) for slot in slots):
         return {}
     for slot, following in zip(slots, [*slots[1:], None], strict=True):
         begin = slot.end - len(slot.text)
         if not slot.name or message[begin : slot.end] != slot.text:
             return {}
         behind = _BEHIND.match(message[slot.end : None if following is None else following.end])
-        counts = is_whole(slot) and is_named(slot.name, known.counters | known.weak_counters)
+        counts = is_whole(slot) and is_named(slot.name, either("counters", "weak_counters"))
         if counts and (behind is None or behind[1].lower() not in counted):
             return {}  # of another step
         unit = _UNIT.match(message, end) if end else None

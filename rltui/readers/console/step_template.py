@@ -11,7 +11,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.name_words import has_word, is_named, last_word, words
+from rltui.readers.console.name_words import either, has_word, is_named, last_word, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
 
@@ -114,11 +114,11 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if slot.of is not None and all(line[i].value == line[i].of for line in lines):
             continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
-        planned = slot.of is not None and not has_word(slot.name, words().items | words().shares | words().inner)
+        planned = slot.of is not None and not has_word(slot.name, either("items", "shares", "inner"))
         if not (plain or weak or planned):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
-        wanted = words().training | words().durations if plain else words().training
+        wanted = either("training", "durations") if plain else words().training
         if not is_about(others, wanted) and not (plain and len(lines) >= BY_COURSE and _measured(others)):
             continue
         above = [line[epoch].value for line in lines] if epoch is not None and epoch != i else epochs
