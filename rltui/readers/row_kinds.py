@@ -222,6 +222,8 @@ def spread_out(row: dict[str, object]) -> dict[str, object]:
     """The row with each of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, beside its
     step."""
     listed = {key: value for key, value in row.items() if isinstance(value, list) and value and _is_named(value)}
+    if not listed:
+        return row
     out = {key: value for key, value in row.items() if key not in listed}
     for value in listed.values():
         for one in value:
