@@ -227,7 +227,7 @@ def spread_out(row: dict[str, object]) -> dict[str, object]:
     out = {key: value for key, value in row.items() if key not in listed}
     for value in listed.values():
         for one in value:
-            out |= one_value(one)
+            out = one_value(one) | out  # the row says where it stands
     return out
 
 
