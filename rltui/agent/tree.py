@@ -33,7 +33,7 @@ _CHECKPOINT_DIR = re.compile(
 """Name of a folder that holds weights: verl `global_step_100`, HF `checkpoint-100`, Megatron `iter_0000100`."""
 
 _INTERESTING = re.compile(
-    r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|swanlab|parquet)
+    r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|swanlab|parquet|feather|arrow)
         (?:\.\d{1,4}|[.\-]20\d\d-?[01]\d-?[0-3]\d(?:[_\-T.][\d.:\-]{2,8})?)?(?:\.(?:gz|xz|zst|bz2))?
       | .*\.(?:db|sqlite3?|ipynb)
       | .*tfevents.* | .*\.[oe]\d+ | slurm[-_.].* | (?:stdout|stderr|nohup|console|output|log)(?:[-_.].*)?""",

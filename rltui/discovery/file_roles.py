@@ -15,6 +15,7 @@ from typing import Literal
 from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
+from rltui.readers.column_file import is_called_like_metrics
 from rltui.readers.console.name_words import words
 
 Role = Literal["metrics", "config", "rollouts", "other"]
@@ -87,6 +88,8 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     if "wandb" in folders:
         return "other"
     is_dump = name.endswith((".jsonl", ".json", ".parquet"))
+    if is_called_like_metrics(name) and not any(SAMPLE_DIR.fullmatch(folder) for folder in folders):
+        return "metrics"
     if (
         _SAMPLE_FILE.fullmatch(name)
         or _SAMPLE_TABLE.fullmatch(name)

@@ -84,6 +84,10 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
         from rltui.readers.csv_file import CsvReader
 
         return CsvReader(name, run)
+    if format in ("parquet", "arrow"):
+        from rltui.readers.column_file import ColumnReader
+
+        return ColumnReader(format, name, run)
     if format == "trainer-state":
         from rltui.readers.document import TrainerStateReader
 

@@ -31,6 +31,7 @@ from rltui.readers.row_kinds import (
     one_value,
     row_words,
     run_column,
+    spread_out,
     unquoted,
 )
 from rltui.readers.rows import RowBuilder, number
@@ -246,7 +247,7 @@ class JsonlReader:
         """The row as metrics of training or of an evaluation; None if it is something else, which goes to `out`."""
         if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
             return None
-        row = hoisted(unquoted(row))
+        row = spread_out(hoisted(unquoted(row)))
         kind, stated = kind_of(row, said), first_of("step", row)
         config = first_of("config", row) if stated is None else None
         if config is not None and isinstance(row[config], dict) and not measures(row):
@@ -347,6 +348,8 @@ class JsonlReader:
             self._aside.update(key for key in (layout.step, layout.time, layout.total) if key is not None)
             if step is not None:
                 self._aside.update(row_words().items.intersection(cells))
+            if any(isinstance(value, str) for value in row.values()):  # a logger's record
+                self._aside.update(key for key in cells if key.lower() in row_words().records)
             if self._with_text:
                 self._aside.update(names("text"))
             if len(self._layouts) < MAX_LAYOUTS:

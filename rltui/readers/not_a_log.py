@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from rltui.readers.compressed import NotSupported, unpacked_head
 
@@ -14,6 +15,17 @@ _STRAY = 2
 _BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
 _NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
+_PROGRAM = re.compile(
+    rb"(?m)^\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:|^\W{0,2}\d\d:\d\d:\d\d\b|^\W{0,2}(?:DEBUG|INFO|WARNING|ERROR)\b"
+    rb"|\(\w+ pid=\d|\d%\|[^|\n]*\||^Traceback \(|^wandb: "
+)
+"""What programs put before or into their lines."""
+_WORD = re.compile(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”’*_`]{0,3}[.,;:!?]{0,2}")
+_SENTENCE = re.compile(r"[^\W\d_][)\"'”]?[.!?] +[^\W\d_]")
+_BULLET = " \t>*-+#•"
+_LOOKED_AT = 400
+"""Lines."""
+_FEWEST_WORDS = 6
 _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
@@ -21,6 +33,23 @@ def is_binary(head: bytes) -> bool:
     """Whether this is no text."""
     text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
     return text[:1024].count(b"\0") > _STRAY or len(_BINARY.findall(text)) * 50 > len(text)
+
+
+def is_prose(text: bytes) -> bool:
+    """Whether people wrote this for people: more than half of its lines are words, whose sentences go on from line to
+    line or end within one, and no program put anything before them."""
+    lines = [line.strip(_BULLET) for line in text.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]]
+    worded = [line for line in lines if _is_worded(line)]
+    if len(worded) < 2 or 2 * len(worded) < sum(map(bool, lines)) or _PROGRAM.search(text) is not None:
+        return False
+    goes_on = sum(a[-1].isalpha() and b[0].islower() for a, b in pairwise(lines) if a in worded and b)
+    return goes_on + sum(_SENTENCE.search(line) is not None for line in worded) > 1
+
+
+def _is_worded(line: str) -> bool:
+    tokens = line.split()
+    words = sum(_WORD.fullmatch(token) is not None for token in tokens)
+    return len(tokens) >= _FEWEST_WORDS and 4 * words >= 3 * len(tokens)
 
 
 def why_not(head: bytes) -> str:
@@ -42,4 +71,9 @@ def why_not(head: bytes) -> str:
         return "nothing but blank lines so far"
     if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
-    return "its first lines hold no metrics by step"
+    prose = is_prose(plain)
+    return (
+        "it is a page of prose, in which no lines tell metrics by step"
+        if prose
+        else "its first lines hold no metrics by step"
+    )

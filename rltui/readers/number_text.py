@@ -26,9 +26,11 @@ _SMALL = lazy(r"(?<![\w.,])((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(ms|msec
 _SMALL_UNIT = lazy(r"\d ?[muµn]s")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
-_DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?![\d,])")
+_DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?!\d|,\S)")
 """No separator of thousands stands behind a zero, or before two or four digits: this line has a decimal comma."""
-_WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?![\d,.])")
+_WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?!\d|,\d|\.\d)")
+_GROUPED = lazy(r"(?<![\w.])\d{1,3}(?:_\d{3})+(?![\w])")
+"""A number as Python writes one for people: `1_234_567`."""
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "msec": 1e-3, "msecs": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _GAP = lazy(r"[=:]\s?(?:-|[–—]|[nN]/?[aA]\b|[nN]one\b|NONE|[nN]ull\b|NULL)")
@@ -110,7 +112,7 @@ def shown_plainly(text: str) -> str:
     return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
 
 
-def _without_gaps(text: str) -> str:
+def without_gaps(text: str) -> str:
     """A line without the names that have no value: `eval_acc=- loss=0.5` tells the loss alone."""
     return _NO_VALUE.sub("", text) if _GAP.search(text) is not None else text
 
@@ -123,11 +125,13 @@ def _power(found: re.Match[str]) -> str:
 def unwrapped(text: str, commas: bool = False) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
     with seconds for durations of several parts or smaller units: `1h2m`, `45ms`; with `1.5e-6` for `1.5×10⁻⁶`;
-    with `'loss': 0.5` for the pair `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`;
-    without names that have no value, `eval_acc=-`; each statistic with its number for `reward mean/std: 0.5/0.2`;
-    names before numbers for `0.5 reward, 0.2 loss`.
+    with `'loss': 0.5` for the pair `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`, and none of the
+    marks of `1_234_567`; without names that have no value, `eval_acc=-`; each statistic with its number for
+    `reward mean/std: 0.5/0.2`; names before numbers for `0.5 reward, 0.2 loss`.
     `commas`: all commas are decimal ones, as another line showed."""
-    text = _without_gaps(text)
+    text = without_gaps(text)
+    if "_" in text:
+        text = _GROUPED.sub(lambda found: found[0].replace("_", ""), text)
     if commas or has_decimal_comma(text):
         text = _WITH_COMMA.sub(r"\1.\2", text)
     if "10" in text and ("^" in text or "**" in text or not text.isascii()):

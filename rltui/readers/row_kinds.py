@@ -30,8 +30,9 @@ class RowWords(Record):
     an evaluation; `sets`: keys of the data that one is of. `measures`: words in the names of what is measured,
     unless one of `coefficients` ends the name; `settings`: keys of a config. `items`: keys that count samples of
     one step. `names` and `values`: the two columns of a table that holds one value a row; `runs`: columns that tell
-    the runs of one file apart; `messages`: keys of a logger's text. `histories`: words that name the rows of a
-    whole run, `parts` of a table of rows."""
+    the runs of one file apart; `messages`: keys of a logger's text, `records` of what it says of the program.
+    `grouped`: words of what each group of parameters has. `histories`: words that name the rows of a whole run, `parts`
+    of a table of rows."""
 
     flags: tuple[str, ...]
     sets: tuple[str, ...]
@@ -45,6 +46,8 @@ class RowWords(Record):
     values: tuple[str, ...]
     runs: tuple[str, ...]
     messages: tuple[str, ...]
+    records: frozenset[str]
+    grouped: frozenset[str]
     histories: frozenset[str]
     parts: frozenset[str]
 
@@ -213,6 +216,23 @@ def _object(text: str) -> dict[str, object] | None:
         except NO_VALUE:
             return None
     return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
+
+
+def spread_out(row: dict[str, object]) -> dict[str, object]:
+    """The row with each of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, beside its
+    step."""
+    listed = {key: value for key, value in row.items() if isinstance(value, list) and value and _is_named(value)}
+    if not listed:
+        return row
+    out = {key: value for key, value in row.items() if key not in listed}
+    for value in listed.values():
+        for one in value:
+            out = one_value(one) | out  # the row says where it stands
+    return out
+
+
+def _is_named(values: list[object]) -> bool:
+    return all(isinstance(one, dict) and one_value(one) is not one for one in values)
 
 
 def one_value(row: dict[str, object]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
-from rltui.readers.row_kinds import is_measure
+from rltui.readers.row_kinds import is_measure, row_words, words_of
 from rltui.readers.rows import number
 
 Cells = Mapping[str, object]
@@ -102,11 +102,15 @@ def _number(value: object) -> float | None:
 
 
 def mean_cells(row: dict[str, object]) -> dict[str, object]:
-    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5)."""
+    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5), and the first of
+    what each group of parameters has (`"lr": [1e-6, 1e-7]`)."""
     if not any(isinstance(value, list) for value in row.values()):
         return row
     out: dict[str, object] = {}
     for key, value in row.items():
+        if isinstance(value, list) and value and not row_words().grouped.isdisjoint(words_of(key)):
+            out[key] = value[0]
+            continue
         if isinstance(value, list) and is_measure(key):
             numbers = [x for inner in value if (x := _number(inner)) is not None]
             if numbers and len(numbers) == len(value):

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 import orjson
 
 from rltui.readers.base import ContainedRun
+from rltui.readers.column_file import SHOWN, as_csv, column_format
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.csv_table import CsvTable, cut, headerless, is_points, table_of
 from rltui.readers.document_rows import held
+from rltui.readers.formats import SEVERAL
 from rltui.readers.json_text import documents
 from rltui.readers.keys import first_of, step_of
 from rltui.readers.row_kinds import run_column
@@ -28,6 +30,8 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
         plain = unpacked_head(data, MAX_BYTES)
     except NotSupported:
         return []
+    if (kind := column_format(plain, name)) is not None:
+        return [run._replace(format=kind) for run in _of_columns(plain, name)]
     start = plain.lstrip()[:1]
     if start in (b"{", b"["):
         found = _of_document(plain, name)
@@ -52,6 +56,19 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
         metric = named.pop() if len(named) == 1 else ""
     only = (rows[0][0] if rows else "") or table.named_run
     return [ContainedRun("csv", key, key or only, "", metric) for key in keys]
+
+
+def _of_columns(data: bytes, name: str) -> list[ContainedRun]:
+    """None where the columns are of something else than metrics: data sets are saved so, too."""
+    from rltui.readers.sniff import sniff
+
+    try:
+        told = sniff(as_csv(data, SHOWN)[0], f"{name}.csv")
+        if told != SEVERAL:
+            return [ContainedRun("csv", "", "", "")] if told == "csv" else []
+        return runs_in_file(as_csv(data)[0], f"{name}.csv")
+    except ValueError:
+        return []
 
 
 def _rows_of_table(text: bytes, table: CsvTable, column: str) -> Iterator[tuple[str, int | None]]:

@@ -9,6 +9,7 @@ import orjson
 
 from rltui.readers import document, step_files
 from rltui.readers.base import Record, Rows
+from rltui.readers.column_file import column_format, is_called_like_metrics
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
@@ -20,10 +21,10 @@ from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
 from rltui.readers.keys import first_of, names
-from rltui.readers.not_a_log import is_binary
+from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
-from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
+from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column, spread_out
 from rltui.readers.rows import number
 from rltui.readers.western import as_utf8
 
@@ -48,6 +49,7 @@ _NOT_LOGS = (
 )
 _PAGES = (".md", ".markdown", ".rst")
 _WEB_PAGES = (".html", ".htm", ".xhtml")
+_PRINTED = ("console", "verl-console", "trl-console")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
 _LOGGED = re.compile(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
@@ -88,6 +90,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
+    if column_format(head, name) is not None:
+        return SEVERAL if is_called_like_metrics(name) else None
     if head.strip() and name.endswith(document.ENDINGS) and not is_binary(head):
         return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
@@ -118,12 +122,22 @@ def sniff(head: bytes, name: str) -> str | None:
 
 def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
     """The format of a page that the user names: it may hold a table or a log among its words. `whole` gives all of it:
-    much stands before the words of a page of the web."""
+    much stands before the words of a page of the web. And that of a table which is called like nothing of a run."""
+    if column_format(head, name) is not None:
+        return SEVERAL
     if name.endswith(_WEB_PAGES):
         from rltui.readers import pages  # with the console's reader: for few files
 
         return "page" if pages.holds_rows(whole()) else None
-    return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
+    if not name.endswith(_PAGES):
+        return None
+    found = sniff(head, f"{name}.txt")
+    return found if found not in _PRINTED or _tells_steps(whole()) else None
+
+
+def _tells_steps(text: bytes) -> bool:
+    """Whether a console's reader takes several steps from a page: one is an example, and none are words about a log."""
+    return len({step for record in _records(text) if isinstance(record, Rows) for step in record.steps}) > 1
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -208,7 +222,7 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
         return console  # with a config in its first line, or answers among the others
     if listed and (console := _learnt(text)) is not None:
         return console  # rows that were printed at once, among other lines
-    rows = [hoisted(row) for row in rows if "log_history" not in row]
+    rows = [spread_out(hoisted(row)) for row in rows if "log_history" not in row]
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))
     if metrics and len(metrics) - samples > (1 if samples else 0):
@@ -413,4 +427,6 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
         return None
     marks = len(set(_TRAINING.findall(text)))
     named = _LOG_NAMES.search(name) is not None
+    if not named and is_prose(text):
+        return None
     return "console" if marks >= 2 or (named and (marks or says_an_end(text.decode("utf-8", "replace")))) else None

@@ -50,8 +50,10 @@ def _parsed(text: str) -> dict[str, float] | None:
 
 def _own(path: str) -> str:
     """The name of a number without the objects that it stands in, but for those of times and of evaluations: `gen` of
-    `timing` is how long that took, and `accuracy` of `eval` none of training."""
+    `timing` is how long that took, and `accuracy` of `eval` none of training. A bare statistic is of the last one."""
     *above, name = path.split("\0")
     telling = words().timings | words().evaluation
     first = next((i for i, part in enumerate(above) if has_word(part, telling)), None)
+    if first is None and above and name.lower() in words().statistics:
+        return f"{above[-1]}/{name}"
     return name if first is None or name in names("step") else "/".join([*above[first:], name])

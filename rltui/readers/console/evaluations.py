@@ -10,10 +10,11 @@ import re
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
-from rltui.readers.console.name_words import has_word, is_named, last_word, measures, words
+from rltui.readers.console.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, pairs, slots_of, step_first
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import StepRow, cells_of, may_count
@@ -70,6 +71,8 @@ class EvaluationLines:
     def said(self, lead: Lead, newest: int) -> str | None:
         """What a line says that is marked as one of an evaluation: by a tag, by its logger's name, or by its words if
         it states its step. None for any other line. `newest`: the step that the training is at, -1 before the first."""
+        if not (_may_say(lead.message) or _may_say(lead.source)):
+            return None
         if (shown := _of_dict(lead.message)) is not None:
             return shown
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
@@ -91,6 +94,12 @@ class EvaluationLines:
             if self._called_test:
                 return None
         return said
+
+
+@nothing_alike
+def _may_say(text: str) -> bool:
+    """Whether a text holds one of the words, without one of which no line is of an evaluation."""
+    return "@" in text or not either("evaluation", "benchmarks").isdisjoint(_words_of(text))
 
 
 class EvaluationsBeside:
@@ -184,7 +193,7 @@ def _is_stated(message: str) -> bool:
     training behind it. So is one of nothing but shares of answers that are right in several tries, or of sets of
     problems that nobody trains on."""
     known, of_dict = words(), message.startswith("{")
-    if len(message) > MOST or not ("@" in message or has_word(message, known.evaluation | known.benchmarks)):
+    if len(message) > MOST or not ("@" in message or has_word(message, either("evaluation", "benchmarks"))):
         return False
     slots = _slots(message)
     at = next((i for i, slot in enumerate(slots) if is_whole(slot) and is_named(slot.name, known.counters)), None)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
@@ -265,6 +266,7 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     return int(step), cells
 
 
+@nothing_alike
 def step_line(message: str) -> StepBlock | None:
     """A line or heading that begins a step."""
     heading = _HEADING.match(without_lead(message))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from rltui.readers.base import LeftOut
 from rltui.readers.console.generic import dict_line
-from rltui.readers.console.layouts import logged_cells
+from rltui.readers.console.layouts import headings, logged_cells
 from rltui.readers.console.line_filter import SCAN_LIMIT
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.open_end import OpenEnd
@@ -139,9 +139,11 @@ def _set_out(line: bytes) -> bool:
 
 
 def _is_row(whole: bytes) -> bool:
-    """Whether a dict is one of metrics, with or without its step."""
+    """Whether a dict is one of metrics, with or without its step, or behind that."""
     text = whole.decode("utf-8", "replace")
-    return cells(whole) is not None or dict_line(text) is not None or bool(logged_cells(text))
+    head, brace, rest = text.partition("{")
+    told = bool(logged_cells(text)) or (bool(headings(head.strip())) and bool(logged_cells(brace + rest)))
+    return told or cells(whole) is not None or dict_line(text) is not None
 
 
 class WholeLine(Struct, frozen=True):

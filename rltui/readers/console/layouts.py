@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.name_words import has_word, is_named, measures, words
+from rltui.readers.console.name_words import either, has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
@@ -74,7 +75,7 @@ _FILLED_BAR = lazy(
     r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?!ETA\b)(?=[^\W\d_])"
 )
 """What Keras paints before the numbers of an epoch."""
-_MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
+_MEMBER = lazy(r"['\"]\s*:(?!\s*\{)")
 _DASHES = lazy(r"\s+-\s+")
 _STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
 _SPREAD = lazy(
@@ -219,7 +220,7 @@ def _called(message: str) -> Slot | None:
     framed = found["frame"] is not None and len(found["end"].strip()) > 1
     if not (framed or found["end"].lstrip().startswith(":") or has_word(said, known.findings)):
         return None
-    others = known.texts | known.items | known.places
+    others = either("texts", "items", "places")
     if not said or has_word(said, others if framed else others | known.prose):
         return None
     name = f"{said} {found['name']}"
@@ -227,6 +228,7 @@ def _called(message: str) -> Slot | None:
     return Slot(name, found["count"], value(found["count"]), int(total) if total else None)
 
 
+@nothing_alike
 def headings(message: str) -> list[Slot]:
     """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
     if (one := heading(message)) is not None:
@@ -249,8 +251,7 @@ def headings(message: str) -> list[Slot]:
 
 def _is_label(part: str) -> bool:
     """Whether a part of a heading says what stands below, or in which part of the run: `Summary`, `Stage 2`."""
-    known = words()
-    others = known.texts | known.items | known.places | known.prose | known.evaluation | known.benchmarks
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks")
     return _LABEL.match(part) is not None and not has_word(part, others)
 
 
@@ -272,7 +273,8 @@ class PairBlock:
     @property
     def slots(self) -> dict[str, Slot]:
         names = sectioned(self._slots)
-        return {name: replace(slot, name=name) for name, slot in zip(names, self._slots.values(), strict=True)}
+        named = zip(names, self._slots.values(), strict=True)
+        return {name: slot if slot.name == name else replace(slot, name=name) for name, slot in named}
 
     @property
     def is_open(self) -> bool:

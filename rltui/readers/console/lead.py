@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.forms import RECENT, unchanged_alike
 from rltui.readers.console.name_words import has_word, words
-from rltui.readers.console.named_numbers import RECENT
 from rltui.readers.keys import in_seconds
 from rltui.readers.number_text import NUMBER
 
@@ -242,6 +242,7 @@ def without_markup(message: str) -> str:
     return message
 
 
+@unchanged_alike
 def plain(message: str) -> str:
     """A message without colours, mark-up, angles around names and what was written over; with signs of ASCII for those
     that fill a whole place and for those of print: `||g||` for `‖g‖`, `r_mean` for r with a bar."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from rltui.data_files import Record, kept, read
@@ -64,8 +64,16 @@ def words() -> TemplateWords:
     return read(Path(__file__).with_name("template_words.json"), TemplateWords)
 
 
+@cache
+def either(*kinds: str) -> frozenset[str]:
+    """The words of several kinds, always in the same set: `has_word` remembers by that."""
+    return frozenset[str]().union(*(getattr(words(), kind) for kind in kinds))
+
+
 _LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
 """Signs from, up to, and the first of the letters for them: rare ones of Chinese, that no name is made of."""
+_RARE = lazy("[\U00020000-\U0002b6ff]")
+"""All of those letters."""
 
 
 def letter_for(sign: str) -> str:
@@ -79,7 +87,7 @@ def letter_for(sign: str) -> str:
 @lru_cache(maxsize=NAMES)
 def shown(name: str) -> str:
     """A name with its signs where letters stand for them."""
-    return name if name.isascii() else "".join(map(_sign_of, name))
+    return name if _RARE.search(name) is None else "".join(map(_sign_of, name))
 
 
 def _sign_of(letter: str) -> str:
@@ -110,6 +118,5 @@ def is_named(name: str, wanted: frozenset[str]) -> bool:
 
 def measures(names: Iterable[str]) -> bool:
     """Whether one of these names is one of training: a sentence has none, be it about loss."""
-    known = words()
-    of_training = known.training | known.durations | known.evaluation
-    return any(has_word(name, of_training) and not has_word(name, known.prose) for name in names)
+    of_training, prose = either("training", "durations", "evaluation"), words().prose
+    return any(has_word(name, of_training) and not has_word(name, prose) for name in names)

@@ -13,16 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import NAMES, has_word, is_named, measures, words
+from rltui.readers.console.forms import RECENT, Forms, form_of
+from rltui.readers.console.name_words import NAMES, either, has_word, is_named, measures, words
 from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
-RECENT = 8
-"""So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
-
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 _UNIT = lazy(
@@ -38,6 +36,8 @@ _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
 """A unit that says by itself what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
 """What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
+_LAST = lazy(r"\s*[)\]](?:\W*[A-Za-z]+[ =:#]{1,2}\d{1,15}(?:\s?/\s?\d{1,15})?)?\W*$")
+"""The end of a line, or but its step: `reward 0.3 (12.3s) @ step 4`."""
 _CLAUSE = lazy(r"[|│,;·•]")
 _SEPARATOR = lazy(
     r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
@@ -125,6 +125,46 @@ class Slot(Struct, frozen=True):
     lost: bool = False
 
 
+class _Plan(Struct, frozen=True):
+    """Which numbers of a line become which slots: the same ones in each line of its form. For each slot its name, the
+    place of its number and whether a full stop ends that, the place of its total, the place of the number it ends with
+    and how far before the end of that, and whether it is lost."""
+
+    each: tuple[tuple[str, int, bool, int | None, int, int, bool], ...]
+
+    @classmethod
+    def of(cls, message: str, slots: tuple[Slot, ...]) -> _Plan | None:
+        """None where a slot is more than a number as it stands, or a name holds one."""
+        if any(any(map(str.isdecimal, slot.name)) for slot in slots):
+            return None
+        numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
+        ends = {end: i for i, (_, end) in enumerate(numbers)}
+        each = []
+        for slot in slots:
+            last = ends.get(slot.end, ends.get(slot.end + 1))
+            own = last if last is None or slot.of is None else last - 1
+            if last is None or own is None or own < 0:
+                return None
+            stopped = numbers[own][0] == f"{slot.text}."
+            total = None if slot.of is None else last
+            each.append((slot.name, own, stopped, total, last, numbers[last][1] - slot.end, slot.lost))
+        plan = cls(tuple(each))
+        return plan if plan.slots(message) == slots else None
+
+    def slots(self, message: str) -> tuple[Slot, ...]:
+        numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
+        out = []
+        for name, own, stopped, total, last, before, lost in self.each:
+            text = numbers[own][0][:-1] if stopped else numbers[own][0]
+            of = None if total is None else int(value(numbers[total][0].rstrip(".")))
+            out.append(Slot(name, text, value(text), of, numbers[last][1] - before, lost))
+        return tuple(out)
+
+
+_PLANS: Forms[_Plan | bool] = Forms()
+"""True for a form that was seen once, False for one whose slots are more than its numbers."""
+
+
 def slots_of(message: str) -> list[Slot]:
     """The numbers of a line with the names that stand before them. Of the list `rewards: [0.1, 0.3]` it is the mean."""
     return list(_slots_of(message))
@@ -132,12 +172,25 @@ def slots_of(message: str) -> list[Slot]:
 
 @lru_cache(maxsize=RECENT)
 def _slots_of(message: str) -> tuple[Slot, ...]:
+    """By the names of a line that was alike, if there was one."""
+    form = form_of(message)
+    plan = _PLANS.get(form)
+    if isinstance(plan, _Plan):
+        return plan.slots(message)
+    slots = _slots_in(message)
+    if plan is not False:  # the first line of a form may be the only one
+        _PLANS.keep(form, True if plan is None else _Plan.of(message, slots) or False)
+    return slots
+
+
+def _slots_in(message: str) -> tuple[Slot, ...]:
     out: list[Slot] = []
     sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
     end, subject, section = 0, "", ""
     whole = ""  # what those in brackets are parts of
     parts_of: dict[int, str] = {}
     listed: list[float] = []
+    known = words()
     conditions = [found.span() for found in _CONDITION.finditer(message)]
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
@@ -195,11 +248,11 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
         if section and section != above:
             subject = section
         name = _name(gap)
-        if name in words().prose - words().counters:
+        if name in known.prose and name not in known.counters:
             name = ""
         if whole and _CLOSED.search(gap):
             subject, whole = whole, ""
-        elif not is_named(subject, words().counters | words().weak_counters) and _OPENED.match(gap):
+        elif _OPENED.match(gap) and not is_named(subject, either("counters", "weak_counters")):
             whole = subject
         name = timed(name, unit[0] if unit else "")
         if name and whole and not name.startswith(TIMED):
@@ -235,9 +288,11 @@ def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
     """The numbers with those in brackets behind a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`, if
     there are several and each may be one: no statistic, no other kind of metric. Behind other numbers those of kinds of
     answers are theirs, `length 311 (correct 290, wrong 340)`."""
+    if not parts_of:
+        return slots
     known = words()
     out = list(slots)
-    other = known.statistics | known.no_part | known.counters | known.weak_counters | known.durations
+    other = either("statistics", "no_part", "counters", "weak_counters", "durations")
     for whole in set(parts_of.values()):
         inner = [i for i, of in parts_of.items() if of == whole]
         if not is_named(whole, _REWARDS):
@@ -276,7 +331,7 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
         return str(length[1])
     seconds = unit.strip() in ("s", "sec")
     if before.strip() in ("(", "[") and seconds:
-        alone = message[end:].strip() in (")", "]") and not has_word(newest, words().durations | words().timings)
+        alone = _LAST.match(message, end) is not None and not has_word(newest, either("durations", "timings"))
         return TIME if alone else ""
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""
@@ -359,7 +414,7 @@ def _with_subjects(names: Iterable[str]) -> Iterator[str]:
 def _counts_in(name: str) -> bool:
     """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
     said = name.replace("#", " ").split()
-    known = words().counters | words().weak_counters
+    known = either("counters", "weak_counters")
     return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
 
 
@@ -367,18 +422,20 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
     """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
     length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
     0.01, 9.1s`."""
-    known, slots = words(), slots_of(message)
-    counted = known.items | known.amounts
+    slots = slots_of(message)
+    counted = either("items", "amounts")
+    if len(slots) < least:
+        return {}
     cells: dict[str, float] = {}
     end = 0
-    if not slots or any(has_word(slot.name, known.items | known.prose) for slot in slots):
+    if not slots or any(has_word(slot.name, either("items", "prose")) for slot in slots):
         return {}
     for slot, following in zip(slots, [*slots[1:], None], strict=True):
         begin = slot.end - len(slot.text)
         if not slot.name or message[begin : slot.end] != slot.text:
             return {}
         behind = _BEHIND.match(message[slot.end : None if following is None else following.end])
-        counts = is_whole(slot) and is_named(slot.name, known.counters | known.weak_counters)
+        counts = is_whole(slot) and is_named(slot.name, either("counters", "weak_counters"))
         if counts and (behind is None or behind[1].lower() not in counted):
             return {}  # of another step
         unit = _UNIT.match(message, end) if end else None

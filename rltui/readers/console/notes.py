@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_colours, without_lead
 from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.text import clean
@@ -102,10 +103,26 @@ def _rules() -> tuple[_Rule, ...]:
     )
 
 
+TOLD_ONCE: tuple[NoteKind, ...] = ("warning", "change", "overflow")
+"""Kinds of which lines that differ in their digits alone are told once."""
+
+
 @cache
 def triggers() -> tuple[str, ...]:
     """What a line has to hold to be worth a look."""
     return (TRACEBACK, _FRAME_MARK, *(text for rule in _rules() for text in rule.any))
+
+
+@cache
+def _counting() -> tuple[str, ...]:
+    """Those with a number, which lines that are alike otherwise may hold or not."""
+    return tuple(text for text in triggers() if any(map(str.isdecimal, text)))
+
+
+@nothing_alike
+def _worded(message: str) -> bool:
+    """Whether a message holds one of the others."""
+    return any(text in message for text in triggers())
 
 
 class _Traceback(Struct):
@@ -173,7 +190,7 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
-        for rule in _rules():
+        for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
             if rule.kind in seen:
                 continue
             for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
@@ -188,7 +205,7 @@ class NoteFinder:
                 continue
             if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
                 continue
-            if rule.kind in ("warning", "change", "overflow") and not self._new(message):
+            if rule.kind in TOLD_ONCE and not self._new(message):
                 continue
             if rule.kind == "module" and found is not None:
                 out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []

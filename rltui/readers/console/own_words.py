@@ -163,7 +163,7 @@ class OwnWords(OpenEnd[_Known]):
             each = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
             return [row for rows in each for row in rows], True
         first = not behind and self._learner is not None and self._learner.knows_steps
-        rows = self.line(raw, shape, prefix) if first else []
+        rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
             self._block.over = True  # what follows belongs to that line
         told = self._plain(self._unwrapped(raw), prefix, step)
@@ -171,7 +171,7 @@ class OwnWords(OpenEnd[_Known]):
             self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
         if not rows and not first:
-            rows = self.line(raw, shape, prefix)
+            rows = self._line(raw, shape, prefix, lead, said)
         return rows, bool(rows)
 
     def other(self) -> None:
@@ -191,7 +191,12 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
-        if self._are_settings(said):
+        return [] if self._are_settings(said) else self._line(raw, shape, prefix, lead, said)
+
+    def _line(self, raw: str, shape: bytes, prefix: str, lead: Lead, said: str | None) -> list[StepRow]:
+        """One line that is neither settings nor an evaluation at a known step. `said`: what it says of another one."""
+        learner = self._learner
+        if shape in self._never and not (learner is not None and learner.is_open):
             return []
         if said is not None and (found := pairs(said)):  # of a step that is not known yet
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())

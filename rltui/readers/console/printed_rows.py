@@ -144,7 +144,8 @@ class PrintedRows:
             return self._news(found, held)
         if not held.quoted:
             remember(_shape(held), self._dull)
-        within = len(held.lines) > 1 and held.begin.text.startswith("[")
+        text = held.begin.text
+        within = len(held.lines) > 1 and text.startswith("[") and text.count("[") > text.count("]")  # no `[step 1] {`
         return [PassedLine(number, line, within) for number, line in held.lines]
 
     def close(self, known: Collection[str]) -> list[Found]:

@@ -22,7 +22,7 @@ from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
-from rltui.readers.console.notes import NoteFinder, OpenTracebacks, split_prefix
+from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
@@ -367,6 +367,8 @@ class ConsoleReader(LineReader):
         for config in configs:
             self._bars.hear(config.values)
         matters = bool(notes or configs)
+        if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
+            self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)
         if counted is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import has_word, is_named, words
+from rltui.readers.console.name_words import either, has_word, is_named, words
 
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
@@ -66,13 +66,12 @@ def _within(section: str, name: str, shared: bool) -> str:
 
 def as_time(name: str) -> str:
     """The name of a number that is a time, unless it says so itself or is of something else: `tokens/s`, `eta`."""
-    known = words()
-    says = known.durations | known.timings | known.remaining | known.amounts | known.statistics
+    says = either("durations", "timings", "remaining", "amounts", "statistics")
     return name if not name or has_word(name, says) else f"{TIMED}{name}"
 
 
 def timed(name: str, unit: str) -> str:
     """The name of a number behind which seconds stand as its unit, `gen 3.2s`: a time, whatever else it may name."""
-    if not name or unit.strip() not in _SECONDS or has_word(name, words().durations | words().remaining):
+    if not name or unit.strip() not in _SECONDS or has_word(name, either("durations", "remaining")):
         return name
     return f"{TIMED}{name}"

@@ -12,7 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import has_word, is_named, last_word, words
+from rltui.readers.console.forms import Forms, form_of
+from rltui.readers.console.name_words import either, has_word, is_named, last_word, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
 
@@ -115,11 +116,11 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if slot.of is not None and all(line[i].value == line[i].of for line in lines):
             continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
-        planned = slot.of is not None and not has_word(slot.name, words().items | words().shares | words().inner)
+        planned = slot.of is not None and not has_word(slot.name, either("items", "shares", "inner"))
         if not (plain or weak or planned):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
-        wanted = words().training | words().durations if plain else words().training
+        wanted = either("training", "durations") if plain else words().training
         if not is_about(others, wanted) and not (plain and len(lines) >= BY_COURSE and _measured(others)):
             continue
         above = [line[epoch].value for line in lines] if epoch is not None and epoch != i else epochs
@@ -294,7 +295,8 @@ class Template(Struct):
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
             plan = None if self.prefix else total
-            lost = sum(slot.lost for slot in slots[counter + 1 :])
+            begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
+            lost = sum(slot.lost for slot in slots[begin + 1 :])
             if self.shared:
                 cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
             out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, message=line.message))
@@ -316,8 +318,17 @@ def part_tag(before: str) -> str:
 def skeleton(message: str) -> str:
     """A message with a mark for each of its numbers and labels, without the blanks that set them right. What says that
     a line is of an evaluation stays: such lines are others."""
-    marked = NUMBER.sub("#", message)
-    return _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
+    form = form_of(message)
+    known = _SKELETONS.get(form)
+    if known is None:
+        marked = NUMBER.sub("#", message)
+        known = _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
+        if not any(map(str.isdecimal, known)):  # else a name has a number of its own
+            _SKELETONS.keep(form, known)
+    return known
+
+
+_SKELETONS: Forms[str] = Forms()
 
 
 def _label(found: re.Match[str]) -> str:

@@ -7,10 +7,10 @@ import re
 from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import has_word, words
-from rltui.readers.console.named_numbers import RECENT
+from rltui.readers.console.forms import RECENT, unchanged_alike
+from rltui.readers.console.name_words import has_word, is_named, words
 from rltui.readers.console.signs import hidden
-from rltui.readers.number_text import unwrapped, value
+from rltui.readers.number_text import unwrapped, value, without_gaps
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PERCENT = lazy(
@@ -30,6 +30,7 @@ _SHAPE = lazy(
     re.IGNORECASE,
 )
 """How large a tensor is: nothing that was measured."""
+_NUMBER = re.compile(r"\d|[nN]a[nN]|[iI]nf")
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
 """A name that says the unit of its number: that is told by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
@@ -53,9 +54,12 @@ _HOUR, _MINUTE = 3600.0, 60.0
 
 
 @lru_cache(maxsize=RECENT)
+@unchanged_alike
 def with_units(text: str, commas: bool = False) -> str:
     """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
     and with letters for the signs in names (`hidden`)."""
+    if _NUMBER.search(text) is None:
+        return without_gaps(text)
     text = unwrapped(text, commas)
     if text.count(":") > 1 and any(_is_named(text[: found.start()]) for found in _HAS_CLOCK.finditer(text)):
         text = _CLOCK.sub(_duration, text)
@@ -126,11 +130,15 @@ def _many(found: re.Match[str]) -> str:
 
 
 def _seconds(found: re.Match[str]) -> str:
-    """Behind a word for a duration `min` and `m` are units. Elsewhere they may be the least of something, or metres."""
+    """Behind a word for a duration `min` and `m` are units, and so is a `min` that is glued to a number behind what is
+    done in a step. Elsewhere they may be the least of something, or metres."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if _says(found, found.start()):
         return found[0]
-    if found["unit"] in ("m", "min") and not has_word(before, words().durations):
+    known = words()
+    glued = found["unit"] == "min" and "." in found[0] and found[0][-4].isdigit()
+    done = glued and is_named(before, known.phases)
+    if found["unit"] in ("m", "min") and not (done or has_word(before, known.durations)):
         return found[0]
     factor = _HOUR if found["unit"].startswith("h") else _MINUTE
     return f"{_plain(value(found['number']) * factor)}s"

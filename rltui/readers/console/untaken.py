@@ -20,7 +20,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, without_lead
 from rltui.readers.console.name_words import has_word, words
-from rltui.readers.console.named_numbers import slots_of
+from rltui.readers.console.named_numbers import Slot, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import is_about, may_count
 from rltui.readers.number_text import NUMBER
@@ -57,6 +57,7 @@ class UntakenLines:
         self._single: Counter[str] = Counter()  # reason -> lines of forms that are counted no more
         self._single_at: dict[str, tuple[int, bytes]] = {}
         self._waiting: dict[int, bytes] | None = {}  # number of a line -> its form; None: none is taken any more
+        self._noted: set[bytes] = set()  # forms of which the first was told
         self._open: list[tuple[int, bytes]] = []  # lines that were read before their end came: number and form
         self.open_line = 0  # the number of the first of them, while they are read
         self.again: dict[bytes, _Form] = {}  # by shape, where a line more of it has to be counted and nothing else
@@ -64,6 +65,8 @@ class UntakenLines:
     def add(self, shape: bytes, text: bytes, line: int) -> None:
         """A line without its digits, as it is, and its number."""
         key = shape[:SHOWN]
+        if key in self._noted:
+            return
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= MAX_FORMS:
@@ -79,6 +82,11 @@ class UntakenLines:
             if len(self._waiting) >= MAX_WAITING:
                 self._waiting = dict(list(self._waiting.items())[MAX_WAITING // 2 :])
             self._waiting[line] = key
+
+    def note(self, shape: bytes) -> None:
+        """A line of this shape said what matters: it is told once for all of its form."""
+        if len(self._noted) < MAX_FORMS:
+            self._noted.add(shape[:SHOWN])
 
     def take(self, lines: Iterable[int]) -> None:
         """Lines of these numbers belong to a step."""
@@ -172,6 +180,8 @@ SAMPLE = 4000
 OFTEN = 3
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
 _PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
+_IN_STAMP = lazy(r"\d[:hT]$"), lazy(r"[:hT]\d|-\d\d-\d")
+"""What stands before and behind a part of a time."""
 _NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
 
 
@@ -238,14 +248,20 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
 
 
 def _rising(alike: _Alike) -> int | None:
-    """The place of a whole number that only rises."""
-    for place in range(len(alike.numbers[0])):
+    """The place of a whole number that only rises, best of one that is named like a step. A time rises, too."""
+    found: list[tuple[bool, int]] = []
+    for place, match in enumerate(_SLOT.finditer(alike.first)):
+        before, behind = _IN_STAMP
         column = [numbers[place] for numbers in alike.numbers]
+        if before.search(alike.first[: match.start()]) or behind.match(alike.first, match.end()):
+            continue
         if all(text.isdecimal() for text in column):
             values = list(map(int, column))
             if all(a <= b for a, b in pairwise(values)) and values[-1] > values[0]:
-                return place
-    return None
+                named = _NAME.search(alike.first[: match.start()])
+                counts = named is not None and may_count(Slot(named[1], column[0], values[0]))
+                found.append((not counts, place))
+    return min(found)[1] if found else None
 
 
 def _worth(alike: _Alike) -> tuple[bool, bool, int]:

@@ -23,6 +23,8 @@ STYLES = {
     "columns": "w{i} | 0.{i:03} | 12",
     "quotes": "it's wave {i}: 0.{i:03} 'points'",
     "braces": "wave<{i}> {{0.{i:03}}} [7]",
+    "behind an odd time": "at 10h{i:02}:07 wave {i} got 0.{i:03}",
+    "behind minutes": "{{10:{i:02}:07}} wave {i} got 0.{i:03}",
 }
 
 

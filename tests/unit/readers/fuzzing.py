@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import lzma
 import pprint
@@ -11,6 +12,8 @@ import sqlite3
 import tempfile
 from functools import cache
 from pathlib import Path
+
+import polars as pl
 
 from tests.unit.frameworks.cases import WRITERS
 from tests.unit.frameworks.more_cases import ALL_CASES
@@ -225,6 +228,8 @@ def seeds() -> dict[str, list[bytes]]:
             *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
             b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",
         ],
+        "parquet": [_columns("parquet")],
+        "arrow": [_columns("ipc"), _columns("ipc_stream")],
         "trainer-state": [_trainer_state()],
         "tensorboard": [tfrecords(tensorboard)[0]],
         "wandb": [_wandb()],
@@ -234,6 +239,12 @@ def seeds() -> dict[str, list[bytes]]:
         "mlflow-files": ["".join(f"{tracker_files.START_MS + s} {s / 7} {s}\n" for s, _ in ROWS).encode()],
         "compressed": [gzip.compress(jsonl, mtime=0), lzma.compress(jsonl), jsonl.decode().encode("utf-16")],
     }
+
+
+def _columns(writer: str) -> bytes:
+    out = io.BytesIO()
+    getattr(pl.DataFrame([{"step": s, **cells} for s, cells in ROWS]), f"write_{writer}")(out)
+    return out.getvalue()
 
 
 def mutate(data: bytes, numbers: random.Random) -> tuple[bytes, int]:

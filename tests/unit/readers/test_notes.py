@@ -178,3 +178,12 @@ def test_a_notebook_log_is_unwrapped() -> None:
         found = read("console", text, sizes)
         assert found.rows == [(10, {"loss": 0.5, "epoch": 0.1})]
         assert found.log[0].text == "hello"
+
+
+def test_a_line_that_was_told_once_is_none_of_which_nothing_was_taken(tmp_path: Path) -> None:
+    lines = [f"step {n} | loss {1 / n:.4f} | reward {n / 64}\n" for n in range(1, 61)]
+    told = [f"WARNING: reward server returned HTTP 503, retry {n} in 2s\n" for n in range(1, 61)]
+    other = [f"wrote {n} rows of 12 columns\n" for n in range(1, 61)]
+    (tmp_path / "train.log").write_text("".join(a + b + c for a, b, c in zip(lines, told, other, strict=True)))
+    source = reported(tmp_path / "train.log")["run"]["sources"][0]
+    assert [(left["count"], left["text"]) for left in source["left_out"]] == [(60, "wrote 1 rows of 12 columns")]

@@ -16,6 +16,7 @@ from rltui.readers.console.dialects.epoch_steps import EpochSteps
 from rltui.readers.console.dialects.metrics_panel import MetricsPanel
 from rltui.readers.console.dialects.roll import RollJson
 from rltui.readers.console.dialects.rollout_dicts import RolloutDicts
+from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.readers.console.open_end import OpenEnd
 
@@ -41,6 +42,7 @@ class Dialects(OpenEnd[_Known]):
         self._times = [nan] * len(DIALECTS)  # of the newest line with a stamp that belongs to an open step
         self._lines = [0] * len(DIALECTS)  # number of the line that the open step began with
         self.marks = [mark for dialect in self._each for mark in dialect.marks]
+        self._marked = nothing_alike(lambda message: any(mark in message for mark in self.marks))
 
     @property
     def is_open(self) -> bool:
@@ -49,6 +51,8 @@ class Dialects(OpenEnd[_Known]):
 
     def line(self, prefix: str, message: str, clock: LineClock | None = None, number: int = 0) -> list[Step] | None:
         """Steps that are complete with this line, of this number; None for a line that none of them knows."""
+        if not (self._marked(message) or self.is_open):
+            return None
         for place, dialect in enumerate(self._each):
             if dialect.is_open or any(mark in message for mark in dialect.marks):
                 was_open = dialect.is_open

@@ -1,0 +1,114 @@
+"""Tables that other programs saved as columns: Parquet (W&B's exports, pandas), Feather and Arrow (Hugging Face).
+polars reads them, and their rows are read as those of a CSV file are.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+from rltui.lazy_regex import lazy
+from rltui.readers.base import Record
+from rltui.readers.csv_file import CsvReader
+from rltui.readers.document import DocumentReader
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PARQUET, ARROW = "parquet", "arrow"
+MAX_CELLS = 100_000_000
+"""A few kilobytes may say that they hold more."""
+SHOWN = 60
+"""Rows by which it is told whether the columns are metrics."""
+_PARQUET = b"PAR1"
+_FEATHER = b"ARROW1"
+_STREAM = b"\xff\xff\xff\xff"
+"""What messages of Arrow that follow each other begin with, as Hugging Face writes data sets."""
+_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
+_CALLED = lazy(
+    r"(?:.*[^a-z])?(?:metrics?|history|logs?|scalars?|progress|stats|curves?)(?:[^a-z].*)?\.(?:parquet|feather|arrow)",
+    re.IGNORECASE,
+)
+_LISTS = "column of lists"
+_DAMAGED = "table that is damaged (half written?)"
+
+
+def is_called_like_metrics(name: str) -> bool:
+    """Whether the name says that rows of metrics are in it: data sets and samples are saved so, too."""
+    return _CALLED.fullmatch(name) is not None
+
+
+def column_format(head: bytes, name: str) -> str | None:
+    """Which of them begins so; None for anything else."""
+    if head.startswith(_PARQUET):
+        return PARQUET
+    stream = head.startswith(_STREAM) and name.endswith(_ENDINGS)
+    return ARROW if stream or head.startswith(_FEATHER) else None
+
+
+def as_csv(data: bytes, rows: int | None = None) -> tuple[bytes, int]:
+    """The same as CSV, or its first rows, and how many columns hold lists and are left out. Raises ValueError for what
+    polars cannot read."""
+    import polars as pl
+
+    try:
+        frame = _frame(data)
+        schema = frame.collect_schema()
+        lists = [name for name, kind in schema.items() if isinstance(kind, pl.List | pl.Array | pl.Object)]
+        frame = frame.drop(lists)
+        while structs := [name for name, kind in frame.collect_schema().items() if isinstance(kind, pl.Struct)]:
+            frame = frame.unnest(structs, separator="/")
+        if frame.select(pl.len()).collect().item() * max(len(frame.collect_schema()), 1) > MAX_CELLS:
+            raise ValueError("too large")
+        frame = frame if rows is None else frame.head(rows)
+        texts = pl.col(pl.String).str.replace_all(r"\s+", " ")
+        return frame.drop(pl.selectors.binary()).with_columns(texts).collect().write_csv().encode(), len(lists)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _frame(data: bytes) -> pl.LazyFrame:
+    import polars as pl
+
+    if data.startswith(_PARQUET):
+        return pl.scan_parquet(io.BytesIO(data))
+    if data.startswith(_FEATHER):
+        return pl.scan_ipc(io.BytesIO(data))
+    return pl.read_ipc_stream(io.BytesIO(data)).lazy()
+
+
+class ColumnReader(DocumentReader):
+    """`name` is the file's, `run` the one to read of several in it."""
+
+    def __init__(self, format: str, name: str = "", run: str = "") -> None:
+        super().__init__()
+        self.format = format
+        self._name, self._run = name, run
+
+    def finish(self) -> list[Record]:
+        if len(self._data) == self._read_size:
+            return []
+        self._read_size = len(self._data)
+        self.skipped.clear()
+        self.skipped_at.clear()
+        try:
+            text, lists = as_csv(bytes(self._data))
+        except ValueError:
+            self._skip(_DAMAGED, "byte 0")
+            return []
+        rows = CsvReader(self._name, self._run)
+        out = [*rows.feed(text), *rows.finish()]
+        for reason, count in rows.skipped.items():
+            self.skipped[reason] += count
+            self.skipped_at[reason] = _row(rows.skipped_at[reason])
+        if lists:
+            self.skipped[_LISTS] += lists
+            self.skipped_at[_LISTS] = "the header"
+        return out
+
+
+def _row(place: str) -> str:
+    """The row that a line of the CSV is."""
+    word, _, number = place.partition(" ")
+    return f"row {int(number) - 1}" if word == "line" and number.isdecimal() else place
