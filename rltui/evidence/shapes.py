@@ -12,6 +12,9 @@ from rltui.run.table import Floats, Ints, Series
 MOST = 144
 """Points that are looked at; a longer series becomes means of so many equal blocks."""
 
+SPREAD_POINTS = 1_000
+"""As many tell how far the points of a series spread."""
+
 CONSTANT, TRENDLESS = "constant", "no trend"
 
 FEW = 10
@@ -151,7 +154,8 @@ def _when(word: str, way: Floats) -> str:
 class Shape(Struct, frozen=True):
     """Windows are means in the metric's unit; the slope is per 100 steps. None = undefined.
 
-    `word` is the course in words, see `course`.
+    `word` is the course in words, see `course`. `steady`: there is no trend, and first and last window differ by no more
+    than the spread of the points makes two windows differ.
     """
 
     first: float | None
@@ -160,6 +164,7 @@ class Shape(Struct, frozen=True):
     slope: float | None
     corr_step: float | None
     word: str
+    steady: bool = False
 
 
 EMPTY = Shape(None, None, None, None, None, "nothing finite")
@@ -186,6 +191,7 @@ class _Trend(Struct, frozen=True):
     slope: float | None
     corr_step: float | None
     word: str
+    steady: bool
     sums: BlockSums
 
     def holds(self, array: Floats, series: Series) -> bool:
@@ -220,7 +226,7 @@ def describe(series: Series | None, window: int | None = None, known: Trends | N
     word = trend.word
     if word == CONSTANT and points < n and bool((x[points:] != x[0]).any()):
         word = f"{CONSTANT} to step {int(series.steps[points - 1])}"
-    return Shape(first, mid, last, trend.slope, trend.corr_step, word)
+    return Shape(first, mid, last, trend.slope, trend.corr_step, word, trend.steady)
 
 
 def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Trend:
@@ -229,7 +235,14 @@ def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Tren
     if points > 2:
         t = steps.astype(np.float64)
         slope, corr = 100 * theil_sen(t, x)[0], _correlation(t, x)
-    return _Trend(array, int(series.rows[0]), points, slope, corr, course(steps, x), sums)
+    word = course(steps, x)
+    return _Trend(array, int(series.rows[0]), points, slope, corr, word, word == TRENDLESS and _is_steady(x), sums)
+
+
+def _is_steady(x: Floats) -> bool:
+    """Whether the two windows of a series without a trend differ by at most two standard errors."""
+    spread = float(x[:: max(1, len(x) // SPREAD_POINTS)].std())
+    return bool(abs(_by_windows(x)) <= 2.0 * spread * (2.0 / window_rows(len(x))) ** 0.5)
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:

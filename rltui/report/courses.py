@@ -36,14 +36,12 @@ def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
 
 
 def change_of(metric: MetricSummary, finding: Finding | None, scale: float = 1.0) -> str:
-    """A metric's change in words, `scale` times the logged one. `→` also of one that goes nowhere, if no finding is
+    """A metric's change in words, `scale` times the logged one. `→` also of one that is steady, if no finding is
     about it: the difference of two means of noise is no change, and can be most of a mean that is close to 0."""
-    from rltui.evidence.shapes import TRENDLESS  # not at the top: the first paint needs no report
-
     first, last = metric_change(metric, finding)
     if first is None or last is None:
         return ""
-    return UNMOVED if finding is None and metric.shape == TRENDLESS else change(first * scale, last * scale)
+    return UNMOVED if finding is None and metric.steady else change(first * scale, last * scale)
 
 
 def name_of(report: Report, metric: str) -> str | None:

@@ -16,7 +16,7 @@ from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Series
 
 _WORDS = frozenset({"label", "unit", "group", "canonical", "member", "trap"})
-_TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
+_TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape", "steady"})
 _NUMBERS = frozenset(
     {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
     | {"overlap", "left_out"}
@@ -53,7 +53,8 @@ class _Lazy(MetricSummary):
             numbers |= {"first_value": _known(of.logged, 0), "last_value": _known(of.logged, -1)}
         elif name in _TRENDS:
             found = describe(self._of.series.finite(), self._of.window)
-            numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step, "shape": found.word}
+            numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step}
+            numbers |= {"shape": found.word, "steady": found.steady}
         elif name in _WORDS:
             numbers = _words(self._of.series.key, self._of.name)
         else:
