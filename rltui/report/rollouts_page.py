@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rltui.report.rollouts import GroupSummary, StepDetail, detail, newest, summaries
 from rltui.rollouts.formats.base import Rollout
@@ -179,7 +179,7 @@ class RolloutBrowser:
                 line = _sample_line(there, best)
                 rewards = there.rewards_of(places)
                 mean = sum(rewards) / len(rewards) if rewards else None
-                found.append(replace(line, step=entry.step, rewards=rewards, mean=mean, samples=len(places)))
+                found.append(structs.replace(line, step=entry.step, rewards=rewards, mean=mean, samples=len(places)))
             return found
         return [_sample_line(read, place) for place in rows]
 
