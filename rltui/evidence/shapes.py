@@ -154,8 +154,8 @@ def _when(word: str, way: Floats) -> str:
 class Shape(Struct, frozen=True):
     """Windows are means in the metric's unit; the slope is per 100 steps. None = undefined.
 
-    `word` is the course in words, see `course`. `steady`: there is no trend, and first and last window differ by no more
-    than the spread of the points makes two windows differ.
+    `word` is the course in words, see `course`. `steady`: there is no trend, and first and last window differ by no
+    more than the spread of the points makes two windows differ.
     """
 
     first: float | None
