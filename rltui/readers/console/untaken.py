@@ -65,7 +65,7 @@ class UntakenLines:
     def add(self, shape: bytes, text: bytes, line: int) -> None:
         """A line without its digits, as it is, and its number."""
         key = shape[:SHOWN]
-        if key in self._noted:
+        if shape[:MAX_LENGTH] in self._noted:
             return
         form = self._forms.get(key)
         if form is None:
@@ -86,7 +86,7 @@ class UntakenLines:
     def note(self, shape: bytes) -> None:
         """A line of this shape said what matters: it is told once for all of its form."""
         if len(self._noted) < MAX_FORMS:
-            self._noted.add(shape[:SHOWN])
+            self._noted.add(shape[:MAX_LENGTH])
 
     def take(self, lines: Iterable[int]) -> None:
         """Lines of these numbers belong to a step."""
