@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
 
-from rltui.records import is_record, names
-from rltui.report.to_json import dumps, rounded
+from rltui.records import names
+from rltui.report.to_json import dumps, plain_of
 
 SCHEMA = "rltui.compare/1"
 Group = Literal["good", "bad", "ugly"]
@@ -154,23 +154,5 @@ class Comparison(Struct, frozen=True):
 
 def to_json(comparison: Comparison) -> str:
     """One JSON object and a line end; keys as in `schema.json`."""
-    plain = {name: _plain(getattr(comparison, name)) for name in names(comparison)}
+    plain = {name: plain_of(getattr(comparison, name)) for name in names(comparison)}
     return dumps({"schema": plain.pop("schema")} | plain)
-
-
-def _plain(value: object) -> object:
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return rounded(value)
-    if is_record(value):
-        return {name: _plain(getattr(value, name)) for name in names(value)}
-    if isinstance(value, Mapping):
-        return {_text(str(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return _text(str(value))
-
-
-def _text(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

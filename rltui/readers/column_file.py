@@ -5,46 +5,22 @@ polars reads them, and their rows are read as those of a CSV file are.
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING
 
-from rltui.lazy_regex import lazy
 from rltui.readers.base import Record
+from rltui.readers.column_kind import FEATHER_MARK, PARQUET_MARK
 from rltui.readers.csv_file import CsvReader
 from rltui.readers.document import DocumentReader
 
 if TYPE_CHECKING:
     import polars as pl
 
-PARQUET, ARROW = "parquet", "arrow"
 MAX_CELLS = 100_000_000
 """A few kilobytes may say that they hold more."""
 SHOWN = 60
 """Rows by which it is told whether the columns are metrics."""
-_PARQUET = b"PAR1"
-_FEATHER = b"ARROW1"
-_STREAM = b"\xff\xff\xff\xff"
-"""What messages of Arrow that follow each other begin with, as Hugging Face writes data sets."""
-_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
-_CALLED = lazy(
-    r"(?:.*[^a-z])?(?:metrics?|history|logs?|scalars?|progress|stats|curves?)(?:[^a-z].*)?\.(?:parquet|feather|arrow)",
-    re.IGNORECASE,
-)
 _LISTS = "column of lists"
 _DAMAGED = "table that is damaged (half written?)"
-
-
-def is_called_like_metrics(name: str) -> bool:
-    """Whether the name says that rows of metrics are in it: data sets and samples are saved so, too."""
-    return _CALLED.fullmatch(name) is not None
-
-
-def column_format(head: bytes, name: str) -> str | None:
-    """Which of them begins so; None for anything else."""
-    if head.startswith(_PARQUET):
-        return PARQUET
-    stream = head.startswith(_STREAM) and name.endswith(_ENDINGS)
-    return ARROW if stream or head.startswith(_FEATHER) else None
 
 
 def as_csv(data: bytes, rows: int | None = None) -> tuple[bytes, int]:
@@ -71,9 +47,9 @@ def as_csv(data: bytes, rows: int | None = None) -> tuple[bytes, int]:
 def _frame(data: bytes) -> pl.LazyFrame:
     import polars as pl
 
-    if data.startswith(_PARQUET):
+    if data.startswith(PARQUET_MARK):
         return pl.scan_parquet(io.BytesIO(data))
-    if data.startswith(_FEATHER):
+    if data.startswith(FEATHER_MARK):
         return pl.scan_ipc(io.BytesIO(data))
     return pl.read_ipc_stream(io.BytesIO(data)).lazy()
 

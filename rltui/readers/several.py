@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 import orjson
 
 from rltui.readers.base import ContainedRun
-from rltui.readers.column_file import SHOWN, as_csv, column_format
+from rltui.readers.column_file import SHOWN, as_csv
+from rltui.readers.column_kind import column_format
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.csv_table import CsvTable, cut, headerless, is_points, table_of
 from rltui.readers.document_rows import held

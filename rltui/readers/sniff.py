@@ -9,7 +9,7 @@ import orjson
 
 from rltui.readers import document, step_files
 from rltui.readers.base import Record, Rows
-from rltui.readers.column_file import column_format, is_called_like_metrics
+from rltui.readers.column_kind import column_format, is_called_like_metrics
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console

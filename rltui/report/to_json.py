@@ -49,14 +49,14 @@ def dumps(value: object) -> str:
 
 def to_dict(report: Report) -> dict[str, object]:
     """The report as plain values (dict, list, str, int, float, bool, None)."""
-    plain = {name: _plain(getattr(report, name)) for name in names(report) if name not in NOT_WRITTEN}
+    plain = {name: plain_of(getattr(report, name)) for name in names(report) if name not in NOT_WRITTEN}
     plain["other_config"] = {_text(key): _as_written(value) for key, value in report.other_config.items()}
     plain["not_evaluable"] = [
         {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
         for title, needs, enable in report.not_evaluable
     ]
     plain["not_applicable"] = [{"title": _text(title), "why": _text(why)} for title, why in report.not_applicable]
-    plain["answer"] = _plain(answer(report).as_dict())
+    plain["answer"] = plain_of(answer(report).as_dict())
     return {key: plain.pop(key) for key in FIRST_KEYS} | plain
 
 
@@ -69,7 +69,8 @@ def rounded(x: float) -> float | None:
     return round(x, max(0, DIGITS - 1 - floor(log10(abs(x)))))
 
 
-def _plain(value: object) -> object:
+def plain_of(value: object) -> object:
+    """A value as JSON has it (dict, list, str, int, float, bool, None); a record by its fields."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -78,13 +79,13 @@ def _plain(value: object) -> object:
         return rounded(value)
     if isinstance(value, ConfigEntry):
         head = {"value": _as_written(value.value)}
-        return head | {name: _plain(getattr(value, name)) for name in names(value) if name != "value"}
+        return head | {name: plain_of(getattr(value, name)) for name in names(value) if name != "value"}
     if is_record(value):
-        return {name: _plain(getattr(value, name)) for name in names(value)}
+        return {name: plain_of(getattr(value, name)) for name in names(value)}
     if isinstance(value, Mapping):
-        return {_text(str(key)): _plain(item) for key, item in value.items()}
+        return {_text(str(key)): plain_of(item) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [_plain(item) for item in value]
+        return [plain_of(item) for item in value]
     return _text(str(value))
 
 
@@ -96,7 +97,7 @@ def _as_written(value: object) -> object:
         return {_text(str(key)): _as_written(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_as_written(item) for item in value]
-    return _plain(value)
+    return plain_of(value)
 
 
 def _text(text: str) -> str:
