@@ -64,13 +64,15 @@ BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contra
 
 class Weighed(Struct, frozen=True):
     """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
-    it is about, if a test found one. `outside`: it lies outside the policy and did not come later."""
+    it is about, if a test found one. `outside`: it lies outside the policy and did not come later. `alone`: the finding
+    that is all that proves it, if there is one."""
 
     cause: Cause
     name: str
     weight: int = 0
     part: str = ""
     outside: bool = False
+    alone: str = ""
 
 
 Assumable = (Configured, MetricMoved, Stands)
@@ -115,7 +117,14 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         _weight(said) if status == "supported" else 0,
         part,
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
+        _alone(met) if status == "supported" else "",
     )
+
+
+def _alone(met: Sequence[Outcome]) -> str:
+    """The one finding that proves a cause; "" if more does."""
+    first = met[0].finding
+    return first if all(outcome.finding == first for outcome in met) else ""
 
 
 def _granted(test: Test, outcome: Outcome) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
@@ -39,12 +38,13 @@ ANEW = 25
 
 class Advice(NamedTuple):
     """Causes and fixes of a finding. `weight`: how much speaks for the first cause; `marks`: what that cause says
-    beyond its text."""
+    beyond its text. `alone`: of causes that one finding proves, and nothing else, that finding."""
 
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
     weight: int
     marks: tuple[Mark, ...]
+    alone: Mapping[str, str]
 
 
 class Kept(Struct):
@@ -80,6 +80,7 @@ class Kept(Struct):
                     told,
                     found[0].weight if found else 0,
                     (Mark.NOT_THE_POLICY,) if found and found[0].outside else (),
+                    {one.cause.text: one.alone for one in found if one.alone},
                 ),
                 own.failed,
             )
@@ -143,7 +144,7 @@ def build(
     ]
     weights = {key: advice.weight for key, advice in advised.items()}
     findings = [_explained(f, findings, weights, catalogue) for f in findings]
-    findings = [_not_by_itself(f, findings, catalogue) for f in findings]
+    findings = [_not_by_itself(f, findings, advised[f.id, f.subject].alone, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
 
     def order(f: Finding) -> tuple[object, ...]:
@@ -192,18 +193,19 @@ def _explained(
     return root
 
 
-def _not_by_itself(root: Finding, findings: Sequence[Finding], catalogue: Mapping[str, Rule]) -> Finding:
+def _not_by_itself(
+    root: Finding, findings: Sequence[Finding], alone: Mapping[str, str], catalogue: Mapping[str, Rule]
+) -> Finding:
     """Without the causes of a root that nothing proves but a symptom of it, unless that is known to lead to the root,
     too: what follows from a finding does not explain it."""
-    after = {f.id: f for f in findings if root.status == "active" and f.root == root.id}
-    after = {i: f for i, f in after.items() if root.id not in catalogue[i].relations.leads_to}
-    names = {text.text: [i for i in after if text.names(i, later=False)] for text in catalogue[root.id].causes}
-
-    def circular(cause: Cause) -> bool:
-        alone = (rf"the finding “{re.escape(after[i].title)}”(?: since step \d+)?" for i in names.get(cause.text, ()))
-        return cause.status == "supported" and any(re.fullmatch(text, cause.because) for text in alone)
-
-    causes = tuple(cause for cause in root.causes if not circular(cause)) if after else root.causes
+    after = {f.id for f in findings if root.status == "active" and f.root == root.id}
+    after = {i for i in after if root.id not in catalogue[i].relations.leads_to}
+    circular = {
+        text.text
+        for text in catalogue[root.id].causes
+        if (by := alone.get(text.text)) in after and text.names(by, later=False)
+    }
+    causes = tuple(cause for cause in root.causes if cause.text not in circular)
     return root if len(causes) == len(root.causes) else replace(root, causes=causes)
 
 

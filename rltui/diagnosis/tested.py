@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
@@ -91,9 +92,7 @@ class Ground(Struct, frozen=True, dict=True):
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = max(DECISIVE, outcome.weight) if test.decisive and not outcome.late else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(
-            answer, outcome.text + self._with_it(outcome), weight, outcome.part, late=outcome.late, long=outcome.long
-        )
+        return replace(outcome, answer=answer, text=outcome.text + self._with_it(outcome), weight=weight, at=None)
 
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""
@@ -195,7 +194,7 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 return Outcome("unknown", stood_long, long=True)
             since = f" since step {own.onset}" if own.onset is not None else ""
             is_late = not test.during and own.onset is not None and own.onset > began + spell.early
-            return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late)
+            return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late, finding=rule)
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]

@@ -31,7 +31,8 @@ numbers; only a setting speaks for it."""
 class Outcome(Struct, frozen=True):
     """The result of a test. `text`: what was found, in numbers, or what the test would need. `part`: the member of the
     metric that it is about. `at`: the step at which something jumped. `late`: dated after what it should explain,
-    though by no more than dates may err. `long`: it had been so for long and did no harm."""
+    though by no more than dates may err. `long`: it had been so for long and did no harm. `finding`: the rule whose
+    finding it is, if it is one."""
 
     answer: Answer
     text: str
@@ -40,6 +41,7 @@ class Outcome(Struct, frozen=True):
     at: int | None = None
     late: bool = False
     long: bool = False
+    finding: str = ""
 
 
 class Spell(Struct, frozen=True):

@@ -15,8 +15,9 @@ from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
 from rltui.readers.console.name_words import either, has_word, is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, is_whole, of_evaluation, pairs, slots_of, step_first
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.plain_lines import of_evaluation, pairs, step_first
 from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
 from rltui.readers.number_text import value

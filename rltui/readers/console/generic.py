@@ -25,7 +25,7 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
-from rltui.readers.console.named_numbers import NUMBER_IN, done_within, of_evaluation, told_whole
+from rltui.readers.console.plain_lines import NUMBER_IN, done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
 from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of

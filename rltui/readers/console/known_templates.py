@@ -15,7 +15,8 @@ from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.name_words import is_named, last_word, words
-from rltui.readers.console.named_numbers import Slot, done_within, is_whole
+from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import (
     WITHIN,
     StepRow,

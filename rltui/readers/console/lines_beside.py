@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import pair_cells
-from rltui.readers.console.named_numbers import done_within
+from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, part_of
 
 INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")

@@ -5,16 +5,15 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, Forms, form_of
-from rltui.readers.console.name_words import NAMES, either, has_word, is_named, measures, words
+from rltui.readers.console.name_words import NAMES, either, has_word, is_named, words
 from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
@@ -23,7 +22,7 @@ MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
-_UNIT = lazy(
+UNIT = lazy(
     r"(?:[%µA-Za-z]{1,8}(?:/[A-Za-z]{1,8})?|/[A-Za-z]{1,8}(?!\w*\s*[:=]?\s*[-+.]?\d))?"
     r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
     rf"|{_BY_ANSWER})"
@@ -52,10 +51,6 @@ _VERB = lazy(r"(?<=\w)(?:\s+(?:is|was|of|at|now|reached))+$")
 _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
-_PAIR = lazy(
-    rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
-    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?({_UNIT.pattern})(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
-)
 _IN_BRACKETS = lazy(
     r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))(?:\s*[:=]\s*|\s+)$"
 )
@@ -72,29 +67,10 @@ _SIZE = lazy(r"(?:^|[\s,;(])(\|{1,2})([A-Za-z]|grad)\1(?:\s*[:=]\s*|\s+)$")
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
-_AT_STEP = lazy(
-    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|of|@) "
-    rf"((?:[a-z]+[ _])?([A-Za-z]+)[ =:#]{{1,2}}\d{{1,15}}(?:/\d{{1,15}})?)\s*(?:->|=>|[:=|>–—-])\s*"
-    rf"({NUMBER.pattern}%?)\W*$"
-)
-"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
-_AFTER_STEPS = lazy(
-    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after) (\d{1,15}(?:,\d{3})*) ([A-Za-z]+)\s*[:=|>–—-]{1,2}\s*"
-    rf"({NUMBER.pattern}%?)\W*$"
-)
-"""The same, with the count before the word: `Validation accuracy after 40 steps: 0.3`."""
 _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
-NUMBER_IN = lazy(
-    r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s"
-    r"|(?:^|[\s(\[#])[^\W\d]*\d+\s?(?:/|(?:out )?of\s)\s?\d+(?=[\s)\]]|$)"
-)
-"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`. With a count of all
-they tell what part of the step the number is of: `chunk 3/4 loss: 0.4`."""
-_WORD = lazy(r"[^\W\d_]+")
-_TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
 _LISTED = frozenset(("", ",", "), ("))
 """What stands between the numbers of a list."""
 _WORDED = lazy(r"[^\W_]|[(\[<:/±]\s*$")
@@ -107,7 +83,7 @@ _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _REWARDS = frozenset(("reward", "rewards", "rew", "return", "score"))
 _OPENED = lazy(r"\s?[(\[{]\s?[^\W\d]")
 _CLOSED = lazy(r"[)\]}]")
-_BEHIND = lazy(r"\s+([^\W\d_]+)\b")
+BEHIND = lazy(r"\s+([^\W\d_]+)\b")
 _BOTH = lazy(r"^(.*?)[\s_/]?\b([^\W\d_]+)/([^\W\d_]+)$")
 """A name with two statistics, `reward mean/std 0.2/0.4`."""
 
@@ -208,7 +184,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
         written, stop = match[0], match.end()
         if written.endswith("."):  # the end of a sentence: `Step: 10. Reward: 0.5.`
             written, stop = written[:-1], stop - 1
-        unit = _UNIT.match(message, stop)
+        unit = UNIT.match(message, stop)
         end = unit.end() if unit else stop
         factor = _TIMES.get(unit[0], 1.0) if unit else 1.0
         if (
@@ -310,7 +286,7 @@ def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
 
 def _shared(count: Slot, behind: str) -> str:
     """The word behind a count with its total, if it says what that is the share of: `12/64 correct`; else ""."""
-    word = _BEHIND.match(behind) if count.of is not None and not count.name else None
+    word = BEHIND.match(behind) if count.of is not None and not count.name else None
     return word[1] if word is not None and word[1].lower() in words().shares else ""
 
 
@@ -336,7 +312,7 @@ def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: 
     if _WORDED.search(before) is not None or _ALONE.match(message, end) is None:
         return ""
     if seconds:
-        counted = _BEHIND.match(gap)
+        counted = BEHIND.match(gap)
         of_count = newest if counted and counted[1].lower() in words().items | words().amounts else ""
         done = next((title for title in (section, of_count) if title.lower() in words().phases), "")
         return as_time(done) if done else TIME
@@ -357,101 +333,6 @@ def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
     mean = sum(listed) / len(listed)
     name = first.name if not first.name or len(listed) > 2 else f"{first.name}_mean"
     return replace(first, name=name, text=repr(mean), value=mean, end=end)
-
-
-def done_within(message: str) -> dict[str, float]:
-    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever
-    it calls the part; empty for any other line."""
-    slots, known = slots_of(message), words()
-    if len(slots) < 2 or slots[0].of is None or not slots[0].name:
-        return {}
-    others = (known.counters, known.items, known.places, known.evaluation, known.shares, known.training, known.prose)
-    if not is_named(slots[0].name, known.weak_counters | known.inner) and any(
-        has_word(slots[0].name, said) for said in others
-    ):
-        return {}
-    return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
-
-
-def step_first(message: str) -> str:
-    """A line of one name, its step and its number, `mean reward of step 3: 0.5`, with the step first; any other as it
-    is."""
-    if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
-        return f"{found[2]}, {found[1]}: {found[4]}"
-    if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):
-        return f"{found[3].removesuffix('s')} {found[2]}, {found[1]}: {found[4]}"
-    return message
-
-
-def _counts(word: str) -> bool:
-    return word.lower() in words().counters | words().weak_counters
-
-
-def pairs(message: str) -> dict[str, float]:
-    """Numbers of a line that holds nothing but `name: number`, empty for any other line."""
-    found = _PAIR.findall(message)
-    if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
-        return {}
-    if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
-        return {}
-    stated = [(timed(name, unit), x) for name, x, of, unit in found if not of or "." in of]  # not `epoch:0/2`
-    return {name: value(x) for name, (_, x) in zip(_with_subjects(name for name, _ in stated), stated, strict=True)}
-
-
-def _with_subjects(names: Iterable[str]) -> Iterator[str]:
-    """Names, a bare statistic behind what it is of: `Reward avg: 0.1, min: 0.0`."""
-    subject = ""
-    for name in names:
-        before, _, last = name.rpartition(" ")
-        is_statistic = last.lower() in words().statistics
-        if is_statistic and not before and subject:
-            yield f"{subject} {name}"
-            continue
-        subject = before if is_statistic else name
-        yield name
-
-
-def _counts_in(name: str) -> bool:
-    """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
-    said = name.replace("#", " ").split()
-    known = either("counters", "weak_counters")
-    return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
-
-
-def told_whole(message: str, least: int = 2) -> dict[str, float]:
-    """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
-    length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
-    0.01, 9.1s`."""
-    slots = slots_of(message)
-    counted = either("items", "amounts")
-    if len(slots) < least:
-        return {}
-    cells: dict[str, float] = {}
-    end = 0
-    if not slots or any(has_word(slot.name, either("items", "prose")) for slot in slots):
-        return {}
-    for slot, following in zip(slots, [*slots[1:], None], strict=True):
-        begin = slot.end - len(slot.text)
-        if not slot.name or message[begin : slot.end] != slot.text:
-            return {}
-        behind = _BEHIND.match(message[slot.end : None if following is None else following.end])
-        counts = is_whole(slot) and is_named(slot.name, either("counters", "weak_counters"))
-        if counts and (behind is None or behind[1].lower() not in counted):
-            return {}  # of another step
-        unit = _UNIT.match(message, end) if end else None
-        gap = message[unit.end() if unit else end : begin]
-        if not end and (title := _TITLE.match(gap)):
-            gap = gap[title.end() :]
-        said = {word.lower() for word in _WORD.findall(gap.replace("_", " "))}
-        own = {word.lower() for word in _WORD.findall(slot.name.replace("_", " "))}
-        if not said <= own | counted:
-            return {}
-        if (x := told_by(slot)) is not None:
-            cells.setdefault(slot.name, x)
-        end = slot.end
-    unit = _UNIT.match(message, end)
-    rest = message[unit.end() if unit else end :]
-    return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
 
 
 @lru_cache(maxsize=NAMES)
@@ -488,14 +369,3 @@ def told_by(slot: Slot) -> float | None:
         return slot.value
     share = 0 < slot.of >= slot.value and has_word(slot.name, words().shares)
     return slot.value / slot.of if share else None
-
-
-def of_evaluation(name: str) -> str:
-    """The name of a number of an evaluation, which may say so itself."""
-    return name if has_word(name, words().evaluation) else f"eval/{name}"
-
-
-def counts_within(name: str) -> bool:
-    """Whether a number of this name counts the parts of a step: `micro step`, `Example step`, `pass`."""
-    known = words()
-    return name.lower() in known.inner or (is_named(name, known.counters) and has_word(name, known.inner | known.items))

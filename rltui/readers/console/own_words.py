@@ -18,8 +18,8 @@ from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.name_words import measures
-from rltui.readers.console.named_numbers import counts_within, of_evaluation, pairs
 from rltui.readers.console.open_end import OpenEnd
+from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.step_template import StepRow, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.units import with_units

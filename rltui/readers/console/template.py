@@ -38,7 +38,8 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.name_words import is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, done_within, is_whole, of_evaluation, slots_of, step_first
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
+from rltui.readers.console.plain_lines import done_within, of_evaluation, step_first
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,

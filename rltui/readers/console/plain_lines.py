@@ -1,0 +1,142 @@
+"""Lines that hold nothing but names and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.name_words import either, has_word, is_named, measures, words
+from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, is_whole, slots_of, told_by
+from rltui.readers.console.sections import timed
+from rltui.readers.number_text import value
+
+_PAIR = lazy(
+    rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
+    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?({UNIT.pattern})(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
+)
+_AT_STEP = lazy(
+    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|of|@) "
+    rf"((?:[a-z]+[ _])?([A-Za-z]+)[ =:#]{{1,2}}\d{{1,15}}(?:/\d{{1,15}})?)\s*(?:->|=>|[:=|>–—-])\s*"
+    rf"({NUMBER.pattern}%?)\W*$"
+)
+"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
+_AFTER_STEPS = lazy(
+    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after) (\d{1,15}(?:,\d{3})*) ([A-Za-z]+)\s*[:=|>–—-]{1,2}\s*"
+    rf"({NUMBER.pattern}%?)\W*$"
+)
+"""The same, with the count before the word: `Validation accuracy after 40 steps: 0.3`."""
+NUMBER_IN = lazy(
+    r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s"
+    r"|(?:^|[\s(\[#])[^\W\d]*\d+\s?(?:/|(?:out )?of\s)\s?\d+(?=[\s)\]]|$)"
+)
+"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`. With a count of all
+they tell what part of the step the number is of: `chunk 3/4 loss: 0.4`."""
+_WORD = lazy(r"[^\W\d_]+")
+_TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
+
+
+def done_within(message: str) -> dict[str, float]:
+    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever
+    it calls the part; empty for any other line."""
+    slots, known = slots_of(message), words()
+    if len(slots) < 2 or slots[0].of is None or not slots[0].name:
+        return {}
+    others = (known.counters, known.items, known.places, known.evaluation, known.shares, known.training, known.prose)
+    if not is_named(slots[0].name, known.weak_counters | known.inner) and any(
+        has_word(slots[0].name, said) for said in others
+    ):
+        return {}
+    return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
+
+
+def step_first(message: str) -> str:
+    """A line of one name, its step and its number, `mean reward of step 3: 0.5`, with the step first; any other as it
+    is."""
+    if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
+        return f"{found[2]}, {found[1]}: {found[4]}"
+    if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):
+        return f"{found[3].removesuffix('s')} {found[2]}, {found[1]}: {found[4]}"
+    return message
+
+
+def _counts(word: str) -> bool:
+    return word.lower() in words().counters | words().weak_counters
+
+
+def pairs(message: str) -> dict[str, float]:
+    """Numbers of a line that holds nothing but `name: number`, empty for any other line."""
+    found = _PAIR.findall(message)
+    if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
+        return {}
+    if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
+        return {}
+    stated = [(timed(name, unit), x) for name, x, of, unit in found if not of or "." in of]  # not `epoch:0/2`
+    return {name: value(x) for name, (_, x) in zip(_with_subjects(name for name, _ in stated), stated, strict=True)}
+
+
+def _with_subjects(names: Iterable[str]) -> Iterator[str]:
+    """Names, a bare statistic behind what it is of: `Reward avg: 0.1, min: 0.0`."""
+    subject = ""
+    for name in names:
+        before, _, last = name.rpartition(" ")
+        is_statistic = last.lower() in words().statistics
+        if is_statistic and not before and subject:
+            yield f"{subject} {name}"
+            continue
+        subject = before if is_statistic else name
+        yield name
+
+
+def _counts_in(name: str) -> bool:
+    """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
+    said = name.replace("#", " ").split()
+    known = either("counters", "weak_counters")
+    return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
+
+
+def told_whole(message: str, least: int = 2) -> dict[str, float]:
+    """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
+    length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
+    0.01, 9.1s`."""
+    slots = slots_of(message)
+    counted = either("items", "amounts")
+    if len(slots) < least:
+        return {}
+    cells: dict[str, float] = {}
+    end = 0
+    if not slots or any(has_word(slot.name, either("items", "prose")) for slot in slots):
+        return {}
+    for slot, following in zip(slots, [*slots[1:], None], strict=True):
+        begin = slot.end - len(slot.text)
+        if not slot.name or message[begin : slot.end] != slot.text:
+            return {}
+        behind = BEHIND.match(message[slot.end : None if following is None else following.end])
+        counts = is_whole(slot) and is_named(slot.name, either("counters", "weak_counters"))
+        if counts and (behind is None or behind[1].lower() not in counted):
+            return {}  # of another step
+        unit = UNIT.match(message, end) if end else None
+        gap = message[unit.end() if unit else end : begin]
+        if not end and (title := _TITLE.match(gap)):
+            gap = gap[title.end() :]
+        said = {word.lower() for word in _WORD.findall(gap.replace("_", " "))}
+        own = {word.lower() for word in _WORD.findall(slot.name.replace("_", " "))}
+        if not said <= own | counted:
+            return {}
+        if (x := told_by(slot)) is not None:
+            cells.setdefault(slot.name, x)
+        end = slot.end
+    unit = UNIT.match(message, end)
+    rest = message[unit.end() if unit else end :]
+    return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
+
+
+def of_evaluation(name: str) -> str:
+    """The name of a number of an evaluation, which may say so itself."""
+    return name if has_word(name, words().evaluation) else f"eval/{name}"
+
+
+def counts_within(name: str) -> bool:
+    """Whether a number of this name counts the parts of a step: `micro step`, `Example step`, `pass`."""
+    known = words()
+    return name.lower() in known.inner or (is_named(name, known.counters) and has_word(name, known.inner | known.items))
