@@ -18,6 +18,7 @@ from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.beside_rows import MACHINE, SAMPLES
+from rltui.evidence.clock import whole_parts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Mark, Severity
@@ -33,7 +34,8 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 
 
 ANEW = 25
-"""Causes are tested again after every such part of the run: testing them at every row took a fifth of the time."""
+"""Causes are tested again after such a part of the run at the latest: to test them at every row took a fifth of the
+time."""
 
 
 class Advice(NamedTuple):
@@ -236,11 +238,10 @@ def _until_seen(onset: int | None, look: Look) -> int:
 
 
 def _at_last(ground: Ground) -> Ground:
-    """The ground as it was at the last 25th of the run: causes look at whole columns. A function of the rows alone, so
+    """The ground as it was when causes were tested last: they look at whole columns. A function of the rows alone, so
     that rows read one by one and all at once are judged alike."""
-    n = ground.look.n
-    rows = n - n % max(1, n // ANEW)
-    if not 0 < rows < n:
+    rows = whole_parts(ground.look.n, ANEW)
+    if not 0 < rows < ground.look.n:
         return ground
     look = ground.look.until(rows)
     return replace(ground, look=look, spells={rule: _by(spell, look) for rule, spell in ground.spells.items()})

@@ -267,9 +267,12 @@ def _still_rises(facts: Facts, name: str, lowest: int) -> bool:
 
 
 def made_good(facts: Facts, name: str, onset: int) -> bool:
-    """Whether the metric is where it was before the onset."""
-    found = _lost_and_gained(facts, name, onset, NEWEST)
-    return found is not None and found[1] >= found[0]
+    """Whether the metric is where it was before the onset. False if too few points tell."""
+    metric = facts.metric(name)
+    if metric is None or len(metric.series) - int(metric.series.steps.searchsorted(onset)) < NEWEST:
+        return False
+    before, now = metric.median_before(onset), metric.median_after(onset, NEWEST)
+    return before is not None and now is not None and now >= before
 
 
 def _lost_and_gained(facts: Facts, name: str, onset: int, points: int) -> tuple[float, float, float, int] | None:

@@ -47,6 +47,13 @@ def enough(rows: float, steps: Ints) -> bool:
     return len(steps) >= max(LEAST, LEAST_SHARE * rows) and int(steps[-1]) - int(steps[0]) + 1 >= rows
 
 
+def whole_parts(n: int, parts: int) -> int:
+    """So many of `n` rows does what is not worked out at each row look at: n less what is over a power of two, that is
+    half of a part of n at least. A function of n alone, so that rows read one by one and all at once are judged alike.
+    Steps that grew with each row would come after every `parts` rows, however long the run."""
+    return n - n % (1 << max(0, (n // parts).bit_length() - 1))
+
+
 class Clock(Struct, frozen=True):
     """How far a run is. `stride`: steps from row to row, usually. `samples`: responses trained on so far, None if the
     config does not say how many a step has."""

@@ -18,7 +18,7 @@ from rltui.evidence.metric import Course, MetricFacts, alone
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
 from rltui.records import cached
-from rltui.run.sums import median
+from rltui.run.sums import median, sd
 from rltui.run.table import Series
 
 SHARE_ROWS = 20
@@ -144,7 +144,7 @@ class Facts:
         value = float(np.add.reduce(x)) / len(x)
         if not isfinite(value):
             return None
-        return Share(value, len(x), int(steps[0]), int(steps[-1]), float(x.std()) / sqrt(len(x)))
+        return Share(value, len(x), int(steps[0]), int(steps[-1]), sd(x) / sqrt(len(x)))
 
     @cached
     def reached(self) -> float | None:

@@ -125,7 +125,10 @@ def _jumps(x: Floats, start: int) -> list[int]:
     x = x[start:]
     if len(x) < 6:
         return []
-    size = np.log(np.maximum(np.abs(x), 1e-300))
+    size = np.abs(x)
+    if np.maximum.reduce(size) <= exp(LEAST / 2) * np.minimum.reduce(size):
+        return []
+    size = np.log(np.maximum(size, 1e-300))
     back, ahead = windows(size, 2)[:-4], windows(size, 3)[MIXED:]
     apart = np.maximum(ahead.min(axis=1) - back.max(axis=1), back.min(axis=1) - ahead.max(axis=1))
     return [int(at) + start + MIXED for at in np.flatnonzero(apart > LEAST / 2)]

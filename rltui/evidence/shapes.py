@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from rltui.evidence.clock import whole_parts
 from rltui.evidence.trends import TREND_EFFECT, TREND_P, mann_kendall_p, sd_d, theil_sen
 from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Ints, Series
@@ -176,9 +177,9 @@ def window_rows(n: int, window: int | None = None) -> int:
 
 
 def settled(n: int) -> int:
-    """So many of `n` points do slope, correlation and course look at: all of them below 200, then those up to the last
-    full per cent. A function of `n` alone, so that rows read one by one and all at once are described alike."""
-    return n - n % max(1, n // 100)
+    """So many of `n` points do slope, correlation and course look at: all of them below 200, then all but the newest
+    per cent at most."""
+    return whole_parts(n, 100)
 
 
 class _Trend(Struct, frozen=True):

@@ -70,9 +70,11 @@ def _cut(x: Floats, y: Floats) -> int | None:
     gain = head * head * n / (at * (n - at))  # squared error that two levels save over one
     best = int(at[int(gain.argmax())])
     apart = median(x[best:]) - median(x[:best])
-    sd = max(noise(x), noise(x[:best]), noise(x[best:]))  # what is longer or larger is noisier too
-    if abs(apart) <= CLEAR * sd or float(gain.max()) <= 3.0 * log(n) * sd * sd:
-        return None
+    sd, most = 0.0, float(gain.max())
+    for part in (x, x[:best], x[best:]):  # what is longer or larger is noisier too
+        sd = max(sd, noise(part))
+        if abs(apart) <= CLEAR * sd or most <= 3.0 * log(n) * sd * sd:
+            return None
     best = _place(x, best, (median(x[:best]) + median(x[best:])) / 2.0)
     jump = median(x[best : best + NEAR]) - median(x[max(0, best - NEAR) : best])
     if jump * apart <= 0 or abs(jump) < AT_ONCE * abs(apart) or abs(jump) <= CLEAR * sd * sqrt(2.0 / MARGIN):

@@ -11,7 +11,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import num
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
-from rltui.run.sums import median
+from rltui.run.sums import median, sd
 from rltui.run.table import Floats
 
 BEFORE = 50  # rows before a step that tell what is usual
@@ -62,7 +62,7 @@ class OwnShare(Struct, frozen=True):
 def typical(seconds: Floats) -> tuple[float, float]:
     """Mean and spread of the logarithms of these times."""
     logs = np.log(seconds[seconds > 0])
-    return (float(logs.mean()), float(logs.std())) if len(logs) else (0.0, 0.0)
+    return (float(np.add.reduce(logs)) / len(logs), sd(logs)) if len(logs) else (0.0, 0.0)
 
 
 def slow_step(look: Look, step: int) -> SlowStep | None:

@@ -50,6 +50,8 @@ class Stretches(Struct):
         0 and its highest, `most`, is the mean if all answers got the same."""
         if len(reward) == self._seen:
             return
+        if self._passes(reward, spread, most):
+            return
         if self._lowest is None:
             self._lowest = float(reward.values[: self._seen].min(initial=inf))
             self._highest = _most(reward, 0, self._seen, most)
@@ -79,6 +81,18 @@ class Stretches(Struct):
             max(self._highest, _most(reward, begin, None, most)),
         )
         self._seen = len(reward)
+
+    def _passes(self, reward: Series, spread: Series | None, most: Series | None) -> bool:
+        """Takes up a single point that neither goes on with a stretch nor is one by itself, as nearly all do."""
+        if len(reward) != self._seen + 1 or self._lowest is None or not self._seen:
+            return False
+        x, row = float(reward.values[-1]), int(reward.rows[-1])
+        high = value_on(row, most)
+        if x == reward.values[-2] or high == x or value_on(row, spread) == 0.0:
+            return False
+        self._lowest, self._highest = min(self._lowest, x), max(self._highest, x, -inf if high is None else high)
+        self._seen += 1
+        return True
 
     def _by_default(
         self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
@@ -132,6 +146,14 @@ def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> f
     x, rows = reward.values[begin:end], reward.rows[begin:end]
     single = on_rows(rows, most)
     return max(float(x.max(initial=-inf)), float(np.nanmax(single, initial=-inf)) if len(single) else -inf)
+
+
+def value_on(row: int, series: Series | None) -> float | None:
+    """The value of another series in a row, None if it has none there."""
+    if series is None or not len(series):
+        return None
+    at = len(series) - 1 if series.rows[-1] <= row else int(series.rows.searchsorted(row))
+    return float(series.values[at]) if series.rows[at] == row else None
 
 
 def on_rows(rows: Ints, series: Series | None) -> Floats:

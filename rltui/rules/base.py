@@ -92,10 +92,21 @@ def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
     return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
 
 
+SINCE_POINTS = 256
+"""Points of its end in which the beginning of a condition is sought first."""
+
+
 def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     """The index from which on a condition that holds now has held, single exceptions aside."""
-    ended = np.flatnonzero(~(bad[1:] | bad[:-1]))
-    after = int(ended[-1]) + 2 if len(ended) else 0
+    near = SINCE_POINTS
+    while True:  # from the end: few conditions have held for most of a long run
+        first = max(0, len(bad) - near)
+        newest = bad[first:]
+        ended = np.flatnonzero(~(newest[1:] | newest[:-1]))
+        if len(ended) or not first:
+            break
+        near *= 8
+    after = first + int(ended[-1]) + 2 if len(ended) else 0
     return after + int(bad[after:].argmax()) if after < len(bad) else len(bad) - 1
 
 

@@ -20,7 +20,7 @@ from rltui.evidence.model import Cause, Finding, Level
 from rltui.evidence.profile import number
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, Words, num
 from rltui.rules.base import Memory, Params, lasting, rule, side_by_side
-from rltui.run.sums import median
+from rltui.run.sums import median, sd
 from rltui.run.table import Floats
 
 NEWEST = 20
@@ -210,9 +210,10 @@ def _kl_not_negative(look: Look, p: Params) -> Measure | None:
 
 def _kl_mean_not_negative(x: Floats, p: Params) -> Measure | None:
     """None while a chance explains it: that an estimate which can be negative holds is not shown by a positive mean."""
-    mean = float(x.mean())
-    error = float(x.std()) / sqrt(len(x))
-    if not lasting(x < 0, p) or mean + p["errors"] * error >= -p["small"]:
+    if not lasting(x < 0, p):
+        return None
+    mean, error = float(x.mean()), sd(x) / sqrt(len(x))
+    if mean + p["errors"] * error >= -p["small"]:
         return None
     text = (
         f"The KL averages {num(mean)} over {len(x)} rows, but the mean over answers of this policy cannot be negative"

@@ -75,11 +75,11 @@ def _hole(look: Look, name: str, window: int) -> _Hole | None:
     logged = look.logged(name)
     if logged is None or logged.all_finite:
         return None
-    bad = np.isnan(logged.values)
     recent = int(logged.rows.searchsorted(look.n - window))
-    at = np.flatnonzero(bad[recent:])
+    at = np.flatnonzero(np.isnan(logged.values[recent:]))
     if not len(at) or _never_measured(look, name):
         return None
+    bad = np.isnan(logged.values)
     good = np.flatnonzero(~bad)
     newest = len(bad) - 1 - int(good[-1]) if len(good) else len(bad)
     longest = int(np.diff(good).max()) - 1 if len(good) > 1 else 0
