@@ -178,6 +178,8 @@ def _lacks(text: bytes) -> str:
 SAMPLE = 4000
 """Lines that are looked through for the one that recurs most."""
 OFTEN = 3
+OFTEN_STEPLESS = 10
+"""Lines without a number that rises: a file that is no log repeats a few, as versions in a list."""
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
 _PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
 _IN_STAMP = lazy(r"\d[:hT]$"), lazy(r"[:hT]\d|-\d\d-\d")
@@ -244,6 +246,8 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
     best = max(recurring, key=_worth)
     if _is_bare(best):
         return None  # a pattern of the step alone would read nothing
+    if _rising(best) is None and len(best.numbers) < OFTEN_STEPLESS:
+        return None
     return Suggestion(best.first[:SHOWN], len(best.numbers), best.line, _pattern(best))
 
 

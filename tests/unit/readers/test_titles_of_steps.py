@@ -70,3 +70,9 @@ def test_no_pattern_is_suggested_that_reads_the_step_alone() -> None:
     assert hint("".join(f"Look {i}/90\n" for i in range(1, N + 1))) == ""
     beside = "".join(f"Look {i}/90\nso good was it: 0.{i}5, {i * i}\n" for i in range(1, N + 1))
     assert "{it}" in hint(beside)
+
+
+def test_a_few_lines_that_differ_in_a_version_are_no_steps() -> None:
+    """Nor if they stand in a list of packages; many lines are, though no number of theirs counts."""
+    assert hint("".join(f'"Runs on :: Linux :: {version}",\n' for version in ("5.15", "6.1", "6.6", "6.12"))) == ""
+    assert "{it}" in hint("".join(f"so good was it :: {0.3 + i % 3 / 10:.2f},\n" for i in range(3 * N)))
