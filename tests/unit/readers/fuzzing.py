@@ -10,6 +10,7 @@ import pprint
 import random
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -203,42 +204,47 @@ def _broken(log: bytes) -> bytes:
     return b"\n".join(line[i : i + 80] for line in log.split(b"\n") for i in range(0, max(len(line), 1), 80))
 
 
-def seeds() -> dict[str, list[bytes]]:
-    """Files by format; those of `compressed` hold JSON lines."""
-    jsonl = _jsonl()
-    tensorboard = [field(1, 1.7e9) + field(3, "brain.Event:2")] + [
-        event(s, *(simple(k, float(str(v))) for k, v in cells.items())) for s, cells in ROWS
-    ]
-    return {
-        "verl-console": [_verl()],
-        "trl-console": [_trl(), *_trl_runs()],
-        "console": [_console(), _verl() + _trl(), _printed(), *_dialects()],
-        "wrapped-console": [_broken(_verl()), _broken(_console())],
-        "jsonl": [jsonl],
-        "json": [
-            json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode(),
-            b'{"config": {"lr": 1}, "loss": [0.5, 0.25, 0.125], "reward": [1, 2, 3]} // cut',
-        ],
-        "samples": [
-            b"".join(b'{"step": %d, "prompt": "a", "reward": %d, "i": %d}\n' % (s // 3, s, s) for s in range(9))
-        ],
-        "notebook": [_notebook()],
-        "page": [_page()],
-        "csv": [
-            *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
-            b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",
-        ],
-        "parquet": [_columns("parquet")],
-        "arrow": [_columns("ipc"), _columns("ipc_stream")],
-        "trainer-state": [_trainer_state()],
-        "tensorboard": [tfrecords(tensorboard)[0]],
-        "wandb": [_wandb()],
-        "swanlab": [tracker_files.swanlab(ROWS)[0], tracker_files.swanlab_old(ROWS)],
-        "trackio": [_database("trackio", 512), _database("trackio", 4096)],
-        "mlflow": [_database("mlflow", 512), _database("mlflow", 4096)],
-        "mlflow-files": ["".join(f"{tracker_files.START_MS + s} {s / 7} {s}\n" for s, _ in ROWS).encode()],
-        "compressed": [gzip.compress(jsonl, mtime=0), lzma.compress(jsonl), jsonl.decode().encode("utf-16")],
-    }
+def _tensorboard() -> bytes:
+    events = [event(s, *(simple(k, float(str(v))) for k, v in cells.items())) for s, cells in ROWS]
+    return tfrecords([field(1, 1.7e9) + field(3, "brain.Event:2"), *events])[0]
+
+
+SEEDS: dict[str, Callable[[], list[bytes]]] = {
+    "verl-console": lambda: [_verl()],
+    "trl-console": lambda: [_trl(), *_trl_runs()],
+    "console": lambda: [_console(), _verl() + _trl(), _printed(), *_dialects()],
+    "wrapped-console": lambda: [_broken(_verl()), _broken(_console())],
+    "jsonl": lambda: [_jsonl()],
+    "json": lambda: [
+        json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode(),
+        b'{"config": {"lr": 1}, "loss": [0.5, 0.25, 0.125], "reward": [1, 2, 3]} // cut',
+    ],
+    "samples": lambda: [
+        b"".join(b'{"step": %d, "prompt": "a", "reward": %d, "i": %d}\n' % (s // 3, s, s) for s in range(9))
+    ],
+    "notebook": lambda: [_notebook()],
+    "page": lambda: [_page()],
+    "csv": lambda: [
+        *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
+        b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",
+    ],
+    "parquet": lambda: [_columns("parquet")],
+    "arrow": lambda: [_columns("ipc"), _columns("ipc_stream")],
+    "trainer-state": lambda: [_trainer_state()],
+    "tensorboard": lambda: [_tensorboard()],
+    "wandb": lambda: [_wandb()],
+    "swanlab": lambda: [tracker_files.swanlab(ROWS)[0], tracker_files.swanlab_old(ROWS)],
+    "trackio": lambda: [_database("trackio", 512), _database("trackio", 4096)],
+    "mlflow": lambda: [_database("mlflow", 512), _database("mlflow", 4096)],
+    "mlflow-files": lambda: ["".join(f"{tracker_files.START_MS + s} {s / 7} {s}\n" for s, _ in ROWS).encode()],
+    "compressed": lambda: [
+        gzip.compress(_jsonl(), mtime=0),
+        lzma.compress(_jsonl()),
+        _jsonl().decode().encode("utf-16"),
+    ],
+}
+"""What makes the files of a format; those of `compressed` hold JSON lines. Made when they are asked for: polars starts
+threads, and who forks after that, as the mutants do, waits for ever."""
 
 
 def _columns(writer: str) -> bytes:

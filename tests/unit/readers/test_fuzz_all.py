@@ -32,7 +32,7 @@ from tests.unit.readers_binary.collect import rows
 
 CI, FULL = 1_700, 200_000
 MAX_CPU_S = 1.0
-NAMES = tuple(fuzzing.seeds())
+NAMES = tuple(fuzzing.SEEDS)
 Cell = tuple[int, str, str]
 
 
@@ -50,7 +50,7 @@ def test_every_console_dialect_is_here(dialect: Callable[[], LineDialect]) -> No
                 steps += len(reader.line(prefix, plain(message)) or [])
         return steps + len(reader.close()) > 1
 
-    assert any(found(seed) for seed in fuzzing.seeds()["console"])
+    assert any(found(seed) for seed in fuzzing.SEEDS["console"]())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,12 +69,12 @@ def test_mutated_at_length(name: str) -> None:
 @given(data=st.binary(max_size=300), begin=st.booleans())
 def test_anything(name: str, data: bytes, begin: bool) -> None:
     """Any bytes, alone or after an intact beginning."""
-    seed = fuzzing.seeds()[name][0]
+    seed = fuzzing.SEEDS[name]()[0]
     check(name, (seed[: len(seed) // 2] if begin else b"") + data, 0, seed, random.Random(len(data)))
 
 
 def fuzz(name: str, count: int, start: int) -> None:
-    seeds = fuzzing.seeds()[name]
+    seeds = fuzzing.SEEDS[name]()
     for number in range(start, start + count):
         numbers = random.Random(f"{name} {number}")
         seed = numbers.choice(seeds)
