@@ -322,7 +322,8 @@ class Engine:
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
         against = [one for one in run.history.contradictions if one.since <= look.step]
-        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against)
+        ungraded = run.ungraded(NEWEST_SAID if now else 0)
+        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded)
         of_standing = dict(ask(Standing, standing, self.catalogue, guard))
         lives |= _at_once(of_standing, look)
         told = of_standing | of_samples
@@ -387,6 +388,8 @@ def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life
     }
 
 
+NEWEST_SAID = 400
+"""Newest lines about failed grading that tell of the newest rows."""
 FEW_ROWS = 100
 """A shorter run counts as undertrained in published tables."""
 

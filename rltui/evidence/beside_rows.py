@@ -344,7 +344,7 @@ def name(gpu: Gpu) -> str:
 class Standing(Struct, frozen=True):
     """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
     be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
-    steps."""
+    steps. `ungraded`: steps behind which a log says that answers could not be graded, and what it said first."""
 
     look: Look
     state: RunState | None
@@ -353,6 +353,7 @@ class Standing(Struct, frozen=True):
     saved: Sequence[Checkpoint]
     broken_at: int | None
     contradictions: Sequence[Contradiction] = ()
+    ungraded: tuple[Sequence[int], str] = ((), "")
 
     @property
     def over(self) -> bool:

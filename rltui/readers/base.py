@@ -76,6 +76,7 @@ NoteKind = Literal[
     "killed",  # a signal, "Killed", scheduler cancellation
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
+    "grading",  # answers could not be graded: told once a step, for the count of steps alone
     "change",  # from here on other data, another reward or another state: the program says so
     "overflow",  # a step that was skipped, as its numbers overflowed; a few are usual
     "phase",  # a phase of the step began or ended (live phase)
@@ -86,7 +87,8 @@ NoteKind = Literal[
 class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step` and `total` if the line states them. `frames`: of a
     traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins; what it shows in the end
-    takes the place of what it showed while it was written. `after`: the newest step before it."""
+    takes the place of what it showed while it was written. `after`: the newest step before it. Of a failed grading
+    `total` is the number of rows of the log before it whose steps it does not state."""
 
     kind: NoteKind
     text: str

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, compared, gaining, head, held, rule, tail, validation
+from rltui.text import clean
+
+QUOTED = 100
 
 
 @rule("tool-call-invalid", Look)
@@ -53,6 +58,22 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     text = f"Tool use fell from {num(first)} to {num(now)} calls a sample, {percent(ratio)} of its start"
     text += f" ({what}{compared(look, name, 10)})."
     return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]
+
+
+@rule("grading-fails", Standing)
+def grading_fails(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """The log says in many of the newest rows that answers could not be graded. What share of the answers it was the
+    log does not say, so it stays a note: where the reward shows it, another rule is loud."""
+    look, (said, first) = seen.look, seen.ungraded
+    window = min(int(p["rows"]), look.n)
+    begin = look.n - window
+    rows = np.unique(look.steps.searchsorted(np.array(said, dtype=np.int64), "right"))
+    rows = rows[(rows >= begin) & (rows < look.n)]  # the row that a step ends with comes after what is said of it
+    if len(rows) < max(p["least"], p["share"] * window):
+        return []
+    text = f"The log says before {len(rows)} of the last {window} rows that answers could not be graded"
+    text += f": “{clean(first, QUOTED)}”. What is not graded mostly counts as wrong."
+    return [Signal(NOTICE, text, ((look.reward, ""),), onset_step=int(look.steps[rows[0]]), marks=(Mark.COSTS,))]
 
 
 @rule("env-errors-contaminate", Look)

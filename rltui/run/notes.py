@@ -180,6 +180,8 @@ class Notes:
         self.totals: Counter[int] = Counter()
         self.newest: dict[str, float] = {}  # source -> its newest time
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
+        self.ungraded: list[tuple[str, int | None, int]] = []  # the source; the step, or how many rows, before it
+        self.ungraded_says = ""  # what it said first
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
         """`head_step`: the newest training step of that log, for lines that do not state where they stand."""
@@ -187,10 +189,14 @@ class Notes:
         self._all = None
         if note.time is not None:
             self.newest[source] = max(note.time, self.newest.get(source, note.time))
-        if note.total is not None and note.total > 0:
+        if note.total is not None and note.total > 0 and note.kind != "grading":
             self.totals[note.total] += 1
         if note.kind in UNDER_WAY:
             self.under_way = note
+        if note.kind == "grading":
+            self.ungraded.append((source, note.step, note.total or 0))
+            self.ungraded_says = self.ungraded_says or note.text
+            return
         if note.kind in ("progress", "phase"):
             self._progress[source, note.kind] = note
             if note.kind == "progress" and note.step is not None:
@@ -255,5 +261,6 @@ class Notes:
         }
         self._saved = [one for one in self.saved() if one.step <= step]
         self.sources = {}
+        self.ungraded = [one for one in self.ungraded if one[1] is None or one[1] <= step]
         self.under_way = None
         self._all = None

@@ -108,6 +108,18 @@ class Run:
         self._notes.add(note, source, part.table.head_step if part is not None else None)
         self._hint(note.text)
 
+    def ungraded(self, newest: int = 0) -> tuple[list[int], str]:
+        """Steps behind which a log says that answers could not be graded, as they came (-1: before the first one), all
+        or so many, and what it said first."""
+        steps = {part.name: part.table.steps for part in self.history.parts}
+
+        def placed(source: str, step: int | None, rows: int) -> int:
+            if step is not None or not rows or not len(own := steps.get(source, ())):
+                return -1 if step is None else step
+            return int(own[min(rows, len(own)) - 1])
+
+        return [placed(*one) for one in self._notes.ungraded[-newest:]], self._notes.ungraded_says
+
     def add_info(self, info: RunInfo) -> None:
         """Identity that a container states; the first one to state a thing wins."""
         self.info = {**info.values, **self.info}

@@ -180,6 +180,7 @@ class BarRows:
         self._news = news
         self._skip = skip
         self._stepper = Stepper()
+        self.unplaced = 0  # dicts that stated no step
         self._numbers = BarNumbers()
         self._dicts = _DictsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
@@ -212,6 +213,7 @@ class BarRows:
         """A dict is logged: a row at the step that it states, else at that of the bar."""
         stated = stated_step(cells)
         if stated is None:
+            self.unplaced += 1
             self._add(self._stepper.place(cells, after_blank, time))
             if self._stepper.asks_plan:
                 self._add_counted([])

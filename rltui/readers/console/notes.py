@@ -56,13 +56,15 @@ def split_prefix(text: str) -> tuple[str, str]:
 
 class NoteRule(Record):
     """Lines that hold one of `any`, match `pattern` (a regex; its groups `step`, `total`, `module` are taken) and not
-    `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it."""
+    `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it. `also`: such a line
+    is a note of this kind, too, once a step."""
 
     kind: NoteKind
     any: tuple[str, ...]
     pattern: str | None = None
     unless: str | None = None
     alone: bool = False
+    also: NoteKind | None = None
 
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.unless):
@@ -82,6 +84,7 @@ class _Rule(Struct, frozen=True):
     pattern: re.Pattern[str] | None
     unless: re.Pattern[str] | None
     alone: bool
+    also: NoteKind | None
 
     def matches(self, message: str) -> re.Match[str] | None:
         if self.pattern is None:
@@ -98,6 +101,7 @@ def _rules() -> tuple[_Rule, ...]:
             None if rule.pattern is None else re.compile(rule.pattern),
             None if rule.unless is None else re.compile(rule.unless),
             rule.alone,
+            rule.also,
         )
         for rule in read(Path(__file__).with_name("notes.toml"), NoteRules).rule
     )
@@ -156,6 +160,8 @@ class NoteFinder:
         self._clock = LineClock() if clock is None else clock
         self._open: OpenTracebacks = {}
         self._warned: set[str] = set()
+        self.counts = False  # the newest line is one of them
+        self._also: dict[NoteKind, tuple[int | None, int]] = {}  # step and rows before the newest of them
 
     @property
     def in_traceback(self) -> bool:
@@ -168,11 +174,13 @@ class NoteFinder:
     def go_back(self, standing: OpenTracebacks) -> None:
         self._open = standing
 
-    def line(self, text: str, line: int, step: int | None) -> list[Note]:
-        """Notes of one line; `step` is the newest training step before it."""
+    def line(self, text: str, line: int, step: int | None, rows: int = 0) -> list[Note]:
+        """Notes of one line; `step` is the newest training step before it, `rows`: how many rows were logged before it
+        whose steps are not known yet."""
         prefix, message = split_prefix(text)
         message = without_colours(message)
         out: list[Note] = []
+        self.counts = False
         if TRACEBACK in message:
             named = _IPYTHON.match(message)
             lead = "" if named else message[: message.index(TRACEBACK)]
@@ -190,8 +198,9 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
+        also: list[Note] = []
         for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
-            if rule.kind in seen:
+            if rule.kind in seen and rule.also is None:
                 continue
             for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
                 if trigger in message:
@@ -202,6 +211,12 @@ class NoteFinder:
                 continue
             found = rule.matches(message)
             if rule.pattern is not None and found is None:
+                continue
+            self.counts |= rule.also is not None
+            if rule.also is not None and self._also.get(rule.also) != (step, rows):
+                self._also[rule.also] = step, rows
+                also.append(Note(rule.also, clean(message, 500), line, step, rows, after=step))
+            if rule.kind in seen:
                 continue
             if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
                 continue
@@ -216,6 +231,7 @@ class NoteFinder:
             if at is None and rule.kind != "progress":
                 at = step
             out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), after=step))
+        out += also
         time = self._clock.of(lead_of(message)) if out else nan
         return out if time != time else [note._replace(time=time) for note in out]
 

@@ -358,7 +358,7 @@ class ConsoleReader(LineReader):
         of use."""
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
-        notes = self._notes.line(decoded, self._line, step)
+        notes = self._notes.line(decoded, self._line, step, self._bars.unplaced)
         if self._line == self._torn_line:  # what the whole line says takes the place of what its beginning said
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         prefix, message = split_prefix(decoded)
@@ -366,7 +366,7 @@ class ConsoleReader(LineReader):
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
         for config in configs:
             self._bars.hear(config.values)
-        matters = bool(notes or configs)
+        matters = bool(notes or configs) or self._notes.counts
         if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback

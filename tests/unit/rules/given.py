@@ -147,21 +147,26 @@ class Machine:
         yield Measured.of(run, Look(feed_of(run), run.history.table.n, {}), now=False)
 
 
+UNGRADED = "judge: connection refused"
+
+
 @dataclass(frozen=True)
 class Stands:
-    """A run in a state, with what it saved at these steps, and where its sources contradict each other."""
+    """A run in a state, with what it saved at these steps, where its sources contradict each other, and behind which
+    steps its log says that answers could not be graded."""
 
     columns: Columns
     state: RunState
     saved: Sequence[int] = ()
     against: Sequence[Contradiction] = ()
+    ungraded: Sequence[int] = ()
     sees: ClassVar[type[object]] = Standing
 
     def looks(self) -> Iterator[Standing]:
         look = Look(feed_of(Rows(self.columns).run()), N, {})
         saved = [Checkpoint(step, f"checkpoint-{step}", True) for step in self.saved]
         seen = coverage(look, rules(), list(ids(Look)))
-        yield Standing(look, self.state, seen, ranking(look), saved, None, self.against)
+        yield Standing(look, self.state, seen, ranking(look), saved, None, self.against, (self.ungraded, UNGRADED))
 
 
 @dataclass(frozen=True)
