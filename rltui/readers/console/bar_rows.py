@@ -181,6 +181,7 @@ class BarRows:
         self._skip = skip
         self._stepper = Stepper()
         self.unplaced = 0  # dicts that stated no step
+        self.done: int | None = None  # steps that are done as bars show it
         self._numbers = BarNumbers()
         self._dicts = _DictsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
@@ -202,9 +203,11 @@ class BarRows:
             self._add(self._stepper.paint(painted, after_blank()))
         trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
+            self.done = painted.done
             self._news.progress(painted.done, painted.total, line)
         elif self._numbers.tell and (place := self._numbers.place(painted)) is not None:
             if place[1]:
+                self.done = place[0]
                 self._news.progress(place[0], place[1], line)
         else:
             self._news.other_work(painted, line)

@@ -174,9 +174,9 @@ class NoteFinder:
     def go_back(self, standing: OpenTracebacks) -> None:
         self._open = standing
 
-    def line(self, text: str, line: int, step: int | None, rows: int = 0) -> list[Note]:
-        """Notes of one line; `step` is the newest training step before it, `rows`: how many rows were logged before it
-        whose steps are not known yet."""
+    def line(self, text: str, line: int, step: int | None, done: int | None = None, rows: int = 0) -> list[Note]:
+        """Notes of one line; `step` is the newest training step before it, `done`: the steps that a bar shows as done,
+        `rows`: how many rows were logged before it whose steps are not known yet."""
         prefix, message = split_prefix(text)
         message = without_colours(message)
         out: list[Note] = []
@@ -213,9 +213,10 @@ class NoteFinder:
             if rule.pattern is not None and found is None:
                 continue
             self.counts |= rule.also is not None
-            if rule.also is not None and self._also.get(rule.also) != (step, rows):
-                self._also[rule.also] = step, rows
-                also.append(Note(rule.also, clean(message, 500), line, step, rows, after=step))
+            place = step if step is not None or rows else done
+            if rule.also is not None and self._also.get(rule.also) != (place, rows):
+                self._also[rule.also] = place, rows
+                also.append(Note(rule.also, clean(message, 500), line, place, rows, after=step))
             if rule.kind in seen:
                 continue
             if rule.kind == "warning" and out:  # told by what is worse, or by its traceback

@@ -358,7 +358,7 @@ class ConsoleReader(LineReader):
         of use."""
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
-        notes = self._notes.line(decoded, self._line, step, self._bars.unplaced)
+        notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
         if self._line == self._torn_line:  # what the whole line says takes the place of what its beginning said
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         prefix, message = split_prefix(decoded)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.diagnosis.written import finding, report, wave
+from tests.unit.diagnosis.written import finding, report, wave, write
 from tests.unit.reported import told
 
 ROWS = 22
@@ -106,3 +106,17 @@ def test_other_lines_are_no_failed_grading(tmp_path: Path, said: str) -> None:
 @pytest.mark.parametrize("when", [range(3, 7), range(1, ROWS, 5), [ROWS]])
 def test_a_few_failures_are_usual(tmp_path: Path, when: Iterable[int]) -> None:
     assert note(told(log(tmp_path, verl, TIMES_OUT, when))[2]) is None
+
+
+def test_of_a_log_that_shows_no_more_than_a_bar_beside_the_rows(tmp_path: Path) -> None:
+    write(tmp_path, {"score": SCORE, "entropy": 0.9 + wave(0, 0.01, ROWS, 2)})
+    bar = " {share:3}%|█    | {done}/400 [0{done:03}:00<10:00,  2.1s/it]"
+    lines = [
+        text
+        for done in range(ROWS)
+        for text in (bar.format(share=done // 4, done=done), *(TIMES_OUT.format(k=k) for k in range(3)))
+    ]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = note(told(tmp_path)[2])
+    assert found is not None
+    assert "before 20 of the last 20 rows" in found["summary"]
