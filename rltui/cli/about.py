@@ -26,9 +26,12 @@ def explain(words: list[str]) -> int:
 
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
+        from rltui.rules.catalogue import unread_pages
+
         near = nearest(args.id)[:3]
+        unread = "".join(f". {page}: {why}" for page, why in unread_pages().items())
         hint = f". Did you mean {' or '.join(near)}?" if near else ""
-        raise Stop(f"explain {args.id}: no such rule, page or metric{hint}")
+        raise Stop(f"explain {args.id}: no such rule, page or metric{hint}{unread}")
     write(explained, None)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -82,13 +83,22 @@ def run(words: list[str]) -> int:
     from rltui.compare.build import compare
     from rltui.compare.filters import BadFilter, Filters, chosen
     from rltui.compare.read import read
+    from rltui.evidence.guard import error_text
+
+    faults: list[Exception] = []
+
+    def lost(one: Found, error: Exception) -> None:
+        faults.append(error)
+        print(f"rltui: {one.candidate.id}: left out, by a fault of rltui: {error_text(error)}", file=sys.stderr)
 
     filters = Filters(args.latest, args.state, tuple(args.id), tuple(args.tag), tuple(args.where))
     try:
-        read_runs = read(told(found), parsed_map(args.map), primary)
+        read_runs = read(told(found), parsed_map(args.map), primary, lost)
         runs = chosen(read_runs, filters)
     except BadFilter as problem:
         raise Stop(f"--where {problem}") from None
+    if not runs and faults:
+        raise faults[0]
     if not runs:
         raise Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
     logged = {key for one in runs for key in one.curves}
@@ -114,4 +124,6 @@ def run(words: list[str]) -> int:
         from rltui.compare.markdown import render
 
         write(render(comparison, args.top), args.output)
+    if faults:  # a comparison without one of its runs
+        raise faults[0]
     return 0

@@ -78,49 +78,26 @@ def run(words: list[str]) -> int:
 
 def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     """Prints a report of each run found; the exit code is that of --fail-on."""
-    from rltui.report.build import build
-    from rltui.session.run_reader import RunReader
+    from rltui.evidence.guard import error_text
+    from rltui.settings import SettingsError
 
     fmt = getattr(args, "format", "markdown")
     now = time_of(getattr(args, "now", None))
-    texts, worst, faults = [], 0, []
+    texts, worst, faults = list[str](), 0, list[Exception]()
     for one in found:
-        window = getattr(args, "window", None)
-        opened = RunReader(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None), window=window)
-        opened.load()
-        if len(found) == 1:
-            _check_readable(opened.run)
-            _check_since(opened.run, getattr(args, "since", None))
-            if opened.short_of is not None:
-                raise Stop(f"--at {args.at}: the run has only reached step {opened.short_of}")
-        for text in opened.run.unlogged():
-            print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
-        if not opened.run.history.table.n:
-            from rltui.text import shown
-
-            for feed in opened.feeds:
-                if feed.hint:
-                    print(f"rltui: {feed.path}: no row was read. {capital(shown(feed.hint))}", file=sys.stderr)
-        frame = opened.with_insight(opened.frame(now)).narrowed(
-            getattr(args, "since", None), getattr(args, "last", None)
-        )
-        report = build(frame, window=window)
-        opened.close()
-        faults += [opened.fault] if opened.fault is not None else []
-        halted = SEVERITIES["warning"] if report.run.state == "stalled" else 0  # `watch` warns of it, too
-        worst = max([worst, halted, *map(_rank, report.findings)])
-        if fmt == "json":
-            from rltui.report.to_json import to_json
-
-            texts.append(to_json(report))
-        else:
-            from rltui.report.markdown import render
-
-            texts.append(render(report, long=getattr(args, "long", False)))
-        if getattr(args, "append", None):
-            from rltui.report.checkin import append_checkin
-
-            append_checkin(args.append, report)
+        try:
+            text, loud, fault = _report_on(one, args, fmt, now, len(found) == 1)
+        except (Stop, SettingsError):
+            raise
+        except Exception as error:
+            if len(found) == 1:
+                raise
+            print(f"rltui: {one.candidate.id}: left out, by a fault of rltui: {error_text(error)}", file=sys.stderr)
+            faults.append(error)
+            continue
+        texts.append(text)
+        worst = max(worst, loud)
+        faults += [fault] if fault is not None else []
     if fmt == "json" and getattr(args, "all", False):
         text = "[" + ",\n".join(t.strip() for t in texts) + "]\n"
     else:
@@ -129,6 +106,51 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     if faults:  # a report without its diagnosis: whoever asks for an exit code must not take it for a clean one
         raise faults[0]
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _report_on(
+    one: Found, args: argparse.Namespace, fmt: str, now: float | None, alone: bool
+) -> tuple[str, int, Exception | None]:
+    """The report of one run, its worst finding and why it has no diagnosis; `alone`: it is the only one asked for."""
+    from rltui.report.build import build
+    from rltui.session.run_reader import RunReader
+    from rltui.text import shown
+
+    window = getattr(args, "window", None)
+    opened = RunReader(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None), window=window)
+    try:
+        opened.load()
+        if alone:
+            _check_readable(opened.run)
+            _check_since(opened.run, getattr(args, "since", None))
+            if opened.short_of is not None:
+                raise Stop(f"--at {args.at}: the run has only reached step {opened.short_of}")
+        for text in opened.run.unlogged():
+            print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
+        if not opened.run.history.table.n:
+            for feed in opened.feeds:
+                if feed.hint:
+                    print(f"rltui: {feed.path}: no row was read. {capital(shown(feed.hint))}", file=sys.stderr)
+        frame = opened.with_insight(opened.frame(now)).narrowed(
+            getattr(args, "since", None), getattr(args, "last", None)
+        )
+        report = build(frame, window=window)
+    finally:
+        opened.close()
+    if fmt == "json":
+        from rltui.report.to_json import to_json
+
+        text = to_json(report)
+    else:
+        from rltui.report.markdown import render
+
+        text = render(report, long=getattr(args, "long", False))
+    if getattr(args, "append", None):
+        from rltui.report.checkin import append_checkin
+
+        append_checkin(args.append, report)
+    halted = SEVERITIES["warning"] if report.run.state == "stalled" else 0  # `watch` warns of it, too
+    return text, max([halted, *map(_rank, report.findings)]), opened.fault
 
 
 def _check_readable(run: Run) -> None:

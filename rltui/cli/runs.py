@@ -7,6 +7,7 @@ import sys
 import time
 
 from rltui.cli.arguments import WHERE, Stop, command_parser, lines_option, locate_runs, use_lines, write
+from rltui.cli.crash import CODE
 from rltui.text import shown
 
 NOTHING = """No training run found below {}.
@@ -62,4 +63,7 @@ def run(words: list[str]) -> int:
         write(to_text(listed, time.time()), None)
     else:
         write(NOTHING.format(", ".join(map(os.path.abspath, args.dir))), None)
-    return 0
+    for row in listed:
+        if row.fault:
+            print(f"rltui: {shown(row.name)}: not read, by a fault of rltui: {shown(row.fault)}", file=sys.stderr)
+    return CODE if any(row.fault for row in listed) else 0

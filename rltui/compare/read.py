@@ -20,6 +20,7 @@ from rltui.rules.traits import Trait
 from rltui.run.table import Series
 from rltui.session.frame import Recording, RunSnapshot
 from rltui.session.run_reader import RunReader
+from rltui.settings import SettingsError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,10 +94,24 @@ class ComparedRun(RunHead, frozen=True):
 
 
 def read(
-    found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None
+    found: Iterable[Found],
+    key_map: dict[str, str] | None = None,
+    primary: str | None = None,
+    lost: Callable[[Found, Exception], None] | None = None,
 ) -> list[ComparedRun]:
-    """Every run to its end, one after the other."""
-    return told_apart([facts(one, key_map, primary) for one in found])
+    """Every run to its end, one after the other. `lost` hears of a run that fails, by a fault of rltui, and is left
+    out; without it the fault is raised."""
+    out = []
+    for one in found:
+        try:
+            out.append(facts(one, key_map, primary))
+        except SettingsError:
+            raise
+        except Exception as error:
+            if lost is None:
+                raise
+            lost(one, error)
+    return told_apart(out)
 
 
 def told_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from rltui.compare.tables import primary_order
 from rltui.diagnosis import tail
 from rltui.discovery.found import Found
+from rltui.evidence.guard import error_text
 from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
 from rltui.prose import counted, joined
@@ -27,6 +28,7 @@ from rltui.run.table import Series
 from rltui.session.ends import ENDS, WHOLE_MOST, Extent
 from rltui.session.known import Known, ends_in_error, gap_row
 from rltui.session.run_reader import RunReader
+from rltui.settings import SettingsError
 from rltui.sources import memory
 
 AT_ONCE = 16
@@ -76,6 +78,7 @@ class RunRow(Struct, frozen=True):
     note: str = ""
     because: str = ""
     badge: str | None = None
+    fault: str = ""
 
     @property
     def attention(self) -> int:
@@ -125,10 +128,10 @@ def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRo
     """The same in the order of `found`, in this process; runs of other machines side by side."""
     now = clock.time() if now is None else now
     if all(one.place.link() is None for one in found):
-        yield from (_of_ends(one, now) for one in found)
+        yield from (_by_ends(one, now) for one in found)
     else:
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            yield from threads.map(lambda one: _of_ends(one, now), found)
+            yield from threads.map(lambda one: _by_ends(one, now), found)
 
 
 def from_whole(found: Iterable[Found], now: float | None = None) -> Iterator[RunRow]:
@@ -139,6 +142,45 @@ def from_whole(found: Iterable[Found], now: float | None = None) -> Iterator[Run
 
 def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], bool] = lambda: False) -> RunRow:
     """One run by its whole diagnosis. `cancelled` is asked between blocks: it tells what it had read by then."""
+    try:
+        return _of_whole(found, now, cancelled)
+    except SettingsError:
+        raise
+    except Exception as error:
+        return _not_read(found, error)
+
+
+def _not_read(found: Found, error: Exception) -> RunRow:
+    """A run that cannot be read, by a fault of rltui: the others are listed all the same."""
+    fault = error_text(error)
+    written = max((found.listing.by_path[path].mtime for path, _ in found.candidate.files), default=None)
+    return RunRow(
+        id=found.candidate.id,
+        name=found.candidate.id,
+        host=found.place.name,
+        path=found.candidate.root,
+        framework=None,
+        algorithm=None,
+        state=None,
+        last_step=None,
+        total_steps=None,
+        health=NOT_LOOKED,
+        signs=(),
+        decision=None,
+        critical=0,
+        warnings=0,
+        updated=written,
+        is_file_time=True,
+        first_rows=0,
+        newest_rows=0,
+        whole=True,
+        values={},
+        note=f"not read, by a fault of rltui: {fault}",
+        fault=fault,
+    )
+
+
+def _of_whole(found: Found, now: float | None, cancelled: Callable[[], bool]) -> RunRow:
     from rltui.evidence.model import SEVERITY_RANK
     from rltui.report.build import build
 
@@ -164,6 +206,16 @@ def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], boo
         first_rows=0,
         newest_rows=report.run.steps.rows or 0,
     )
+
+
+def _by_ends(found: Found, now: float) -> RunRow:
+    """`_of_ends`, or that it failed."""
+    try:
+        return _of_ends(found, now)
+    except SettingsError:
+        raise
+    except Exception as error:
+        return _not_read(found, error)
 
 
 def _of_ends(found: Found, now: float) -> RunRow:

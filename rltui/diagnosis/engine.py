@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui import cooperate
 from rltui.diagnosis.case import Case
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import UNBORN, Key, Life, band_of, dated, follow, in_words, upheld
+from rltui.diagnosis.life import UNBORN, Key, Life, after_look, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons, validation_rises
@@ -258,13 +258,7 @@ class Engine:
                 if signal is None or not signal.level:
                     before = in_words(before, rule_id, guard)
                 recovery = None if subject in limited else rule.recovery
-                signal = upheld(recovery, before, signal, look)
-                after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)
-                if after.level > before.level and after.signal is not None:
-                    after = dated(after, before, after.signal, look)
-                    if after.level >= WARNING > before.level:
-                        after = structs.replace(after, band=band_of(recovery, after, look))
-                lives[rule_id, subject] = after
+                lives[rule_id, subject] = guard.ask(rule_id, before, after_look, before, rule, recovery, signal, look)
         now = State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
         return replace(now, reasons=self._reasons(feed, now, state.reasons))
 

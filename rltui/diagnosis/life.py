@@ -18,7 +18,7 @@ from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import CLEAR, apart, first_turn
 from rltui.frameworks.load import metrics
 from rltui.rules.base import solved
-from rltui.rules.page import Recovery
+from rltui.rules.page import Recovery, Rule
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
@@ -95,6 +95,17 @@ class Life(Struct, frozen=True):
 
 UNBORN = Life()
 """The life of a finding that was never seen."""
+
+
+def after_look(before: Life, rule: Rule, recovery: Recovery | None, signal: Signal | None, look: Look) -> Life:
+    """The life of a rule's finding after one more look, with what the look says. `recovery`: by what it is over."""
+    signal = upheld(recovery, before, signal, look)
+    after = follow(before, signal, look.n, look.step, rule.hold.looks, rule.hold.rows)
+    if after.level > before.level and after.signal is not None:
+        after = dated(after, before, after.signal, look)
+        if after.level >= WARNING > before.level:
+            after = replace(after, band=band_of(recovery, after, look))
+    return after
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:

@@ -118,7 +118,7 @@ def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
     """What raised an error: readers, checks of the diagnosis, and parts beyond it."""
     readers = (CheckFailed(f"reader of {Path(one.path).name}", one.broken) for one in frame.run.sources if one.broken)
     beyond = frame.insight.failed if frame.insight is not None else ()
-    return tuple(dict.fromkeys((*readers, *frame.diagnosis.checks_failed, *beyond)))
+    return tuple(dict.fromkeys((*readers, *frame.failed, *frame.diagnosis.checks_failed, *beyond)))
 
 
 class _Span(Struct, frozen=True):

@@ -41,6 +41,9 @@ class PhaseTable(Struct, frozen=True):
     note: str = ""
 
 
+NO_PHASES = PhaseTable(0, None, ())
+
+
 def outside_step(rules: Timers, version: str | None) -> frozenset[str]:
     """Phases that this version times beside the step."""
     have = version_number(version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rltui.evidence.guard import error_text
 from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
@@ -52,7 +53,12 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
         if path in why:
             ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
         else:
-            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, ""), extent))
+            try:
+                feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, ""), extent))
+            except Exception as error:
+                text = error_text(error)
+                note = f"not read, as its reader failed: {text}"
+                ignored.append(SourceInfo(path, fmt, note=note, used=False, mtime=stat.mtime, broken=text))
     unreadable = [SourceInfo(path, "unknown", note=why.removeprefix(f"{path} ")) for path, why in found.unreadable]
     return feeds, unreadable + ignored
 

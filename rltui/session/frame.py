@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.evidence.model import CheckFailed
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
@@ -113,8 +114,8 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
         return written(self.steps, self.times, self.beats)
 
 
-def snapshot(run: Run, state: RunState) -> RunSnapshot:
-    """The run as it is now, with its state."""
+def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
+    """The run as it is now, with its state and its phase times."""
     table = run.history.table
     return RunSnapshot(
         id=run.id,
@@ -133,7 +134,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
         ended=ends(table.restarts, run.notes),
-        phases=run.phases(),
+        phases=phases,
         checkpoints=tuple(run.saved),
         config=run.config,
         raw_config=dict(run.raw_config),
@@ -190,6 +191,7 @@ class Frame(Recording, frozen=True, kw_only=True):
 
     diagnosis: Diagnosis
     insight: Insight | None = None  # asked for by reports and drill-downs only
+    failed: tuple[CheckFailed, ...] = ()  # parts of the reading that raised
 
     def until(self, step: int, diagnosis: Diagnosis, phases: PhaseTable) -> Frame:
         """As it stood at a step, with the diagnosis and the phase times of that step: no row, note or sample after it

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rltui.discovery.found import Found, NotARun, NotListed, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
+from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
@@ -250,7 +251,10 @@ def _sniffer(
             head = place.head(path, HEAD)
             if isinstance(head, SourceError):
                 failed[path] = head.text
-            seen[path] = None if isinstance(head, SourceError) else format_in or told(path, head)
+            try:
+                seen[path] = None if isinstance(head, SourceError) else format_in or told(path, head)
+            except Exception as error:
+                seen[path], failed[path] = None, f"not looked at, by a fault of rltui: {error_text(error)}"
         return seen[path]
 
     def told(path: str, head: bytes) -> str | None:

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from rltui import cooperate
 from rltui.discovery.found import Found
-from rltui.evidence.guard import error_text
+from rltui.evidence.guard import Guard, error_text
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
 from rltui.records import cached
+from rltui.run.phases import NO_PHASES
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
 from rltui.session.ends import ALL, QUIET_S, Extent
@@ -68,6 +69,7 @@ class RunReader:
         self.run.scheduled = found.job is not None and found.job.state == "RUNNING"
         self.run.key_map = dict(key_map or {})
         self._around = Surroundings(self.run, found)
+        self._guard = Guard()
         self._samples = samples
         self._window = window
         self._diagnosis: Diagnosis | None = None
@@ -92,8 +94,8 @@ class RunReader:
         self._unread = [feed for feed in self.feeds if not feed.gap]
         self._intake = Intake(self.run, self.feeds)
         if extent is ALL:
-            self._around.find_checkpoints()
-        self._around.read_configs()
+            self._guard.ask("checkpoint directories", None, self._around.find_checkpoints)
+        self._guard.ask("config files", None, self._around.read_configs)
 
     @property
     def long(self) -> bool:
@@ -107,7 +109,7 @@ class RunReader:
         new = [feed for feed in chosen if feed.path not in known]
         left_out = {source.path for source in self._ignored}
         before = self.run.checkpoints
-        self._around.found_again(found)
+        self._guard.ask("files beside the logs", None, self._around.found_again, found)
         for feed in new:
             self.run.history.add_part(feed.part)
         self.feeds += new
@@ -116,7 +118,7 @@ class RunReader:
             self.feeds.remove(old)
             self.run.history.remove_part(old.part)
         self._intake.feeds_changed()
-        self._around.look_for_dumps(True)
+        self._guard.ask("search for rollouts", None, self._around.look_for_dumps, True)
         if new or self.run.checkpoints != before:
             self._identify()
             return True
@@ -248,7 +250,7 @@ class RunReader:
         self._revision += 1
         self._diagnosis = None
         if self._done and self._extent is ALL:
-            self._around.look_for_dumps(False)
+            self._guard.ask("search for rollouts", None, self._around.look_for_dumps, False)
         self._want_samples()
 
     def _want_samples(self) -> None:
@@ -304,7 +306,7 @@ class RunReader:
             self._stands = _standing(state)
             self.run.hardware = self._hardware()
             self._judged_at = clock.time()
-            self._read_samples(self._until_step)
+            self._guard.ask("samples of rollouts", None, self._read_samples, self._until_step)
             try:
                 self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
                 self.fault = None
@@ -324,8 +326,9 @@ class RunReader:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
         rows = self._rows_until(step)
         whole = self.frame()
-        self._read_samples(step)
-        return whole.until(step, self._engine.at(self.run, rows), self.run.phases(until_row=rows))
+        self._guard.ask("samples of rollouts", None, self._read_samples, step)
+        phases = self._guard.ask("phase times", NO_PHASES, self.run.phases, rows)
+        return whole.until(step, self._engine.at(self.run, rows), phases)
 
     def insight(self, around: int, at: int | None = None) -> Insight:
         """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
@@ -347,7 +350,8 @@ class RunReader:
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
         seen = frame.diagnosis
-        return replace(frame, insight=self.onset_insight(seen.findings, seen.verdict.decision, seen.at_step))
+        insight = self.onset_insight(seen.findings, seen.verdict.decision, seen.at_step)
+        return replace(frame, insight=insight, failed=self._guard.told())
 
     def onset_insight(self, findings: tuple[Finding, ...], decision: Decision, at: int | None) -> Insight | None:
         """About the onset of the worst of these findings, which were made with this decision at step `at`; None before
@@ -358,7 +362,7 @@ class RunReader:
         around = asked.onset_step if asked is not None and asked.onset_step is not None else at
         if around is None or self.fault is not None:
             return None
-        return self._insight(around, self._rows_until(at), findings, decision)
+        return self._guard.ask("insight", None, self._insight, around, self._rows_until(at), findings, decision)
 
     def _columns(self) -> Mapping[str, Series]:
         """The run's columns: the same object until something is read, so that what was drawn of it stays valid."""
@@ -375,7 +379,7 @@ class RunReader:
         diagnosis = self.diagnosis(state)  # reads samples, so it comes first
         return Frame(
             run=replace(
-                snapshot(self.run, state),
+                snapshot(self.run, state, self._guard.ask("phase times", NO_PHASES, self.run.phases)),
                 framework=told.framework,
                 algorithm=told.algorithm,
                 planned_steps=told.planned_steps,
@@ -394,6 +398,7 @@ class RunReader:
             stall=state.card if self.follow and self._done else None,
             place=self.place.name,
             link=self.place.link(),
+            failed=self._guard.told(),
         )
 
 

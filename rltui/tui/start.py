@@ -225,7 +225,7 @@ def start(
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
     fault = compat.end_without_a_word(app)
     run_loop(app.run_async(mouse=mouse_on))
-    if (error := fault()) is not None:
+    if (error := fault() or app.worker.fault) is not None:
         raise error
     if app.failure:
         from rltui.text import shown

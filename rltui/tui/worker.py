@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from rltui.evidence.guard import error_text
 from rltui.tui import panes
 from rltui.tui.away import Chronicle
 from rltui.tui.messages import (
@@ -80,6 +81,7 @@ class Worker:
         self.app = app
         self.opener = opener
         self._stop = Event()
+        self.fault: Exception | None = None  # the first one of ours
         self._source: FrameSource | None = None
         self._choices: tuple[Choice, ...] = ()
         self.there: Callable[[], bool] = lambda: True  # whether somebody looks
@@ -290,10 +292,13 @@ class Worker:
                 frame = source.next_frame(POLL_S)
                 if frame is not None and opening == self._opening:
                     self._newest = frame
-                    report = self._report(frame, cache)
-                    self._post(ReportArrived(report))
-                    for message in chronicle.take(report) if chronicle is not None else ():
-                        self._post(message)
+                    try:
+                        report = self._report(frame, cache)
+                        self._post(ReportArrived(report))
+                        for message in chronicle.take(report) if chronicle is not None else ():
+                            self._post(message)
+                    except Exception as error:  # the next row may do better
+                        self._failed("this row is not shown", error)
                     if not shown.is_set():  # reading on at once would slow the drawing of the first values
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
@@ -304,11 +309,16 @@ class Worker:
                         self.was_read(opening)
         except Exception as error:
             if opening == self._opening:
-                self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
+                self._failed("reading stopped", error)
         finally:
             if chronicle is not None:
                 chronicle.close()
             source.close()
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """A fault of ours: told on the screen now, and as every other when the screen is left."""
+        self.fault = self.fault or error
+        self._post(SourceFailed(f"{what}, by a fault of rltui: {error_text(error)}", opened=True))
 
     def _report(self, frame: Frame, cache: SummaryCache | None = None) -> Report:
         from rltui.report.build import build

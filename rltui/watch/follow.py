@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from rltui.discovery.found import Found
 from rltui.events.changes import Changes, Event, SeenSoFar, event, iso
 from rltui.events.record import EventRecord, Recorder
+from rltui.evidence.guard import error_text
 from rltui.evidence.model import Decision
 from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
@@ -74,8 +75,8 @@ class Lasting(Struct):
 
 class News(Struct, frozen=True):
     """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
-    whether nothing more will come, the worst finding so far, what went wrong; `broken`: so badly that the run is read
-    no more."""
+    whether nothing more will come, the worst finding so far, what went wrong; `fault`: the fault of ours by which the
+    run is read no more."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -85,7 +86,7 @@ class News(Struct, frozen=True):
     over: bool = False
     worst: int = 0
     problem: str = ""
-    broken: bool = False
+    fault: Exception | None = None
 
 
 class Following(Struct):
@@ -109,7 +110,7 @@ class Following(Struct):
             sampler = Sampler(socket.gethostname(), None, HARDWARE_EVERY_S) if local else None
             live = LiveRun(self.found, key_map=self.key_map, sampler=sampler)
         except Exception as error:
-            self._broken(f"{type(error).__name__}: {error}", changes)
+            self._broken("cannot be followed", error, changes)
             return
 
         recorder = Recorder(self.record) if self.record is not None else None
@@ -143,7 +144,7 @@ class Following(Struct):
                 if frame is not None or events or met:
                     self.put(self._news(last, changes, events, met, problem))
         except Exception as error:
-            self._broken(f"reading stopped: {type(error).__name__}: {error}", changes)
+            self._broken("reading stopped", error, changes)
         finally:
             if recorder is not None:
                 recorder.close()
@@ -156,13 +157,10 @@ class Following(Struct):
         seen = changes.seen
         return News(self.index, tuple(events), text, seen.as_dict(), met, seen.ended, seen.worst, problem)
 
-    def _broken(self, why: str, changes: Changes) -> None:
-        text = f"{self.found.candidate.id}: {why}"
-        self.put(
-            News(
-                self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text, broken=True
-            )
-        )
+    def _broken(self, what: str, error: Exception, changes: Changes) -> None:
+        text = f"{self.found.candidate.id}: {what}, by a fault of rltui: {error_text(error)}"
+        seen = changes.seen
+        self.put(News(self.index, seen=seen.as_dict(), over=True, worst=seen.worst, problem=text, fault=error))
 
 
 def _recorded(recorder: Recorder | None, report: Report) -> str:

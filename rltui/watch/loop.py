@@ -51,6 +51,8 @@ class Terminal:
         os.close(self._handle)
 
 
+CRASHED = 3
+"""The exit code after a fault of ours (`cli.crash`)."""
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}
 SILENT = ("summary", "resumed", "heartbeat")
@@ -97,7 +99,7 @@ class Watch:
         self._asked = ""
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
-        self._broken = [False] * len(found)
+        self._faults: dict[int, Exception] = {}  # by the number of the run
         self._problems: set[str] = set()
         self._gate = Gate(settings.load().alerts)
         self._state_dir = settings.state_dir(os.environ)
@@ -107,8 +109,8 @@ class Watch:
         self._terminal: Terminal | None = None
 
     def run(self) -> int:
-        """Returns the exit code: 1 where a finding at or above --fail-on was open while we watched, 2 where a run could
-        not be read on, else 0. A signal or the end of the time changes nothing in that."""
+        """Returns the exit code: 1 if a finding at or above --fail-on was open while we watched, else 0: neither a
+        signal nor the end of the time changes that. Raises the first fault of ours that ended the reading of a run."""
         self._open()
         threads = [
             Thread(target=self._following(i).run, name=f"rltui-watch-{i}", daemon=True) for i in range(len(self._found))
@@ -129,8 +131,11 @@ class Watch:
             self._terminal.close()
         for ledger in self._ledgers:
             ledger.close()
-        code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 2 if any(self._broken) else 0
+        fault = next(iter(self._faults.values()), None)
+        code = CRASHED if fault is not None else 1 if max(self._worst) >= FAIL[self._options.fail_on] else 0
         self._print_done(reason, code)
+        if fault is not None:
+            raise fault
         return code
 
     def stop(self, reason: str) -> None:
@@ -210,7 +215,8 @@ class Watch:
             if self._take(news):
                 return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
             if all(self._over):
-                return "no run can be read any longer" if all(self._broken) else "every run has ended"
+                read_none = len(self._faults) == len(self._over)
+                return "no run can be read any longer" if read_none else "every run has ended"
         return self._asked
 
     def _take(self, news: News) -> bool:
@@ -240,7 +246,8 @@ class Watch:
                 self._problems.add(problem)
                 self._tell(problem)
         self._over[news.index] = news.over
-        self._broken[news.index] |= news.broken
+        if news.fault is not None:
+            self._faults[news.index] = news.fault
         self._worst[news.index] = max(self._worst[news.index], news.worst)
         return news.met
 

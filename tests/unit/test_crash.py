@@ -97,11 +97,19 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [("rltui.tui.app", "RltuiApp.redraw"), ("rltui.tui.worker", "Worker._find")],
-    ids=["the screen's thread", "the reading thread"],
+    ("module", "name", "shown"),
+    [
+        ("rltui.tui.app", "RltuiApp.redraw", b""),
+        ("rltui.tui.worker", "Worker._find", b""),
+        ("rltui.report.build", "_notes", b"this row is not shown"),
+        ("rltui.session.live", "LiveRun.next_frame", b"reading stopped"),
+    ],
+    ids=["the screen's thread", "the reading thread", "a report", "the reading of a run"],
 )
-def test_a_screen_that_crashes_leaves_the_terminal_in_order(module: str, name: str, run: Path, state: Path) -> None:
+def test_a_screen_that_crashes_leaves_the_terminal_in_order(
+    module: str, name: str, shown: bytes, run: Path, state: Path
+) -> None:
+    """`shown`: the screen goes on and says so, until `q` is typed."""
     master, slave = pty.openpty()
     code = BREAK.format(module=module, name=name)
     env = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
@@ -115,6 +123,9 @@ def test_a_screen_that_crashes_leaves_the_terminal_in_order(module: str, name: s
             if select.select([master], [], [], 0.1)[0]:
                 try:
                     seen += os.read(master, 1 << 16)
+                    if shown and shown in seen:
+                        os.write(master, b"q")
+                        shown = b""
                 except OSError:  # the child has closed its end
                     break
             elif child.poll() is not None:

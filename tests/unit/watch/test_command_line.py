@@ -141,17 +141,22 @@ def test_wrong_usage_is_one_line_and_code_2(
     assert told.count("\n") == 1
 
 
-def test_a_run_that_cannot_be_read_on_is_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_cannot_be_read_on_is_a_crash(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     from rltui.session.live import LiveRun
 
     def fails(*_: object) -> None:
         raise ValueError("a fault of our own")
 
     monkeypatch.setattr(LiveRun, "next_frame", fails)
-    assert main(["watch", str(HEALTHY), "--format", "json"]) == 2
+    assert main(["watch", str(HEALTHY), "--format", "json"]) == 3
     out, told = capsys.readouterr()
-    assert told == "rltui: trl-grpo-healthy: reading stopped: ValueError: a fault of our own\n"
+    first, last = told.splitlines()
+    assert first.startswith(
+        "rltui: trl-grpo-healthy: reading stopped, by a fault of rltui: ValueError: a fault of our own"
+    )
+    assert "stopped by a fault of its own" in last
     done = json.loads(out)
-    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read any longer", 2)
+    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read any longer", 3)
