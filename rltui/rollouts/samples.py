@@ -334,7 +334,6 @@ class SampleStats(Struct, frozen=True):
     mode_share: float | None
     zero_variance: float | None  # share of groups
     length_mean: float | None  # tokens
-    length_max: float | None
     groups: int = 0  # of two or more rewards
     reward_min: float | None = None
     reward_max: float | None = None

@@ -288,7 +288,6 @@ class StepRollouts:
             mode_share=mode[1] if mode else None,
             zero_variance=samples.share(same),
             length_mean=fmean(self.lengths) if self.lengths else None,
-            length_max=max(self.lengths, default=None),
             groups=len(same),
             reward_min=min(self.rewards, default=None),
             reward_max=max(self.rewards, default=None),

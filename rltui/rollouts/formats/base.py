@@ -27,8 +27,8 @@ class Rollout(Struct, frozen=True):
     """One rollout as its dump holds it, cleaned. What the dump does not say is None.
 
     `reward` is the dump's own total. `components` are the numbers beside it (reward functions, accuracies) by name.
-    `length` is in tokens. `prompt_chars` and `completion_chars` are the true lengths where a text was cut to
-    `TEXT_LIMIT`. `extra` holds the remaining fields as text (reference answer, data source).
+    `length` is in tokens. A text is cut to `TEXT_LIMIT`. `extra` holds the remaining fields as text (reference answer,
+    data source).
     """
 
     step: int | None = None
@@ -42,8 +42,6 @@ class Rollout(Struct, frozen=True):
     truncated: bool | None = None
     group: str | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
-    prompt_chars: int = 0
-    completion_chars: int = 0
 
 
 class Raw(NamedTuple):
@@ -80,8 +78,6 @@ class Raw(NamedTuple):
             self.truncated,
             None if self.group is None else clean(self.group, NAME_LIMIT),
             {clean(name, NAME_LIMIT): clean(_plain(v), FIELD_LIMIT) for name, v in self.extra.items()},
-            len(self.prompt or ""),
-            len(self.completion or ""),
         )
 
 

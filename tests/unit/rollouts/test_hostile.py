@@ -78,14 +78,13 @@ def test_every_form_of_dump_is_cleaned_at_the_door(tmp_path: Path) -> None:
         assert not any(secret in shown for secret in SECRETS)
 
 
-def test_a_text_of_a_megabyte_is_bounded_and_its_length_told(tmp_path: Path) -> None:
+def test_a_text_of_a_megabyte_is_bounded(tmp_path: Path) -> None:
     lines(tmp_path / "rollouts" / "1.jsonl", [{"input": "a", "output": "x y " * 300_000, "score": 0.0}])
     (tmp_path / "train.log").write_text(VERL_LOG)
     found = index(tmp_path)
     one = found.read(found.entries[0]).rollout(0)
     assert one.completion is not None
     assert len(one.completion) <= TEXT_LIMIT
-    assert one.completion_chars == 1_200_000
     code, out = run_cli(str(tmp_path))
     assert code == 0
     assert max(map(len, out.split("\n"))) < 300
