@@ -1,6 +1,6 @@
 """Lines with the results of an evaluation, in free wording.  Either a tag marks them, `[eval] step 40 | reward 0.3`,
 `val: acc=0.5`, `valid | epoch 2 | ...`. Or a line that states its step has a word for evaluation: `Validation at step
-40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`. """
+40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`."""
 
 from __future__ import annotations
 
