@@ -232,7 +232,9 @@ class Stepper(Struct):
         if self._at_blank and self._batch == 1:
             self._marks.clear()
             if not self._interval or (not self._count and self.done > self._base):
-                self._marks.append(self.done)  # a launch begins at the position of its bar, not one interval after the earlier one
+                self._marks.append(
+                    self.done
+                )  # a launch begins at the position of its bar, not one interval after the earlier one
         self._guess()
         self._at_blank = False
         out = self._release()

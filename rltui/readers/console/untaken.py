@@ -1,7 +1,7 @@
 """Lines of a console log from which nothing was taken: how many, why, and where the first is. If a log gave no row,
 also a pattern that would read its most frequent line.  Lines have one form if they differ only in their digits. For a
 form that recurs, the reason says what its numbers lack to be a row. Lines of words, and lines whose form came only
-once, are counted as such. A line that may belong to a printed config is not counted. """
+once, are counted as such. A line that may belong to a printed config is not counted."""
 
 from __future__ import annotations
 
