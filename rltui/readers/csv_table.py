@@ -272,9 +272,7 @@ def _keys(columns: list[str], of_file: str) -> dict[str, str]:
     hides another. A single column called "value" gets its key from the file's name."""
     if len(columns) == 1 and columns[0].lower() in row_words().values and of_file:
         return {columns[0]: of_file}
-    if (
-        NOTEBOOK_LOSS in columns and sum(column[:1].isupper() for column in columns) == 1
-    ):  # a table copied from a notebook
+    if NOTEBOOK_LOSS in columns and sum(column[:1].isupper() for column in columns) == 1:
         return of_headings(columns)
     plain = [column.rpartition(_RUN_MARK)[2] for column in columns]
     return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
