@@ -120,9 +120,7 @@ class OwnWords(OpenEnd[_Known]):
         if not self._tells(lead.rank, {name for row in rows for name in row.cells}):
             self._skip(OTHER_RANK)
             return []
-        told = (
-            -1 if before in (None, self._rank) else self._newest[0]
-        )  # newest step of the rank that stated the steps before
+        told = -1 if before in (None, self._rank) else self._newest[0]  # by the rank before
         for row in rows:
             cells = row.cells
             if row.step <= told:

@@ -180,9 +180,7 @@ class TfeventsReader:
         times = cells.times[np.append(opens[1:], len(cells.steps)) - 1]
         most = max(1, MAX_CELLS // max(1, len(self._grid.names)))
         cuts = list(range(0, len(steps), most))
-        if (
-            steps[0] == self._last_step and len(steps) > 1
-        ):  # the rest of a row goes alone, else the whole block would be added slowly
+        if steps[0] == self._last_step and len(steps) > 1:  # the rest of a row, alone: else all would be added slowly
             cuts = [0, *range(1, len(steps), most)]
         self._last_step = int(steps[-1])
         out: list[Record] = []
