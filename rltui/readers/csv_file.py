@@ -37,7 +37,7 @@ _GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """`1,234` and `1.234`: may be 1234 or 1.234."""
 _GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
-UNTOLD = "number with a comma that may stand before decimals or thousands"
+UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
 class DecimalMark:
@@ -352,7 +352,7 @@ class CsvReader:
         except csv.Error:
             table = None
         if table is None:
-            self._skip("header that is no CSV")
+            self._skip("header that is not CSV")
             return
         if is_title(table):
             return
@@ -378,7 +378,7 @@ class CsvReader:
         if table.step is not None:
             self._step_by_index[index] = self._steps.step(row[table.step], self._line)
         if (step := self._step_by_index.get(index, NO_STEP)) == NO_STEP:
-            self._skip("row of which no column says the step")
+            self._skip("row without a known step")
             return
         self._by_step.setdefault(step, {}).update((key, row[column]) for column, key in self._metrics.items())
 

@@ -195,7 +195,7 @@ class TrainerStateReader(DocumentReader):
         rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key != "step")
         for i, row in enumerate(document["log_history"]):
             if not isinstance(row, dict):
-                self._skip("log_history entry that is no object", f"entry {i}")
+                self._skip("log_history entry that is not an object", f"entry {i}")
                 continue
             step = step_of(row.get("step"))[0]
             if END in row:

@@ -23,7 +23,7 @@ from rltui.text import clean
 
 Row = dict[str, Any]
 MAX_DEPTH = 4
-OTHER_LENGTH = "column of another length than the others"
+OTHER_LENGTH = "column whose length differs from that of the others"
 _SUMMARY = "wandb-summary.json"
 
 
@@ -75,7 +75,9 @@ def _listed(items: list[Any]) -> Held | None:
         texts = any(isinstance(v, str) for row in looked_at for k, v in row.items() if k not in names("time"))
         if texts or not any(len(_numbers(row)) > 1 and measures(row) for row in looked_at):
             return None
-    left_out = {} if len(rows) == len(items) else {"element that is no object": (len(items) - len(rows), "document")}
+    left_out = (
+        {} if len(rows) == len(items) else {"element that is not an object": (len(items) - len(rows), "document")}
+    )
     return Held(rows, left_out=left_out)
 
 

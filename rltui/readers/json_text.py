@@ -255,6 +255,6 @@ class ObjectLines:
                     text[begun:]
                 )  # a row cut off as its writer ended, then a row of the next launch
         if not isinstance(row, dict):
-            self._skip("line that is no JSON object")
+            self._skip("line that is not a JSON object")
             return None, True
         return row, strict

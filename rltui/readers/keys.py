@@ -14,7 +14,7 @@ from rltui.readers.rows import number
 
 MAX_STEP = (1 << 53) - 1
 """The largest step: up to here a float holds whole numbers exactly."""
-COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
+COUNTED = "steps that are not whole numbers from 0 on: their rows are counted instead"
 LAST_SECOND = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds, micro- or
 nanoseconds."""

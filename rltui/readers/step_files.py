@@ -78,8 +78,8 @@ class StepFilesReader:
             row = _parsed(text) if is_row(text, name) else None
             named = family(name)
             if row is None or named is None:
-                self.skipped["file that holds no metrics of its step"] += 1
-                self.skipped_at.setdefault("file that holds no metrics of its step", name)
+                self.skipped["file without metrics of its step"] += 1
+                self.skipped_at.setdefault("file without metrics of its step", name)
                 continue
             row = row if first_of("step", row) is not None else {"step": named[1], **row}
             out += lines.feed((json.dumps(row) + "\n").encode())

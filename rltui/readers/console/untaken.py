@@ -23,8 +23,8 @@ from rltui.readers.console.step_template import is_about, may_count
 from rltui.readers.number_text import NUMBER
 from rltui.text import clean
 
-WORDS = "line of words alone"
-ONCE = "line with numbers, of a form that came but once"
+WORDS = "line that holds only words"
+ONCE = "line with numbers, in a form that occurs only once"
 NAMELESS = "recurring line with numbers that have no names"
 STEPLESS = "recurring line with named numbers, but no step"
 OTHER_COUNT = "recurring line that counts something else than the steps"

@@ -235,7 +235,7 @@ class MlflowStoreReader:
             match = _LINE.fullmatch(line)
             x = number(match[2].decode("ascii", "replace")) if match else None
             if match is None or x is None:
-                self._skip("line that is no value", name)
+                self._skip("line that is not a value", name)
                 continue
             values.append((name, x if isfinite(x) else nan, int(match[1]), int(match[3] or 0)))
         return values

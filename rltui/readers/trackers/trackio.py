@@ -111,7 +111,7 @@ class TrackioReader:
             tree = None
         if isinstance(tree, dict):
             return tree
-        self._skip("row that is no JSON object", f"{table} row {self._seen[table]}")
+        self._skip("row that is not a JSON object", f"{table} row {self._seen[table]}")
         return None
 
     def _skip(self, reason: str, where: str) -> None:
