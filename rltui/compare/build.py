@@ -1,4 +1,4 @@
-"""From the facts of many runs to the one comparison object."""
+"""Makes the one comparison object from the facts about many runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from rltui.settings.model import Compare as CompareSettings
 CURVE_POINTS = 60
 NOT_HELD_OUT = "ranked by a metric of the training prompts: log a validation score to rank by what was not trained on"
 
-NO_SHARED_SET = "ranked by a metric of the training prompts, as no validation set is that of more than half of the runs"
+NO_SHARED_SET = (
+    "ranked by a metric of the training prompts, as no validation set is shared by more than half of the runs"
+)
 
 
 def compare(
@@ -34,10 +36,10 @@ def compare(
     cost: str | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Everything that is known of `runs` beside each other; best runs first.
+    """Compares `runs`; the best come first.
 
-    `cost`: of the Pareto front (one of `COSTS`; default the first that every scored run tells). `pair`: ids of two
-    runs whose configs are set side by side; raises KeyError for an id that is not there.
+    `cost`: the cost of the Pareto front (one of `COSTS`; default: the first that every scored run logs). `pair`: ids of
+    two runs whose configs are compared; raises KeyError for an unknown id.
     """
     chosen = choose(runs, primary, lower_is_better)
     scores = {
@@ -50,7 +52,7 @@ def compare(
     axis = cost if cost is not None else _axis(totals, scores)
     ugly = {run.id: flags(run) for run in runs}
     healthy = [run for run in scores if not ugly[run]]
-    learned = [run for run in healthy if scores[run].learned]  # the others are beaten by no training at all
+    learned = [run for run in healthy if scores[run].learned]  # the others are no better than at their own start
     fronts = {name: fair.front({r: scores[r] for r in learned}, curves[name]) for name in COSTS}
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
     lines = [
@@ -91,7 +93,7 @@ def compare(
 
 
 def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Comparison:
-    """`compare` by the user's settings, as far as these runs log what they name."""
+    """`compare` with the user's settings; the metric in them counts only if one of the runs logs it."""
     logged = {key for run in runs for key in run.curves}
     fits = any(key == own.primary or key.startswith(f"{own.primary}:") for key in logged if own.primary)
     return compare(
@@ -103,7 +105,7 @@ def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Compari
 
 
 def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str, Scored]) -> str | None:
-    """The first cost that every scored run tells: tokens, GPU hours, hours, steps."""
+    """The first cost that is known for every scored run: tokens, GPU hours, hours, steps."""
     return next((n for n in COSTS if scores and all(totals[n][run] is not None for run in scores)), None)
 
 
@@ -150,7 +152,7 @@ def _order(line: RunLine, scores: Mapping[str, Scored]) -> tuple[int, float, str
 
 
 def _shared(good: Sequence[ComparedRun], rest: Sequence[ComparedRun], lines: Sequence[RunLine]) -> tuple[str, ...]:
-    """What the good runs have in common and the others mostly do not: settings, then the health of their metrics."""
+    """What the good runs have in common and most of the others do not: settings, then the levels of health metrics."""
     out = [
         f"{good[0].spelled.get(key, key)} = {value} in all {len(good)} good runs, in {count} of the {len(rest)} others"
         for key, value, count in shared_by([r.settings for r in good], [r.settings for r in rest])
@@ -180,7 +182,8 @@ def _experiments(
     primary: Primary,
     totals: Mapping[str, Mapping[str, float | None]],
 ) -> tuple[Experiment, ...]:
-    """From the best run; where none is healthy from the best of the broken ones, whose faults come first."""
+    """Experiments that start from the best run. If no run is healthy, they start from the best broken one and first fix
+    what broke it."""
     best = best or max(scored, key=lambda run: (scores[run.id].best_good, run.id), default=None)
     if best is None or best.id not in scores:
         return ()
@@ -199,8 +202,8 @@ def _experiments(
 
 
 def _default(best: ComparedRun | None, runs: Sequence[ComparedRun]) -> ConfigDiff | None:
-    """The best run's settings against what most runs use; None where no run is fit to be a default, or there is only
-    one."""
+    """The best run's settings compared with what most runs use; None if no run can be a default or there is only one
+    run."""
     if best is None or len(runs) < 2:
         return None
     common = usual([run.settings for run in runs])
@@ -212,7 +215,7 @@ def _default(best: ComparedRun | None, runs: Sequence[ComparedRun]) -> ConfigDif
 
 
 def _borne_out(default: ConfigDiff | None, best: ComparedRun | None, found: Sequence[SettingSignal]) -> tuple[str, ...]:
-    """Which changes of the best default go with the metric over the runs, and which may be luck."""
+    """Which changes in the best default config the other runs confirm, and which may be luck."""
     if default is None or best is None or not default.changes:
         return ()
     likely = {best.spelled.get(key, key) for s in found if s.q is not None and s.q <= LIKELY_Q for key in s.keys}
@@ -238,7 +241,7 @@ def _cautions(runs: Sequence[ComparedRun], primary: Primary) -> tuple[str, ...]:
     if len(told) < 2:
         return ()
     return (
-        f"the runs are scored by different reward functions ({' against '.join(told)}): their values do not compare",
+        f"the runs are scored by different reward functions ({' against '.join(told)}): do not compare their values",
     )
 
 
@@ -254,7 +257,7 @@ def _notes(runs: Sequence[ComparedRun], primary: Primary, scores: Mapping[str, S
     if missing and scores:
         out.append(f"{len(missing)} of {len(runs)} runs do not log {name}: {', '.join(missing[:6])}")
     if len({run.framework for run in runs}) > 1:
-        out.append("the runs are of several frameworks, whose steps and keys differ: prefer tokens or time to steps")
+        out.append("the runs use several frameworks, whose steps and keys differ: prefer tokens or time to steps")
     return tuple(out)
 
 

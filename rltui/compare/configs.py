@@ -1,4 +1,4 @@
-"""Config values as text, the difference of two configs, what the good runs share, the best default."""
+"""Config values as text, the difference of two configs, the usual values of many, and what the good runs share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from rltui.compare.model import Change, ConfigDiff
 from rltui.text import clean
 
 TEXT_LIMIT = 80
-SHARED = 0.5  # others that hold the same value; above, sharing it tells nothing
+SHARED = 0.5  # if a larger share of the other runs has the value too, it says nothing about the good ones
 
 
 def as_text(value: object) -> str:
-    """One spelling for 1e-06 and 0.000001, 1 and 1.0; words as they are."""
+    """A value in one spelling: 1e-06 for 0.000001, 1 for 1.0; words unchanged, but cut after `TEXT_LIMIT`
+    characters."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, int | float):
@@ -22,7 +23,7 @@ def as_text(value: object) -> str:
 
 
 def diff(a: str, config_a: Mapping[str, object], b: str, config_b: Mapping[str, object]) -> ConfigDiff:
-    """Keys whose values differ; None where one side does not have the key."""
+    """Keys whose values differ; a value is None if that side does not have the key."""
     keys = sorted(config_a.keys() | config_b.keys())
     changes = []
     for key in keys:
@@ -33,7 +34,8 @@ def diff(a: str, config_a: Mapping[str, object], b: str, config_b: Mapping[str, 
 
 
 def usual(configs: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """The most frequent value of each setting that most runs tell; of equals the first in order."""
+    """The most frequent value of each setting that more than half of the runs have; of equally frequent ones the first
+    in order."""
     out: dict[str, object] = {}
     for key in sorted({key for config in configs for key in config}):
         values = [config[key] for config in configs if config.get(key) is not None]
@@ -46,7 +48,8 @@ def usual(configs: Sequence[Mapping[str, object]]) -> dict[str, object]:
 def shared_by(
     good: Sequence[Mapping[str, object]], others: Sequence[Mapping[str, object]]
 ) -> list[tuple[str, str, int]]:
-    """(key, value, others with it) of settings that all good runs share and at most half of the others do."""
+    """(key, value, number of others with it) of settings that all good runs share and at most half of the others
+    have."""
     if len(good) < 2 or not others:
         return []
     out = []

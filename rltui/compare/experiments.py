@@ -1,4 +1,4 @@
-"""What to run next: three to six experiments, one variable each, with what would refute it."""
+"""What to run next: up to six experiments. Each changes one variable and says what would refute it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rltui.rules.traits import Trait
 
 MOST = 6
 FIXES = 2  # of one finding
-SEEDS = 3  # of the same settings: fewer do not tell what chance does
-LIKELY_Q = 0.2  # a lead worth an experiment is less than a proof
+SEEDS = 3  # runs with the same settings: fewer do not show how large chance is
+LIKELY_Q = 0.2  # enough for an experiment, but no proof
 _ONE_KEY = re.compile(r"[\w./+-]+")
 BRACKET = (0.5, 2.0)  # around the best run's learning rate
 LONGER = 1.5
 BUDGET = ("total_steps", "total_epochs")
-"""More of these goes with a better metric for no other reason than time: `longer` asks whether it would help."""
+"""More of these goes with a better metric simply because more time does; the experiment `longer` tests that."""
 
 
 def propose(
@@ -37,8 +37,9 @@ def propose(
     primary: Primary,
     cost: str,
 ) -> tuple[Experiment, ...]:
-    """Around `base`, the best run: its lead settled, the strongest settings moved, its own findings fixed. Where it is
-    none of the `healthy` ones: one fix at a time of what broke it. `runs`: those that log the primary metric."""
+    """Experiments around `base`, the best run: test its lead with another seed, move the strongest settings, fix its
+    own findings. If it is not `healthy`: fix what broke it, one change at a time. `runs`: those that log the primary
+    metric."""
     plan = _Plan(base, runs, healthy, scores, primary, cost)
     if plan.broken:
         fixes = list(plan.fixes(FIXES))
@@ -100,7 +101,7 @@ class _Plan:
 
     @property
     def _no_better(self) -> str:
-        what = "what seeds differ by" if self.spread > self.score.noise else "two standard errors"
+        what = "the spread of its seeds" if self.spread > self.score.noise else "two standard errors"
         best = f"the best smoothed {self.primary.label}"
         return f"{best} does not get {self._better} ({what} from {number(self.score.best)})"
 
@@ -110,7 +111,7 @@ class _Plan:
         return any(_as_texts(run.settings) == wanted for run in self.others)
 
     def replicate(self) -> Iterator[Experiment]:
-        """Another seed of the best run, until there are three: what they differ by is the noise of every comparison."""
+        """Another seed of the best run, until there are three: their spread is the noise of every comparison."""
         if len(self.seeds) >= SEEDS - 1:
             return
         rivals = [
@@ -137,7 +138,7 @@ class _Plan:
         )
 
     def settings(self, signals: Sequence[SettingSignal]) -> Iterator[Experiment]:
-        """Each leading setting moved one value further, or between two that are known, in the best run."""
+        """Moves each leading setting of the best run one value further, or between two values that were tried."""
         for signal in signals:
             value = self.base.settings.get(signal.setting)
             if not _is_number(value) or signal.rho is None or signal.q is None or signal.q > LIKELY_Q:
@@ -158,7 +159,7 @@ class _Plan:
             )
 
     def _step(self, setting: str, value: float, up: bool) -> float | None:
-        """Half way (in ratio) to the next value that was tried on that side; beyond the last one, twice or half."""
+        """Half way (in ratio) to the next value that was tried on that side; twice or half if there is none."""
         tried = {float(str(v)) for r in (self.base, *self.others) if _is_number(v := r.settings.get(setting))}
         beyond = sorted(v for v in tried if (v > value if up else v < value))
         if value <= 0:
@@ -173,7 +174,7 @@ class _Plan:
         return None if between == value or between <= 0 else float(f"{between:.2g}")
 
     def fixes(self, most: int) -> Iterator[Experiment]:
-        """Of each finding that is open in the run the first fixes that change one setting."""
+        """The first fixes that change one setting, for each finding that is open in the run."""
         for finding in open_roots(self.base):
             tied = [
                 (fix, fix.config_key) for fix in finding.fixes if fix.config_key and _ONE_KEY.fullmatch(fix.config_key)
@@ -187,13 +188,13 @@ class _Plan:
                     before=None if value is None else as_text(value),
                     after=None,
                     expected=f"{finding.title} closes, {self.primary.label} no worse than {number(self.score.best)}",
-                    refuted_by=f"it comes again at about step {finding.onset_step}, or reward pays for it",
+                    refuted_by=f"it comes again at about step {finding.onset_step}, or {self.primary.label} gets worse",
                     cost=self.cost,
                     why=f"open in {self.base.id} since step {finding.onset_step}: {finding.summary or finding.title}",
                 )
 
     def longer(self) -> Iterator[Experiment]:
-        """More steps, where the best run was still rising at its end."""
+        """More steps, if the best run was still getting better at its end."""
         last = self.base.last_step
         if last is None or self.score.best_step < 0.9 * last or "total_steps" not in self.base.settings:
             return
@@ -201,7 +202,7 @@ class _Plan:
             return
         yield self._make(
             f"{LONGER:g} times the steps of {self.base.id}",
-            f"its best value stands at step {self.score.best_step} of {last}: it may not have ended",
+            f"its best value is at step {self.score.best_step} of {last}: it may still have been getting better",
             f"{self._better}, while KL and entropy stay where they are",
             self._no_better,
             "total_steps",
@@ -210,21 +211,21 @@ class _Plan:
         )
 
     def held_out(self) -> Iterator[Experiment]:
-        """Validation switched on, where the runs are ranked by what they train on."""
+        """Switches validation on, if the runs are ranked by prompts that they train on."""
         if self.base.validates or (self.primary.name is not None and self.primary.name.startswith("val")):
             return
         yield self._make(
             f"{self.base.id} with validation every 20 steps on prompts that are not trained on",
-            f"the ranking stands on {self.primary.label}, which is measured on training prompts",
+            f"the ranking uses {self.primary.label}, which is measured on training prompts",
             f"{metrics()['val_score'].label} gets better with {self.primary.label}",
-            "validation stays flat or gets worse while the training metric gets better: the ranking is of exploits",
+            "validation stays flat or gets worse while the training metric gets better: the ranking favours exploits",
             "test_freq",
             "20",
         )
 
     def bracket(self) -> Iterator[Experiment]:
-        """Half and twice the learning rate of the run: the one setting that always matters. Not the way that a finding
-        of the run warns of, and no rate that was tried."""
+        """Half and twice the run's learning rate, the one setting that always matters. Not in the direction that a
+        finding of the run warns of, and no rate that was tried."""
         lr = self.base.settings.get("lr")
         if not _is_number(lr):
             return
@@ -237,7 +238,7 @@ class _Plan:
                 continue
             expected, refuted = f"not {self._better}, if the rate is right", f"{self._better}: the rate was not right"
             if self.broken:
-                expected, refuted = "what broke the run does not come, or later", "it breaks at the same step"
+                expected, refuted = "what broke the run comes later or not at all", "it breaks at the same step"
             yield self._make(
                 f"{self.base.spelled.get('lr', 'lr')} {as_text(lr)} → {as_text(after)}",
                 "a slower policy breaks later, if the rate is the cause"
@@ -250,7 +251,7 @@ class _Plan:
             )
 
     def rivals(self) -> Iterator[Experiment]:
-        """Other seeds of the next healthy runs: what is left to do where no config is recorded."""
+        """Other seeds of the next healthy runs: all that can be proposed if no config is recorded."""
         for run in self.healthy_others[:2]:
             yield self._seed(run, f"another seed of {run.id}", "another", "the next run by the primary metric")
         if len(self.healthy_others) == 1:
@@ -269,14 +270,16 @@ class _Plan:
             before=None if seed is None else as_text(seed),
             after=after,
             expected=f"within {number(max(own.noise, self.spread))} of {number(own.best)}",
-            refuted_by=f"it reaches {number(self.score.best)}: {luck}" if run is not self.base else f"not so: {luck}",
+            refuted_by=f"it reaches {number(self.score.best)}: {luck}"
+            if run is not self.base
+            else f"it does not: {luck}",
             cost=f"about that of {run.id}",
             why=why,
         )
 
 
 def _is_seed_of(base: ComparedRun, run: ComparedRun) -> bool:
-    """Whether both runs tell the same settings and another seed."""
+    """Whether both runs have the same settings and different seeds."""
     seeds = [one.raw_config.get("seed") for one in (base, run)]
     alike = bool(base.settings) and _as_texts(base.settings) == _as_texts(run.settings)
     return alike and None not in seeds and seeds[0] != seeds[1]

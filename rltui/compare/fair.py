@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 OTHERS = 4  # fewer make no band
-GRID = 200  # steps at which a run is held against the others
-LASTING = 3  # points of the grid: less is a dip, not "behind since"
+GRID = 200  # most steps at which a run is compared with the others
+LASTING = 3  # points of the grid: fewer are a dip, not "behind since"
 LOW, HIGH = 0.1, 0.9
 
 
 def total(cost: RunCurve | None) -> float | None:
-    """What the whole run cost; None if nobody can tell or no number holds it."""
+    """What the whole run cost; None if that is not known or not finite."""
     return float(cost.values[-1]) if cost is not None and isfinite(cost.values[-1]) else None
 
 
 def best_within(score: Scored, cost: RunCurve | None, budget: float) -> float | None:
-    """The best smoothed value, more is better, that a run had reached when it had cost so much; None if nobody can
-    tell. Any run can be ended early, so that one which cost a little more in the end is no less a rival."""
+    """The best smoothed value (more is better) that a run had reached when it had cost `budget`; None if that is not
+    known. A run that cost a little more in the end is compared too, as any run can be ended early."""
     if cost is None or total(cost) is None:
         return None
     spent = np.interp(score.steps, cost.steps, cost.values)
@@ -41,8 +41,8 @@ def best_within(score: Scored, cost: RunCurve | None, budget: float) -> float | 
 def at_equal(
     scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]
 ) -> tuple[float | None, dict[str, float]]:
-    """(budget, run -> best smoothed value within it). The budget is the largest that all runs of known cost reached;
-    runs of unknown cost are left out. (None, {}) where fewer than two are known."""
+    """(budget, run -> best smoothed value within it). The budget is the largest that all runs of known cost reached.
+    Runs of unknown cost are left out. (None, {}) if the cost of fewer than two is known."""
     import polars as pl
 
     known = {run: cost for run in scores if (cost := costs.get(run)) is not None and total(cost) is not None}
@@ -62,8 +62,8 @@ def at_equal(
 
 
 def front(scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]) -> tuple[str, ...]:
-    """Runs of known cost that no other beats, the cheapest first: none had come as far by the time that it had cost as
-    much. Of runs equal in both the first by name stays."""
+    """Runs of known cost that no other beats, the cheapest first: no other had reached as good a value at the same
+    cost. Of runs with equal cost and value the first by name stays."""
     totals = {run: spent for run in scores if (spent := total(costs.get(run))) is not None}
     kept: list[str] = []
     best = -np.inf
@@ -76,7 +76,8 @@ def front(scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]) ->
 
 
 def band(run: str, scores: Mapping[str, Scored]) -> Band | None:
-    """A run against the 10-90 % quantiles of the others at the same step; None where fewer than four stand there."""
+    """A run compared with the 10 % and 90 % quantiles of the others at the same step; None if no step has four
+    others."""
     import polars as pl
 
     own = scores[run]
@@ -112,7 +113,7 @@ def band(run: str, scores: Mapping[str, Scored]) -> Band | None:
 
 
 def _held(grid: pl.DataFrame, other: Scored) -> pl.DataFrame:
-    """The other run's value at each step of the grid that it had reached."""
+    """The other run's value at each step of the grid that it reached."""
     import polars as pl
 
     known = pl.DataFrame({"step": other.steps, "good": other.good})
@@ -121,14 +122,14 @@ def _held(grid: pl.DataFrame, other: Scored) -> pl.DataFrame:
 
 
 def since(outside: np.ndarray, steps: np.ndarray) -> int | None:
-    """The step (or other x) from which all is outside, to the end."""
+    """The step (or other x) from which on all points are outside; None if these are fewer than `LASTING`."""
     inside = np.flatnonzero(~outside)
     start = 0 if not len(inside) else int(inside[-1]) + 1
     return int(steps[start]) if len(outside) - start >= LASTING else None
 
 
 class Beside(Struct, frozen=True):
-    """Lines (x, values) to draw behind those of the run, and what to say of them. `words`: where the run stands."""
+    """Lines (x, values) to draw behind those of the run, and their label. `words`: how the run compares with them."""
 
     label: str
     lines: tuple[tuple[Floats, Floats], ...]
@@ -136,7 +137,7 @@ class Beside(Struct, frozen=True):
 
 
 def line(run: ComparedRun, name: str, axis: str) -> tuple[Floats, Floats] | None:
-    """A metric of a run over steps, seconds or tokens; None where it does not log one of both."""
+    """A metric of a run over steps, seconds or tokens; None if it logs no such metric or axis."""
     curve = run.traces.get(name)
     if curve is None:
         return None
@@ -157,8 +158,8 @@ def beside_one(run: ComparedRun, name: str, axis: str) -> Beside | None:
 def beside_many(
     runs: Sequence[ComparedRun], name: str, axis: str, at: Floats, values: Floats, direction: str, words: str
 ) -> Beside | None:
-    """The 10-90 % of the others wherever four of them stand, and since when the run (`values` at `at`) is outside.
-    `direction`: which way is good (up, down, none). `words`: the x axis, to say since when. None: too few others."""
+    """The 10-90 % band of the others, wherever there are four of them, and since when the run (`values` at `at`) is
+    outside. `direction`: which way is good (up, down, none). `words`: name of the x axis. None: too few others."""
     known = [found for run in runs if (found := line(run, name, axis)) is not None and len(found[0]) > 1]
     fit = np.isfinite(values) & np.isfinite(at)
     if len(known) < OTHERS or not fit.any():
@@ -179,12 +180,12 @@ def beside_many(
     good, bad = {"up": ("ahead", "behind"), "down": ("behind", "ahead")}.get(direction, ("above", "below"))
     told = [f"{word} since {words} {at:.0f}" for word, at in ((bad, below), (good, above)) if at is not None]
     share = float(((own >= low) & (own <= high)).mean())
-    said = told[0] if told else f"inside {100 * share:.0f} % of the way"
+    said = told[0] if told else f"inside for {100 * share:.0f} % of the way"
     return Beside(f"10–90 % of {len(known)} others", ((grid, low), (grid, high)), said)
 
 
 def _smoothed(values: Floats) -> Floats:
-    """A centred mean over a fiftieth of the points: the band is of levels, not of the noise of single steps."""
+    """A centred mean over a fiftieth of the points: the band is to show levels, not the noise of single steps."""
     width = max(1, len(values) // 50) | 1
     if width == 1:
         return values

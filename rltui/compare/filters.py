@@ -1,4 +1,4 @@
-"""Which of the runs are compared: the newest, by state, by id or tag, by what their config says."""
+"""Which of the runs are compared: the newest, by state, by id or tag, by config values."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _ORDER: dict[str, Callable[[float, float], bool]] = {
 
 
 class BadFilter(ValueError):  # noqa: N818
-    """A filter that cannot be read; the text says how one looks."""
+    """A filter that cannot be parsed; the text says how to write one."""
 
 
 class Filters(Struct, frozen=True):
-    """All given ones must hold. `ids` and `tags`: any of them, * and ? as in a shell. `latest`: after the others."""
+    """A run must pass all filters that are given. `ids` and `tags`: one of them must match, with * and ? as in a shell.
+    `latest` is applied last."""
 
     latest: int | None = None
     state: str | None = None  # None or "any": all
@@ -53,8 +54,8 @@ def chosen(runs: Sequence[ComparedRun], filters: Filters) -> list[ComparedRun]:
 
 
 def _expression(text: str) -> Callable[[ComparedRun], bool]:
-    """`lr>=1e-6`, `adv_estimator=grpo`, `model~*7b*`: a canonical or raw key, a comparison, a value. A run that does
-    not tell the key does not pass, save for `!=`."""
+    """The test for `lr>=1e-6`, `adv_estimator=grpo`, `model~*7b*`: a canonical or raw key, a comparison, a value. A run
+    without the key passes only `!=`. Raises `BadFilter`."""
     match = _EXPRESSION.fullmatch(text)
     if match is None:
         raise BadFilter(f"{text}: use KEY, a comparison (= != < <= > >= ~) and a value, as in lr>=1e-6")

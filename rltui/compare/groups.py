@@ -1,4 +1,4 @@
-"""Good, Bad, Ugly: what is worth keeping, what fell short, what broke."""
+"""Good, Bad, Ugly: runs worth keeping, runs that fell short, runs that broke."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 GAIN_SHARE = 0.5
-"""A good run gains at least half of what the best one gains over its own start: cheap alone is not good."""
+"""A good run gains at least half of what the best run gains over its own start: a run is not good just by being
+cheap."""
 
 SPARED = ("pause-and-fix", "abort-now")
 CONDEMNED = ("stop-use-best", *SPARED)
-"""Verdicts against going on."""
+"""Decisions against going on."""
 
 
 def flags(run: ComparedRun) -> tuple[Flag, ...]:
     """What makes a run ugly: instability, NaN, collapse, KL blow-up, reward that is not the task, an early end.
 
-    The verdict decides, as it is now: if it is to go on, nothing is ugly; else each finding that is open at warning or
-    above counts. What was critical once and is over does not.
-    """
+    The present verdict decides. If it says to go on, no finding makes the run ugly. Else each active warning or
+    critical finding counts. A resolved one does not."""
     words = tables.readings().ugly
     out = [
         Flag(words[f.id], f.id, f.summary or f.title)
@@ -40,7 +40,7 @@ def flags(run: ComparedRun) -> tuple[Flag, ...]:
 
 
 def open_roots(run: ComparedRun) -> list[Finding]:
-    """Open warnings and critical findings that are nobody's symptom."""
+    """Active warnings and critical findings that do not follow from another one."""
     return [f for f in run.findings if f.status == "active" and f.severity != "info" and f.root is None]
 
 
@@ -51,7 +51,8 @@ def group(
     healthy: Sequence[str],
     costs: Mapping[str, RunCurve | None],
 ) -> tuple[Group, str]:
-    """The group and why. `healthy`: ids of the scored runs that are not ugly; `costs`: what each had cost by when."""
+    """The group and why. `healthy`: ids of the scored runs that are not ugly. `costs`: run -> its cost over the
+    steps."""
     if ugly:
         return "ugly", ", ".join(flag.word for flag in ugly)
     own = scores.get(run.id)
@@ -63,7 +64,7 @@ def group(
         return "bad", verdict
     top_gain = max(scores[other].gain for other in healthy)
     behind_any = any(scores[other].best_good > own.best_good for other in healthy)
-    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best of all may have begun high
+    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best of all may have started high
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
     spent = fair.total(costs.get(run.id))
     reached = {o: scores[o].best_good for o in healthy}
@@ -81,7 +82,7 @@ def group(
 
 
 def _against(run: ComparedRun) -> str | None:
-    """The verdict, if it is one against going on. A run that is to stop as its task is solved did well."""
+    """The verdict, if it is against going on; else None. A run that is to stop as its task is solved did well."""
     if run.decision in SPARED:
         return f"verdict {run.badge}"
     if run.decision != "stop-use-best" or not having(Trait.SOLVED).isdisjoint(run.because):
@@ -91,13 +92,13 @@ def _against(run: ComparedRun) -> str | None:
 
 
 def condition(run: ComparedRun) -> str:
-    """Healthy, or what is still open: a run that did well may have been told to stop, as one that is solved."""
+    """Healthy, or what is still open: even a good run may have active findings, as one whose task is solved."""
     titles = dict.fromkeys(f.title for f in open_roots(run))
     return f"not broken ({', '.join(titles)})" if titles else "healthy"
 
 
 def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-    """What limits the runs that are not good: root findings by frequency, with their first cause."""
+    """What limits the runs that are not good: root findings by frequency, with the first supported cause."""
     counted: Counter[str] = Counter()
     told: dict[str, str] = {}
     for run in runs:
@@ -111,7 +112,7 @@ def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
 
 
 def readings(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-    """The checklist that applies: how the runs failed as a kind, and what is usually done about it."""
+    """The entries of the checklist that apply: how runs failed, and what is usually done about it."""
     out = []
     for line in tables.readings().readings:
         hit = [run.id for run in runs if any(f.id in line.when for f in open_roots(run))]

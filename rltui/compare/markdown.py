@@ -1,4 +1,4 @@
-"""A comparison as Markdown: Good, Bad, Ugly, settings, what to run next. It shows the object's own numbers only."""
+"""A comparison as Markdown: Good, Bad, Ugly, settings, what to run next. It shows only numbers of the object."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rltui.prose import counted, joined
 from rltui.report.escape import code, fenced, plain, table
 
 SHOWN = 12  # rows of a table, unless asked for more
-QUOTED = 240  # characters of what is told of a flag
-ALIKE = 6  # names of settings that vary alike; the rest is counted
+QUOTED = 240  # most characters of a flag's text
+ALIKE = 6  # most names of settings that vary together; the rest is counted
 UNKNOWN = "n/a"
 
 

@@ -17,12 +17,12 @@ from rltui.evidence.metric import alone
 from rltui.frameworks.load import metrics
 from rltui.run.table import Series
 
-OFFERED = 6  # metrics that are named where none is known to rank runs
+OFFERED = 6  # most metrics that are offered if no logged one is known to rank runs
 
 
 class Scored(Struct, frozen=True):
-    """The primary metric of one run. `good` is the smoothed curve turned so that more is better; `luck`: by
-    how many standard errors the best may lie above the others by chance."""
+    """The primary metric of one run. `good`: the smoothed curve, with its sign turned so that more is better. `luck`:
+    by how many standard errors the best may lie above the others by chance."""
 
     steps: Floats
     good: Floats
@@ -40,23 +40,23 @@ class Scored(Struct, frozen=True):
 
     @property
     def gain(self) -> float:
-        """Of the best over the first window, positive for the better."""
+        """How much better the best is than the first window; positive if better."""
         return (self.best - self.first) * self.sign
 
     @property
     def noise(self) -> float:
-        """By how much two values may differ by chance: two standard errors of a difference; 0 where it is unknown."""
+        """How much two values may differ by chance: two standard errors of a difference; 0 if the error is unknown."""
         return 2 * sqrt(2) * (self.se or 0.0)
 
     @property
     def learned(self) -> bool:
-        """Whether the gain is more than noise, of which the best of many means is the highest."""
+        """Whether the gain is more than chance: noise, and `luck`, as the best of many means is high by chance."""
         return self.gain > self.noise + self.luck * (self.se or 0.0)
 
 
 def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: bool) -> Primary:
-    """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs
-    log, else the one that most runs log."""
+    """The metric that ranks the runs: the user's, else the first in the order that more than half of the runs log, else
+    the one of the order that most runs log."""
     names = [name for run in runs for name in run.curves]
     counts = Counter(names)
     if wanted is not None:
@@ -81,7 +81,7 @@ def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: boo
         return Primary(None, "none", not lower_is_better, how, 0)
     count, name = best
     order = ", ".join(line.label for line in primary_order().order)
-    how = f"guessed, the first that more than half of the runs log of: {order}"
+    how = f"guessed: the first of these that more than half of the runs log, else the most logged one: {order}"
     return Primary(name, _label(name), not (lower_is_better or _falls(name)), how, count)
 
 
@@ -93,7 +93,7 @@ def _fits(name: str, line: PrimaryChoice) -> bool:
 
 
 def _label(name: str) -> str:
-    """The data set or the reward function where the name has one, else the vocabulary's short name."""
+    """The data set or reward function if the name has one, else the vocabulary's short name."""
     canonical, _, member = name.partition(":")
     known = metrics().get(canonical)
     return member or (known.label if known is not None else name)
@@ -104,9 +104,9 @@ def _falls(name: str) -> bool:
 
 
 def score(name: str, curve: RunCurve, higher_is_better: bool, before: int | None = None) -> Scored:
-    """From the facts of the metric, so that best and ends are those of the run's own report. Of too few points for a
-    best the mean of all stands for it, without an error. `before`: the step from which on the run was broken: a mean
-    of evaluations before it holds none of later."""
+    """The score from the facts of the metric, so that best, first and last are those of the run's own report. With too
+    few points for a best value it is the mean of all, without an error. `before`: the step from which on the run was
+    broken; a mean of evaluations before it holds none after it."""
     n = len(curve)
     series = Series(name, curve.steps, curve.values, np.arange(n), np.full(n, np.nan))
     known = metrics().get(name.partition(":")[0])

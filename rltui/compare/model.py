@@ -1,4 +1,4 @@
-"""What a comparison consists of. Field names are those of its JSON (`rltui.compare/1`); unknown is None."""
+"""The parts of a comparison. Field names are those of its JSON (`rltui.compare/1`); None: unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COSTS = ("tokens", "gpu_hours", "hours", "steps")
 
 
 class Primary(Struct, frozen=True):
-    """The metric that ranks the runs. `how` says why it and not another; `runs` counts those that log it."""
+    """The metric that ranks the runs. `how`: why this one. `runs`: how many log it."""
 
     name: str | None
     label: str
@@ -26,7 +26,7 @@ class Primary(Struct, frozen=True):
 
 
 class Flag(Struct, frozen=True):
-    """`word` is nan, crashed, kl-blow-up, ...; `finding` the rule behind it, None where none is."""
+    """`word`: nan, crashed, kl-blow-up, ... `finding`: id of the rule behind it, None if there is none."""
 
     word: str
     finding: str | None
@@ -34,7 +34,8 @@ class Flag(Struct, frozen=True):
 
 
 class Band(Struct, frozen=True):
-    """A run against the 10-90 % of the others at the same step. Shares are of the steps where enough others stand."""
+    """A run compared with the 10-90 % band of the others at the same step. Shares are of the steps with enough
+    others."""
 
     others: int
     steps: int
@@ -46,7 +47,7 @@ class Band(Struct, frozen=True):
 
 
 class RunHead(Struct, frozen=True):
-    """Which run it is and how it stands."""
+    """Which run it is, its state and its verdict."""
 
     id: str
     path: str
@@ -83,10 +84,10 @@ class Bin(Struct, frozen=True):
 
 
 class SettingSignal(Struct, frozen=True):
-    """A setting and the primary metric over the runs. `rho`, `p`, `q` are None for words and for few runs."""
+    """A setting and the primary metric over the runs. `rho`, `p`, `q` are None for text values and for few runs."""
 
     setting: str
-    keys: tuple[str, ...]  # settings that vary exactly alike: nobody can tell them apart
+    keys: tuple[str, ...]  # settings that always change together, so their effects cannot be told apart
     n: int
     rho: float | None
     p: float | None
@@ -129,7 +130,7 @@ class ConfigDiff(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """`cautions`: why the order of the runs may not hold at all; `notes`: what else to know."""
+    """`cautions`: why the whole order of the runs may be wrong. `notes`: what else to know."""
 
     primary: Primary
     cautions: tuple[str, ...]

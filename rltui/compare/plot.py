@@ -1,10 +1,9 @@
 """Plots of a comparison as plain text: quality against cost, the primary metric of each run on one step axis.
 
-plotext draws them, and nothing else. It does here what it is good at: points and several lines in one frame with
-labelled axes, written once. The chart that a user zooms and moves a cursor through is our own (`rltui.plots.chart`): it
-needs roles instead of colours, dots behind lines, rules that give way to points, and 60 pictures a second; plotext
-gives a string with colours in it, and reading that back was slower than drawing. plotext keeps one global figure, so a
-figure is made under a lock.
+plotext draws these plots and no others. It is good at this: points and several lines in one frame with labelled axes,
+drawn once. The chart in which a user zooms and moves a cursor is our own (`rltui.plots.chart`): it needs roles instead
+of colours, dots behind lines, rules below points, and 60 pictures a second. plotext gives a string with colours in it,
+and parsing that was slower than drawing. plotext keeps one global figure, so a figure is made under a lock.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from rltui.plots.numbers import duration, integer, number
 from rltui.plots.spark import sparkline
 
 SMALLEST, GREATEST = 1e-200, 1e300
-"""Beyond these plotext divides by 0, or by an infinity."""
+"""Below or above these plotext divides by 0 or by an infinity."""
 _LOCK = Lock()
 LEAST = 20, 6
-"""Columns and rows below which a frame leaves no room for what is in it."""
+"""Fewest columns and rows: a smaller frame has no room for its content."""
 
 Ticks = Sequence[tuple[float, str]]
 OVERLAID = 6
@@ -35,7 +34,7 @@ COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "s
 
 
 class Trace(Struct, frozen=True):
-    """Points of one thing, drawn with a character that stands for it; `joined`: as a line through them."""
+    """Points that are drawn with one character; `joined`: as a line through them."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -46,9 +45,9 @@ class Trace(Struct, frozen=True):
 def figure(
     traces: Sequence[Trace], width: int, height: int, *, x_ticks: Ticks, y_ticks: Ticks, rules: Sequence[float] = ()
 ) -> list[str]:
-    """`height` lines of plain text at most `width` wide; later traces cover earlier ones. `rules`: vertical lines at
-    these x. Points that are not finite, or greater than
-    plotext can count with, are left out; empty if none is left, or below `LEAST`."""
+    """`height` lines of plain text, at most `width` wide. Later traces cover earlier ones. `rules`: x of vertical
+    lines. Points that are not finite or above `GREATEST` are left out. Empty if no point is left, or if the size is
+    below `LEAST`."""
     shown = [
         (list(xs), list(ys), trace)
         for trace in traces
@@ -63,7 +62,7 @@ def figure(
     ]
     if not shown or width < LEAST[0] or height < LEAST[1]:
         return []
-    plt: Any = import_module("plotext")  # late: only a figure needs it; untyped
+    plt: Any = import_module("plotext")  # imported here, as only a figure needs it; untyped
     with _LOCK:
         plt.clear_figure()
         try:
@@ -83,7 +82,7 @@ def figure(
 
 
 def _drawn(value: float) -> float:
-    """Zero for what plotext would divide by and get an infinity."""
+    """0 for a value so small that plotext would divide by it and get an infinity."""
     return value if abs(value) > SMALLEST else 0.0
 
 
@@ -103,8 +102,8 @@ def cost_text(name: str, value: float | None) -> str:
 
 
 def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> list[str]:
-    """A letter a run, upper case on the front; empty where nothing can be drawn. The legend comes after an empty
-    line."""
+    """Best value over cost, one letter a run, upper case on the front; empty if nothing can be drawn. The legend comes
+    after an empty line."""
     axis = comparison.cost
     placed = [] if axis is None else [(r, c) for r in comparison.runs if (c := r.cost[axis]) is not None]
     dots = [(run, cost, run.best) for run, cost in placed if run.best is not None]
@@ -137,13 +136,13 @@ def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> 
 
 
 def _ticks(low: float, high: float, write: Callable[[float], str]) -> list[tuple[float, str]]:
-    """The ends and the middle, each said once."""
+    """Ticks at the ends and the middle, without two of the same text."""
     at = [low, (low + high) / 2, high] if high > low else [low]
     return list({write(one): (one, write(one)) for one in at}.values())
 
 
 def overlaid(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:
-    """The first few runs over each other, a letter a run, in one frame; empty where fewer than two can be drawn."""
+    """The curves of the first few runs in one frame, one letter a run; empty if fewer than two can be drawn."""
     drawn = [(run, points) for run in shown if len(points := comparison.curves.get(run.id, ())) > 1][:OVERLAID]
     if len(drawn) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Runs found -> the facts that a comparison needs of each, as plain values and small arrays."""
+"""Runs found -> the facts about each that a comparison needs, as plain values and small arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COMPONENT = "reward_component_mean"
 HELD_OUT = "val_score"
-TRACE = 400  # points kept of a metric that is drawn beside that of another run
+TRACE = 400  # most points of a metric that is drawn beside that of another run
 
 
 class RunCurve(Struct, frozen=True):
@@ -40,9 +40,10 @@ class RunCurve(Struct, frozen=True):
 
 
 class ComparedRun(RunHead, frozen=True):
-    """One run. `settings`: canonical or raw config key -> value, those that act; `spelled`: the framework's own key.
+    """One run. `settings`: canonical or raw config key -> value, only those that have an effect. `spelled`: the same
+    keys -> the framework's own spelling.
 
-    `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.
+    `tokens` and `hours` are cumulated over the steps; None if the log does not tell. `gpus`: None if unknown.
     """
 
     listed_as: str  # its id among the runs that were listed together
@@ -59,23 +60,23 @@ class ComparedRun(RunHead, frozen=True):
     hours: RunCurve | None = None
     gpus: float | None = None
     health: Mapping[str, float | None] = field(default_factory=dict)
-    traces: Mapping[str, RunCurve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
+    traces: Mapping[str, RunCurve] = field(default_factory=dict)  # every metric, thinned, by its name in the report
     model: str | None = None  # what is trained, without the directory
 
     @property
     def broken_at(self) -> int | None:
-        """Step from which on its states are not to be trusted, as its report has it; None if there is none."""
+        """The step from which on the policy counts as broken in its report; None if it does not."""
         breaking = having(Trait.BREAKS_POLICY)
         open_ones = (f for f in self.findings if f.status == "active" and f.severity == "critical" and f.id in breaking)
         return min((f.onset_step for f in open_ones if f.onset_step is not None), default=None)
 
     @property
     def validates(self) -> bool:
-        """Whether it logs a score on prompts that it does not train on, whatever the log calls it."""
+        """Whether it logs a score on prompts that it does not train on, under whatever key."""
         return any(name.partition(":")[0] == HELD_OUT for name in (*self.curves, *self.traces))
 
     def cost(self, name: str) -> RunCurve | None:
-        """Cumulated cost over the steps; None where it is unknown."""
+        """Cumulated cost over the steps; None if unknown."""
         if name == "tokens":
             return self.tokens
         if name == "hours":
@@ -88,7 +89,9 @@ class ComparedRun(RunHead, frozen=True):
         if longest is None:
             return None
         steps = longest.steps
-        if self.last_step is not None and self.last_step > steps[-1]:  # made, but not measured, as in an outage
+        if (
+            self.last_step is not None and self.last_step > steps[-1]
+        ):  # steps without values, as in an outage, cost something too
             steps = np.append(steps, self.last_step)
         return RunCurve(steps, steps.astype(np.float64))
 
@@ -99,7 +102,7 @@ def read(
     primary: str | None = None,
     lost: Callable[[Found, Exception], None] | None = None,
 ) -> list[ComparedRun]:
-    """Every run to its end, one after the other. `lost` hears of a run that fails, by a fault of rltui, and is left
+    """The facts about every run, each read to its end, one after the other. `lost` hears of a run that fails, by a fault of rltui, and is left
     out; without it the fault is raised."""
     out = []
     for one in found:
@@ -115,7 +118,7 @@ def read(
 
 
 def told_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
-    """Runs of one name go by what they are listed as, then by their paths, of one path too by number."""
+    """Gives runs with the same id different ones: what they are listed as, else their paths, else a number after it."""
     ids = [f.id for f in runs]
     runs = [f if ids.count(f.id) == 1 else replace(f, id=f.listed_as) for f in runs]
     ids = [f.id for f in runs]
@@ -132,7 +135,8 @@ def facts(
     primary: str | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> ComparedRun:
-    """One run, read to its end; `cancelled` is asked between blocks, and what was read by then is what is told."""
+    """The facts about one run, read to its end. `cancelled` is asked between blocks; if it is True, the facts are those
+    of what was read by then."""
     opened = RunReader(found, key_map=key_map)
     try:
         while not cancelled() and not opened.read_block().done:
@@ -178,7 +182,7 @@ def facts(
 
 
 def thinned(curve: RunCurve, points: int = TRACE) -> RunCurve:
-    """At most so many points: means over equal spans of rows, at the last step of each."""
+    """At most `points` points: means over equal spans of rows, at the last step of each span."""
     n = len(curve)
     if n <= points:
         return curve
@@ -213,7 +217,8 @@ def _measured(read: Recording, name: str, out: tuple[Gap, ...]) -> Series | None
 
 
 def _settings(run: RunSnapshot) -> tuple[dict[str, object], dict[str, str]]:
-    """Settings that act, canonical names where the vocabulary knows the key; what names a run or a file is none."""
+    """Settings that have an effect, under canonical names if the vocabulary knows the key, and their own spellings.
+    Names of runs and files are not settings."""
     left_out = tables.readings()
     values: dict[str, object] = {}
     spelled: dict[str, str] = {}
@@ -263,7 +268,7 @@ def _gpus(run: RunSnapshot) -> float | None:
 
 
 def _summed(curve: RunCurve, scale: float) -> RunCurve:
-    """Cumulated over the steps, rows that were not logged counted like the row behind them."""
+    """Cumulated over the steps; a step without a row counts like the next row."""
     gaps = np.diff(curve.steps, prepend=curve.steps[0] - (curve.steps[1] - curve.steps[0] if len(curve) > 1 else 1))
     return RunCurve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
 
@@ -277,7 +282,7 @@ def _tokens(read: Recording) -> RunCurve | None:
 
 
 def _hours(read: Recording) -> RunCurve | None:
-    """By the step timer; without one by time stamps, which count pauses too."""
+    """Cumulated hours by the step timer; without one by time stamps, which include pauses."""
     each = _curve(read.named("time_per_step_s"))
     if each is not None:
         return _summed(each, 1 / 3600)

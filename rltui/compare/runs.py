@@ -1,4 +1,4 @@
-"""Many runs at a glance: how each stands, from the ends of its logs or from the whole of them; what needs attention
+"""A list of many runs: the state of each, from the ends of its logs or from whole logs. Runs that need attention come
 first. As a table for a terminal, and as JSON."""
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from rltui.settings import SettingsError
 from rltui.sources import memory
 
 AT_ONCE = 16
-"""Runs of remote machines read side by side: one after the other each would wait for the link."""
+"""Runs of remote machines that are read in parallel: one after the other, each would wait for the network."""
 NOT_LOOKED = "not looked"
 BROKE_OFF = ("crashed", "stalled")
-"""States of a run that did not come to its end."""
+"""States of a run that did not reach its end."""
 HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": "unknown"}
-"""Of a run that was judged, by its verdict; every other verdict is against going on."""
-QUOTED = 100  # characters of the line with which a log ended
+"""Decision of the verdict -> health. Any other decision is against going on, so the health is critical."""
+QUOTED = 100  # most characters of the line that is quoted for a crash
 MANY = 128
-"""From so many runs on a second process shares the work."""
+"""From this many runs on a second process shares the work."""
 SCHEMA = "rltui.runs/1"
 
 
 class RunRow(Struct, frozen=True):
-    """One run in the list. `id`: as in its report; `name`: as it is listed, which tells it from the others.
+    """One run in the list. `id`: as in its report. `name`: as it is listed, unique in the list.
 
-    `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if they are not known; else as the whole run
-    tells. `because`: the state in words. `health`: critical, warning, ok, unknown, or "not looked" if nobody judged the
-    run and its ends show no trouble. `signs`: what it rests on. `decision`, `badge`: of the whole log, None if only its
-    ends were read. `updated`: seconds since the epoch of the newest row, or of the last write if rows bear no time
-    (`is_file_time`). `first_rows` and `newest_rows`: how many were looked at, `whole`: these are all. `values`: newest
-    value of each metric that may rank the runs.
+    `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if not known, else the same as in the whole run.
+    `because`: the state in words. `health`: critical, warning, ok, unknown, or "not looked" if there was no diagnosis
+    and the ends show no trouble. `signs`: the reasons for the health. `decision`, `badge`: of the whole log; None if
+    only its ends were read. `updated`: time of the newest row, or of the last write if rows have no time
+    (`is_file_time`), in seconds since the epoch. `first_rows`, `newest_rows`: how many rows were looked at; `whole`:
+    these are all. `values`: newest value of each metric that may rank the runs.
     """
 
     id: str
@@ -82,13 +82,14 @@ class RunRow(Struct, frozen=True):
 
     @property
     def attention(self) -> int:
-        """How much it needs someone: trouble first, most where the run still costs, then what stopped on its way."""
+        """How much attention it needs: trouble first, most if the run crashed or still costs money, then runs that did
+        not reach their end."""
         trouble = {"critical": 4, "warning": 2}.get(self.health, 0)
         return trouble + {"crashed": 3, "stalled": 1, "running": 1 if trouble else 0}.get(self.state or "", 0)
 
 
 def ranked(rows: Iterable[RunRow]) -> list[RunRow]:
-    """Those that need attention first, the newest first among equals."""
+    """The rows sorted: those that need most attention first, the newest first among equals."""
     return sorted(rows, key=lambda r: (-r.attention, -(r.updated or 0.0), r.name))
 
 
@@ -98,8 +99,8 @@ def _order() -> tuple[tuple[str, ...], ...]:
 
 
 def primary(rows: Sequence[RunRow]) -> str | None:
-    """The metric shown of every run: the first of the order that more than half of them log, else the one that most
-    do."""
+    """The metric that is shown for each run: the first of the order that more than half of them log, else the one that
+    most of them log."""
     counts = Counter(name for row in rows for name in row.values)
     best: tuple[int, str] | None = None
     for names in _order():
@@ -113,8 +114,8 @@ def primary(rows: Sequence[RunRow]) -> str | None:
 
 
 def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
-    """Each run by the ends of its logs, in no order. Many are shared with a forked process: not for a process that
-    runs threads."""
+    """Each run by the ends of its logs, in no order. Many runs are shared with a forked process, so do not call it in a
+    process that runs threads."""
     now = clock.time() if now is None else now
     local = [one for one in found if one.place.link() is None]
     if len(local) >= MANY and sys.platform == "linux":
@@ -125,7 +126,7 @@ def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunR
 
 
 def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
-    """The same in the order of `found`, in this process; runs of other machines side by side."""
+    """The same in the order of `found`, in this process; runs of other machines are read in parallel."""
     now = clock.time() if now is None else now
     if all(one.place.link() is None for one in found):
         yield from (_by_ends(one, now) for one in found)
@@ -141,7 +142,8 @@ def from_whole(found: Iterable[Found], now: float | None = None) -> Iterator[Run
 
 
 def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], bool] = lambda: False) -> RunRow:
-    """One run by its whole diagnosis. `cancelled` is asked between blocks: it tells what it had read by then."""
+    """One run by its whole diagnosis. `cancelled` is asked between blocks; if it is True, the row is that of what was
+    read by then."""
     try:
         return _of_whole(found, now, cancelled)
     except SettingsError:
@@ -219,9 +221,8 @@ def _by_ends(found: Found, now: float) -> RunRow:
 
 
 def _of_ends(found: Found, now: float) -> RunRow:
-    """One run by the ends of its logs. Signs of trouble are told; that there is none says nothing. What the last lines
-    of a log say counts: if they name an error and only the lines between can tell whether it ended the run, they are
-    read too."""
+    """One run by the ends of its logs. Signs of trouble are shown; their absence says nothing. If the last lines name
+    an error and only the unread lines can tell whether it ended the run, these are read too."""
     reader, known = _read(found, ENDS, now)
     if known.state is None and ends_in_error(reader.run, reader.feeds, now):
         reader, known = _read(found, replace(ENDS, whole_bytes=WHOLE_MOST), now)
@@ -255,7 +256,7 @@ def _read(found: Found, extent: Extent, now: float) -> tuple[RunReader, Known]:
 
 
 def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
-    """What is told alike of a run, however much of it was read."""
+    """The fields that do not depend on how much of the run was read."""
     run = reader.run
     written = max((feed.mtime for feed in reader.feeds), default=None)
     return RunRow(
@@ -285,8 +286,8 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
 
 
 def _values(series: Callable[[str], Series | None], gap: int) -> dict[str, float]:
-    """The newest finite value of each metric that may rank the runs; a key goes by the first name it has. One that was
-    logged last before row `gap`, behind which rows were left out, may have newer values: nothing is told of it."""
+    """The newest finite value of each metric that may rank the runs, each key under its first name. A metric without a
+    value from row `gap` on is left out: the unread rows before `gap` may hold newer values."""
     found: dict[str, tuple[str, float]] = {}
     for names in _order():
         for name in names:
@@ -310,11 +311,11 @@ def _part(of: slice) -> list[RunRow]:
 
 
 def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:
-    """The same with a forked process, which takes every second part: parsing does not run side by side in threads."""
+    """The same with a forked process, which takes every second part: parsing does not run in parallel in threads."""
     from multiprocessing import get_context
 
     ahead = {one.candidate.files[0][1]: one for one in found}
-    yield from in_order(list(ahead.values()), now)  # what is imported and compiled once is there for both
+    yield from in_order(list(ahead.values()), now)  # what these import and compile is then there for both processes
     gc.freeze()
     found = [one for one in found if ahead[one.candidate.files[0][1]] is not one]
     parts = [slice(at, at + MANY // 4) for at in range(0, len(found), MANY // 4)]
@@ -328,7 +329,7 @@ def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:
 
 
 def numbered(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Runs that are listed under one name are told apart by where they are."""
+    """Gives runs with the same name different ones: their host and path."""
     counts = Counter(row.name for row in rows)
     return [
         row if counts[row.name] == 1 else replace(row, name=f"{row.host}:{row.path}" if row.host else row.path)
@@ -337,19 +338,19 @@ def numbered(rows: Sequence[RunRow]) -> list[RunRow]:
 
 
 def limits(rows: Sequence[RunRow]) -> str:
-    """What the numbers of the list rest on, and what they cannot tell."""
+    """What the list is based on, and what it cannot show."""
     if not any(row.decision is None for row in rows):
         return "verdicts from whole logs"
     cut = [row for row in rows if not row.whole]
     first, newest = max(row.first_rows for row in rows), max(row.newest_rows for row in rows)
     which = f"the first {first} and last {newest} rows at most" if cut else f"the last {newest} rows at most"
     size = f" ({ENDS.head_bytes >> 10} + {ENDS.tail_bytes >> 10} KiB of a log)" if cut else ""
-    return f"health from {which}{size}: blind to onset, peak, trend and earlier validation"
+    return f"health from {which}{size}, which do not show onset, peak, trend or earlier validation"
 
 
 def verdict(row: RunRow) -> str:
-    """The badge if the whole log was read, else the trouble that its ends show, marked so, or that they break off; else
-    nobody looked."""
+    """The badge if the whole log was read. Else the trouble that its ends show, or that it broke off, marked `tail`.
+    Else that it was not looked at."""
     if row.badge is not None:
         return row.badge
     if row.health != NOT_LOOKED:
@@ -358,7 +359,7 @@ def verdict(row: RunRow) -> str:
 
 
 def to_json(rows: Sequence[RunRow]) -> str:
-    """`rltui.runs/1`. `updated` in ISO 8601; values that are not known are null."""
+    """The JSON `rltui.runs/1`. `updated` in ISO 8601; values that are not known are null."""
     listed = []
     for row in rows:
         known = as_dict(row)
@@ -376,7 +377,7 @@ def _iso(time: float) -> str | None:
 
 
 def to_text(rows: Sequence[RunRow], now: float) -> str:
-    """Columns aligned for a terminal, a line for each run, below them what they rest on."""
+    """Aligned columns for a terminal, one line for each run, and below them what they are based on."""
     name = primary(rows)
     cells = [("run", "framework", "state", "step", "age", name or "metric", "verdict", "because")]
     several = len({row.host for row in rows}) > 1
@@ -400,14 +401,14 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
 
 
 def step(row: RunRow) -> str:
-    """Newest step of planned ones."""
+    """Newest step and planned steps: `40/300`."""
     if row.last_step is None:
         return "-"
     return f"{row.last_step}/{row.total_steps}" if row.total_steps else str(row.last_step)
 
 
 def age(row: RunRow, now: float) -> str:
-    """How old the newest row is; "file" where only the time of the last write is known."""
+    """How old the newest row is; with "(file)" if only the time of the last write is known."""
     if row.updated is None:
         return "-"
     return f"{duration(max(0.0, now - row.updated))}{' (file)' if row.is_file_time else ''}"

@@ -1,4 +1,4 @@
-"""Which settings go with the primary metric over many runs. Attribution, not proof: nobody drew the runs by lot."""
+"""Which settings go with the primary metric over many runs. Attribution, not proof: settings were not randomised."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rltui.prose import counted
 Floats = NDArray[np.float64]
 
 EXACT_TO = 8
-"""Up to so many pairs every permutation is counted (40 320); above, Student's t is close."""
+"""Up to this many pairs every permutation is counted (40 320); above it, Student's t is close."""
 
 ROUNDING = 1e-12
 
@@ -96,7 +96,7 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
-    """Benjamini & Hochberg (1995): for each p the least share of false discoveries at which it still counts."""
+    """Benjamini & Hochberg (1995): for each p the lowest rate of false discoveries at which it still counts."""
     m = len(p_values)
     order = sorted(range(m), key=lambda i: p_values[i], reverse=True)
     out, lowest = [1.0] * m, 1.0
@@ -106,20 +106,20 @@ def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
     return out
 
 
-PAIRS = 8  # fewer make no correlation
-LEVELS = 5  # up to so many distinct numbers are bins of their own, more are cut into four
+PAIRS = 8  # with fewer no correlation is given
+LEVELS = 5  # up to this many distinct numbers each gets a bin; more are cut into `BINS` bins
 BINS = 4
-KNOWN_SHARE = 0.5  # a setting that fewer than half of the runs tell is left out
+KNOWN_SHARE = 0.5  # a setting that fewer than half of the runs have is left out
 Settings = Mapping[str, object]
 
 
 def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_better: bool = True) -> Signals:
     """Signals of every setting that varies, strongest first. `values`: the primary metric of each run.
 
-    Settings that vary exactly alike are one signal with several keys: no comparison can tell them apart. It goes by
-    the name that is known in every framework, where one of them has one. rho is positive where more of the setting
-    goes with a better metric. p is corrected over all signals (`q`, Benjamini-Hochberg). A setting in which only one
-    run differs is not tested: no order of the runs would be surprising.
+    Settings that always change together are one signal with several keys, as no comparison can tell them apart. A
+    canonical name comes first, if one of them has one. rho is positive if more of the setting goes with a better
+    metric. p is corrected over all signals (`q`, Benjamini-Hochberg). A setting in which only one run differs is not
+    tested: no order of the runs would be surprising.
     """
     known = config_meanings()
     keys = sorted({key for one in settings for key in one}, key=lambda key: (key not in known, key))
@@ -146,7 +146,8 @@ def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_bet
 
 
 def _pattern(values: Sequence[object]) -> tuple[str, ...]:
-    """Equal for settings that sort the runs alike. Numbers by rank, words by first appearance."""
+    """A pattern that is equal for settings that split the runs in the same way. Numbers count by rank, words by first
+    appearance."""
     if all(_number(v) is not None for v in values):
         order = {x: i for i, x in enumerate(sorted({_number(v) or 0.0 for v in values}))}
         return tuple(f"#{order[_number(v) or 0.0]}" for v in values)
@@ -180,7 +181,7 @@ def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: fl
 
 
 def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ...]:
-    """Mean of the primary metric by value, or by quarter where there are more than five numbers."""
+    """Mean of the primary metric by value, or by quarter of the runs if there are more than `LEVELS` numbers."""
     import polars as pl
 
     frame = pl.DataFrame(
@@ -211,11 +212,11 @@ def _note(runs: int, found: Sequence[SettingSignal]) -> str:
         return f"{counted(runs, 'run')} with the metric: nothing can be attributed"
     if not found:
         return "no setting varies over the runs: there is nothing to attribute"
-    head = "attribution, not proof: settings were not drawn by lot"
+    head = "attribution, not proof: settings were not randomised"
     if not tested:
         return f"{head}. No number varies over {PAIRS} runs or more, so no correlation is given"
     return (
         f"{head}. {tested} settings were tested over {runs} runs, so about {0.05 * tested:.1f} would show p < .05 by "
-        "chance alone: q is the share of false discoveries to expect, believe q < .05. A setting in which only one run "
+        "chance alone: q is the expected share of false discoveries, so trust q < .05. A setting in which only one run "
         "differs is not tested"
     )

@@ -1,4 +1,4 @@
-"""The data of a comparison: which metric ranks runs, which settings count, how findings read together."""
+"""The data of a comparison: which metric ranks runs, which settings count, what findings of several runs mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from rltui.data_files import Record, kept, read
 
 
 class PrimaryChoice(Record):
-    """Metrics that rank runs alike: by their `names`, or parts of the reward whose name holds one of `components`."""
+    """Metrics of one place in the order: those called `names`, or parts of the reward whose name holds one of
+    `components`."""
 
     label: str
     names: tuple[str, ...] = ()
@@ -16,7 +17,8 @@ class PrimaryChoice(Record):
 
 
 class PrimaryOrder(Record):
-    """`order`: the most telling first, and the `reason` for it. `lower_is_better`: words in names of such metrics."""
+    """`order`: the most telling first; `reason`: why this order. `lower_is_better`: words in the names of metrics for
+    which lower is better."""
 
     reason: str
     order: tuple[PrimaryChoice, ...]
@@ -24,7 +26,7 @@ class PrimaryOrder(Record):
 
 
 class Reading(Record):
-    """How runs read that have one of the rules of `when` among their root findings."""
+    """What it means if runs have one of the rules of `when` among their root findings, and what to do."""
 
     when: tuple[str, ...]
     reading: str
@@ -32,8 +34,8 @@ class Reading(Record):
 
 
 class Readings(Record):
-    """`ugly`: rule -> the flag of a condemned run. `not_settings`, `not_setting_words`: config keys that do not act on
-    training, and parts of such. `health`: the metrics shown beside the primary one."""
+    """`ugly`: rule -> the flag of a run that should not go on. `not_settings`: config keys that do not change training;
+    `not_setting_words`: parts of such keys. `health`: the metrics shown beside the primary one."""
 
     ugly: dict[str, str]
     readings: tuple[Reading, ...]

@@ -1,4 +1,4 @@
-"""What a file is to a run, judged by its path alone: a metric file to be sniffed, a config, a rollout dump, or nothing.
+"""What role a file has in a run, by its path alone: a metric file to be sniffed, a config, a rollout dump, or none.
 
 Also what the name of a file or folder says about the run: a label (`exp3` of `exp3_train.log`), a launch (a time stamp
 or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
@@ -31,16 +31,16 @@ _SAMPLE_TABLE = lazy(
     r"(?:[-_](?:step[-_]?)?\d+)?\.(?:csv|tsv|jsonl)",
     re.I,
 )
-"""Tables of text, and names that say samples only where nothing follows them: `rollout_metrics.csv` is none."""
+"""Tables of text whose names end with a word for samples: `rollout_metrics.csv` is not one."""
 _CONFIG_FILE = lazy(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
 )
 MLFLOW_RUN = "meta.yaml"
-"""Stands for a run of an MLflow file store: the folder it lies in."""
+"""This file marks its folder as a run of an MLflow file store."""
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.(?:json|ya?ml|toml)", re.I)
 _BY_DATE = r"[.\-]20\d\d-?[01]\d-?[0-3]\d(?:[_\-T.][0-2]\d[-:.]?[0-5]\d(?:[-:.]?[0-5]\d)?)?"
-"""What is put behind the name of a log that is full, day by day."""
+"""The date that log rotation appends to the name of an older log."""
 _METRIC_FILE = lazy(
     r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?"
     rf"|.*\.(?:log|out|err|txt|jsonl|csv){_BY_DATE}(?:\.(?:gz|xz|zst|bz2))?"
@@ -54,9 +54,9 @@ _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
 
 
 class FileWords(Record):
-    """`structure_folders`: folders that sort the files of a run. `role_words`: words that name a file's role only;
-    `part_words`: of those the ones that name a part of a training; `measured_words`: what a file may measure, beside
-    what metrics are called."""
+    """`structure_folders`: folders that only sort the files of a run. `role_words`: words that only name a file's role.
+    `part_words`: those of them that name a part of a training. `measured_words`: what a file may measure, beside the
+    names of metrics."""
 
     structure_folders: frozenset[str]
     role_words: frozenset[str]
@@ -71,7 +71,9 @@ def _file_words() -> FileWords:
 
 TENSORBOARD_DIR = lazy(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
 _TIME_WORD = lazy(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
-_HF_LAUNCH_DIR = lazy(r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*")  # what HF and PyTorch call a TensorBoard folder
+_HF_LAUNCH_DIR = lazy(
+    r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*"
+)  # the name that HF and PyTorch give a TensorBoard folder
 
 
 def role(relative: str, in_checkpoint: bool) -> Role:
@@ -103,13 +105,13 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
     if name.endswith(".json"):
-        return "metrics"  # its content will tell
+        return "metrics"  # its content decides
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
 
 def may_hold_rows(relative: str) -> bool:
-    """Whether a file that is called like a dump of samples may be one of metrics: in no folder of samples, and not one
-    of many by its number."""
+    """Whether a file with the name of a sample dump may hold metrics: it is in no folder of samples, and it has no
+    number as one of many."""
     *folders, name = relative.split(os.sep)
     stem, suffix = os.path.splitext(name)
     is_one = suffix in (".jsonl", ".csv", ".tsv") and not stem[-1:].isdigit()
@@ -118,18 +120,19 @@ def may_hold_rows(relative: str) -> bool:
 
 @cache
 def _dumps() -> tuple[re.Pattern[str], ...]:
-    """Where the frameworks put prompts and completions."""
+    """Path patterns of the files in which frameworks put prompts and completions."""
     return tuple({p.pattern: p for name in dialect_names() for p in dialect(name).samples}.values())
 
 
 @cache
 def _settings_of_checkpoints() -> frozenset[str]:
-    """Files in checkpoints by which frameworks keep the run's settings."""
+    """Names of files in checkpoints in which frameworks keep the run's settings."""
     return frozenset(file for name in dialect_names() for file in dialect(name).checkpoints.settings)
 
 
 def tracker_run(relative: str) -> tuple[str, str, str] | None:
-    """(the directory of W&B or SwanLab for a launch, its start "YYYYMMDD_HHMMSS", its id) of a file below one."""
+    """For a file below a launch directory of W&B or SwanLab: (that directory, its start "YYYYMMDD_HHMMSS", its id).
+    None for any other file."""
     parts = relative.split(os.sep)
     for depth, part in enumerate(parts[:-1]):
         if match := _TRACKER_RUN_DIR.fullmatch(part):
@@ -138,8 +141,8 @@ def tracker_run(relative: str) -> tuple[str, str, str] | None:
 
 
 def only_sorts(folder: str) -> bool:
-    """Whether a folder of this name only sorts the files of one run: its parent is where the run lives. prime-rl has
-    one for each attempt."""
+    """Whether a folder of this name only sorts the files of one run, which then lies in its parent. prime-rl has one
+    for each attempt."""
     return folder.lower() in _file_words().structure_folders or _ATTEMPT.fullmatch(folder) is not None
 
 
@@ -148,14 +151,15 @@ _TRAINING = frozenset(("train", "training", "trainer"))
 
 
 def evaluates(path: str) -> bool:
-    """Whether a file says by its name, or by its folder's, that its rows are an evaluation's."""
+    """Whether the name of a file or of its folder says that its rows are those of an evaluation."""
     folder, name = os.path.split(path)
     words = {word.lower() for word in re.split(r"[^A-Za-z0-9]+", name.partition(".tfevents.")[0])}
     return bool(words & _EVALUATION or os.path.basename(folder).lower() in _EVALUATION) and not words & _TRAINING
 
 
 def label(name: str) -> str:
-    """What a name says beyond its role: "" for `console.log` and for a bare time stamp or job number."""
+    """What a name says beside its role: `exp3` for `exp3_train.log`; "" for `console.log` and for a bare time stamp or
+    job number."""
     words = _words(name)
     return (
         "" if all(_TIME_WORD.fullmatch(word) for word in words) or _HF_LAUNCH_DIR.fullmatch(name) else "-".join(words)
@@ -163,25 +167,26 @@ def label(name: str) -> str:
 
 
 def only_measures(label: str) -> bool:
-    """Whether all that a name says beyond its role is what the file measures: `kl`, `grad-norm`."""
+    """Whether a label only says what the file measures: `kl`, `grad-norm`."""
     known = words()
     measured = known.training | known.durations | known.timings | known.statistics | _file_words().measured_words
     return all(word.lower() in measured for word in label.split("-"))
 
 
 def part(name: str) -> str:
-    """The part of a training that a file is called by and nothing else: `policy.jsonl`; else ""."""
+    """The part of a training, if a file's name is nothing else: `policy` for `policy.jsonl`; else ""."""
     stem = name.partition(".")[0].lower()
     return stem if stem in _file_words().part_words else ""
 
 
 def goes_on(name: str, part: str) -> bool:
-    """Whether a name begins with this part and says more: `policy_b.jsonl`."""
+    """Whether a name begins with this part and goes on with a label: `policy_b.jsonl`."""
     return re.match(rf"{re.escape(part)}[-_]\w", name, re.I) is not None and not only_measures(label(name))
 
 
 def launch(name: str) -> str:
-    """The time stamp or job number that is all a name says beyond its role, as text that sorts by time; else ""."""
+    """The time stamp or job number, if a name says nothing else beside its role, as text that sorts by time; else
+    ""."""
     if _HF_LAUNCH_DIR.fullmatch(name):
         return name
     words = _words(name)

@@ -3,21 +3,24 @@
 Nothing in a directory tree says "this is a run", so names and formats decide, in this order:
 
 1. **Role.** Each file is a metric file (then its format is sniffed), a config, a rollout dump, or of no interest
-(`file_roles`). Folders of weights are checkpoints. 2. **Home.** A metric file lives in its folder, once folders that
-only sort (`outputs/`, `logs/`, `checkpoint-100/`, `wandb/run-.../files/`, `runs/Nov20_.../`) are climbed, never above
-the listed root. 3. **Several runs in one home?** Only where one kind of file is there under several labels: `a.log` and
-`b.log`, `tensorboard_log/p/exp1` and `.../exp2`. Different kinds complete each other (console, jsonl, TensorBoard,
-W&B), and so do names that say only a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers, a log
-of no known trainer never makes a second run. 4. **Several launches in one home?** W&B ids, TensorBoard folders or logs
-that differ only by a time stamp or job number are restarts of one run where the home holds one set of checkpoints,
-since launches that share it continue each other. Without checkpoints they are runs of their own, as in a project folder
-whose `wandb/` collects everything; files without a stamp go with the newest. 5. **Homes within homes.** A run that has
-exactly one home below it, with one run of other kinds, takes it in (verl's `<project>/<experiment>.jsonl` beside the
-console log). Otherwise each is a run: a folder of run folders is many.
+   (`file_roles`). Folders of weights are checkpoints.
+2. **Home.** The home of a metric file is its folder, or the first folder above it that does more than sort (`outputs/`,
+   `logs/`, `checkpoint-100/`, `wandb/run-.../files/`, `runs/Nov20_.../` only sort), never above the listed root.
+3. **Several runs in one home?** Only if one kind of file is there under several labels: `a.log` and `b.log`,
+   `tensorboard_log/p/exp1` and `.../exp2`. Different kinds complete each other (console, jsonl, TensorBoard, W&B), and
+   so do names that only say a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers, a log of no
+   known trainer never makes a second run.
+4. **Several launches in one home?** W&B ids, TensorBoard folders or logs that differ only by a time stamp or job number
+   are restarts of one run if the home holds one set of checkpoints, as launches that share it continue each other.
+   Without checkpoints they are separate runs, as in a project folder whose `wandb/` collects everything. Files without
+   a stamp then go with the newest.
+5. **Homes within homes.** A run with exactly one home below it, which holds one run of other kinds, takes that in
+   (verl's `<project>/<experiment>.jsonl` beside the console log). Otherwise each is a run: a folder of run folders
+   holds many.
 
 So `baseline-20260427/train_metrics.jsonl` beside `ablation-20260429/train_metrics.jsonl`, or `grpo/metrics.jsonl`
-beside `grpo_trl/metrics.jsonl`, are two runs: reporting one of them as if it were the folder would hide the other, and
-the user who means one can name it.
+beside `grpo_trl/metrics.jsonl`, are two runs: a report on one of them under the name of the folder would hide the
+other. A user who means one can name it.
 """
 
 from __future__ import annotations
@@ -65,22 +68,22 @@ class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
 
 
 class NotListed(NotARun):
-    """Nobody knows what is there: the place itself cannot be read."""
+    """The place itself cannot be read, so what it holds is not known."""
 
 
 class RunCandidate(Struct, frozen=True):
-    """Files that belong to one run. `files` are (path, format) in the order in which they are believed."""
+    """Files that belong to one run. `files`: (path, format), the most trusted first."""
 
-    id: str  # unique in its listing: path below the listed root, and a label where one folder holds several runs
-    root: str  # the run's directory, or the one file where its directory holds other runs too
+    id: str  # unique in its listing: path below the listed root, and a label if one folder holds several runs
+    root: str  # the run's directory, or its one file if the directory holds other runs too
     files: tuple[tuple[str, str], ...]
     rollouts: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
     checkpoints: tuple[str, ...] = ()  # directories
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
     note: str = ""  # what was left out or taken together
-    inside: tuple[tuple[str, str], ...] = ()  # of each file that can hold several runs, the key of this one
-    name: str = ""  # what the run is called wherever it is listed from; of several below one root some may share it
+    inside: tuple[tuple[str, str], ...] = ()  # file that can hold several runs, and the key of this run in it
+    name: str = ""  # what the run is called from wherever it is listed; several below one root may share it
 
     def __post_init__(self) -> None:
         for field, value in (("id", self.id), ("name", self.name or self.id)):  # a directory may be called anything
@@ -93,8 +96,8 @@ class Found(Struct, frozen=True):
     candidate: RunCandidate
     place: Place
     listing: Listing
-    job: Job | None = None  # of Slurm, where the run was named by it
-    unreadable: tuple[tuple[str, str], ...] = ()  # files below its root that nobody can tell the kind of, and why
+    job: Job | None = None  # the Slurm job, if the user named the run by it
+    unreadable: tuple[tuple[str, str], ...] = ()  # files below its root that cannot be read, and why
 
     @property
     def files(self) -> list[FileStat]:
@@ -111,16 +114,16 @@ def group(
     sniff: Callable[[str], str | None],
     runs_in: Callable[[str, str], list[ContainedRun]] = no_runs,
 ) -> list[RunCandidate]:
-    """The runs of a listing, in the order of their ids. `sniff` gives the format of a file, None where it is no metric
-    file; it is asked once for each file whose name may be one's. `runs_in` gives the runs of a database or of a run in
-    a file store (path and format), none where it is no tracker's."""
+    """The runs of a listing, sorted by id. `sniff`: path -> format, None if it is not a metric file; asked only for
+    files whose names fit one. `runs_in`: path and format -> the runs in a database or a file store; empty if it is not
+    that of a tracker."""
     root = listing.root
     if len(listing.files) == 1 and not listing.dirs:
         return _named_by_the_user(listing.files[0].path, sniff, runs_in)
     checkpoints = [path for path in listing.dirs if path != root and is_checkpoint_dir(path)]
     by_role = _by_role(listing, root, set(checkpoints))
     own_meta = os.path.join(root, file_roles.MLFLOW_RUN)
-    if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
+    if own_meta in by_role["metrics"]:  # the root is a run of a file store: the other files are its metrics and params
         by_role["metrics"] = [own_meta]
     families = step_files_of(by_role["metrics"])
     of_steps = {first for first in families if sniff(first) == STEP_FILES}
@@ -153,17 +156,17 @@ def group(
 
 
 def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:
-    """A run of which one rank's files are read, with what is said of the others'."""
+    """The run with a note, if files of other ranks are not read."""
     count = sum(len(others.get(path, ())) for path, _ in candidate.files)
     if not count:
         return candidate
-    told = f"files of other ranks that are not read, as the first rank's count: {count}"
+    told = f"files of other ranks, not read as they repeat the first rank's: {count}"
     return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))))
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:
-    """Logs that only say what went wrong belong to the run of their home that is called like them, else to the only one
-    there. What may be any run's is no run's."""
+    """Gives a log that only says what went wrong to the run of its home with the same label, else to the only run
+    there. If several runs may own it, none gets it."""
     for path in messages:
         home, called = climb(os.path.dirname(path), root), file_roles.label(os.path.basename(path))
         here = [c for c in candidates if any(climb(os.path.dirname(file), root) == home for file, _ in c.files)]
@@ -178,7 +181,7 @@ def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root
 def _named_by_the_user(
     path: str, sniff: Callable[[str], str | None], runs_in: Callable[[str, str], list[ContainedRun]]
 ) -> list[RunCandidate]:
-    """A listing of one file and no directory is that file, whatever its name."""
+    """The runs of a listing of one file without directories: that file counts, whatever its name."""
     found = sniff(path)
     if found in (None, MESSAGES, STEP_FILES):
         return []
@@ -214,8 +217,8 @@ def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, li
 def _rows_called_samples(
     by_role: dict[str, list[str]], root: str, sniffed: dict[str, str | None], sniff: Callable[[str], str | None]
 ) -> None:
-    """Moves files that are called like dumps of samples and hold rows of metrics: `rollout.jsonl` beside `train.jsonl`
-    is what a loop logs of its rollouts."""
+    """Moves files that are named like sample dumps but hold rows of metrics: `rollout.jsonl` beside `train.jsonl` may
+    be what a loop logs about its rollouts."""
     for path in by_role["rollouts"]:
         if file_roles.may_hold_rows(os.path.relpath(path, root)) and (found := sniff(path)) in ROWS:
             sniffed[path] = found
@@ -242,7 +245,7 @@ def _split(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
 
 
 def _launches(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
-    """One run with restarts, or a run a launch. Kinds with equally many launches belong together in their order."""
+    """One run with restarts, or one run for each launch. Kinds with equally many launches are paired in their order."""
     stamped: dict[str, _Run] = defaultdict(list)
     for unit in sorted(units, key=lambda unit: unit.launch):
         if unit.launch:
@@ -274,7 +277,7 @@ def _set_of(folder: str) -> str:
 
 
 def _absorb(runs: dict[str, list[_Run]]) -> None:
-    """Rule 5: a single run takes in the single home below it whose run completes it."""
+    """Rule 5: a single run takes in the only home below it, if that holds one run of other kinds."""
     below: dict[str | None, list[str]] = defaultdict(list)
     for home in runs:
         below[nearest(os.path.dirname(home), runs)].append(home)
@@ -291,7 +294,7 @@ def _absorb(runs: dict[str, list[_Run]]) -> None:
 
 
 def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
-    """The run as it is shown: a name unique among its siblings, files in the order in which they are believed."""
+    """The run as it is shown: a name that is unique among its siblings, and its files, the most trusted first."""
     files = sorted((item for unit in run for item in unit.files), key=_belief)
     inside = tuple(item for unit in run for item in unit.inside)
     below = os.path.relpath(home, root)
@@ -346,8 +349,8 @@ def _unique(candidates: list[RunCandidate]) -> list[RunCandidate]:
 
 
 def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, list[str]]) -> list[RunCandidate]:
-    """Hands configs, rollouts and checkpoints to the run they lie with. What lies with several runs and names none of
-    them: samples are no one's, the rest is everyone's."""
+    """Gives configs, rollouts and checkpoints to the run that they lie with. If they lie with several runs and name
+    none of them, samples go to none and the rest goes to all."""
     given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
     homes = {
         c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root

@@ -1,4 +1,4 @@
-"""Logs that each rank of one launch writes for itself, and logs that a date was put behind when they were full."""
+"""Logs that each rank of one launch writes for itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _RANK = lazy(
 )
 """`rank3.log`, `train_rank_3.jsonl`, `rank3/train.log`, and torchrun's `attempt_0/3/stdout.log`."""
 FIRST = 0
-"""The rank without which numbers are of something else, as `lora_rank8` and `lora_rank16`."""
+"""The first rank. If it is missing, the numbers mean something else, as in `lora_rank8` and `lora_rank16`."""
 
 
 def of_other_ranks(paths: Iterable[str]) -> dict[str, list[str]]:
-    """The files of the first rank, where there are several -> those of the others, which say the same."""
+    """File of the first rank, if there are several ranks -> files of the other ranks, which say the same."""
     ranks: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for path in paths:
         if (found := _RANK.fullmatch(path.replace("\\", "/"))) is not None:

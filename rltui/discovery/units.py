@@ -1,4 +1,4 @@
-"""The files below a directory in units that certainly belong together, each with the folder that it lives in."""
+"""Groups files below a directory into units that certainly belong together, each with its home folder."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
 
 FORMATS = ("sqlite", "mlflow-files", SEVERAL)
-"""What `sniff` says of the files that runs are in which have to be looked for."""
+"""Formats of files that may hold several runs, which must be looked up in them."""
 
 RUN_MARK = "#"
-"""Between a database and the name of one of its runs, in what the user types and sees."""
+"""Stands between a database and the name of one of its runs, in what the user types and sees."""
 
 
 class TrackedRun(Struct, frozen=True):
-    """A run in a database or store. `folder` is where the database, or the folder with the store, lies."""
+    """A run in a database or file store. `folder`: the folder that holds the database or the store."""
 
     folder: str
     path: str
@@ -34,13 +34,13 @@ class TrackedRun(Struct, frozen=True):
 
 
 def no_runs(path: str, format: str) -> list[ContainedRun]:
-    """For callers that look into no database."""
+    """Finds no runs, for callers that do not look into databases."""
     return []
 
 
 def tracked(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[TrackedRun]:
-    """The runs in files below `root`, labelled by their names. The only run of a database needs no label: whatever else
-    lies there is that run's."""
+    """The runs in files below `root`, labelled by their names. The only run of a database needs no label: all other
+    files there belong to it."""
     names = Counter(run.name for _, runs in found for run in runs)
     out = []
     for path, runs in found:
@@ -58,7 +58,7 @@ def argument(path: str, name: str) -> str:
 
 
 def _above_store(meta: str, root: str) -> str:
-    """Where the store of a run lies, at most the root: `mlruns/<experiment>/<run>/meta.yaml`."""
+    """The folder that holds the store of a run (`mlruns/<experiment>/<run>/meta.yaml`), at most the root."""
     folder = os.path.dirname(meta)
     for _ in range(3):
         if folder == root:
@@ -69,7 +69,7 @@ def _above_store(meta: str, root: str) -> str:
 
 NOTEBOOK = "notebook"
 STREAMS = (".out", ".err")
-_KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
+_KEPT_TRAINER_STATES = 2  # each holds the whole history so far; two, in case the last one is broken
 
 
 class Unit(Struct, frozen=True):
@@ -80,12 +80,12 @@ class Unit(Struct, frozen=True):
     files: tuple[tuple[str, str], ...]
     label: str = ""
     launch: str = ""
-    is_known: bool = True  # of a known trainer or a metric container, not just some text
+    is_known: bool = True  # from a known trainer or a metric container, not just any text
     inside: tuple[tuple[str, str], ...] = ()
 
 
 def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[Unit]:
-    """The units of metric files: `formats` of each path, `checkpoints` the folders of weights."""
+    """The units of metric files. `formats`: path -> format. `checkpoints`: the folders of weights."""
     units: list[Unit] = []
     launches: dict[str, list[tuple[str, str]]] = defaultdict(list)
     states: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -132,8 +132,8 @@ def tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> lis
 
 
 def table_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[Unit]:
-    """The units of files that may hold several runs. Tables of one metric each of the same run complete each other, as
-    charts are downloaded one by one; two of the same metric are of two runs."""
+    """The units of tables that may hold several runs. Tables of one metric each complete each other if they name the
+    same run, as charts are downloaded one by one. Two tables of the same metric belong to two runs."""
     units: list[Unit] = []
     joined: dict[tuple[str, str], list[tuple[str, ContainedRun]]] = defaultdict(list)
     for path, runs in found:
@@ -163,7 +163,7 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
 
 
 def step_files_of(paths: list[str]) -> dict[str, list[str]]:
-    """The first of many files of one folder that differ only by the number at the end of their names -> the others."""
+    """First -> others, of many files in one folder whose names differ only by the number at the end."""
     numbered: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
     for path in paths:
         if (named := step_files.family(os.path.basename(path))) is not None:
@@ -173,7 +173,7 @@ def step_files_of(paths: list[str]) -> dict[str, list[str]]:
 
 
 def nearest(path: str, homes: Container[str | None]) -> str | None:
-    """The deepest home at or above a path."""
+    """The deepest home at or above a path; None if there is none."""
     while path not in homes:
         parent = os.path.dirname(path)
         if parent == path:
@@ -200,7 +200,8 @@ def _newest_states(files: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
-    """A resumed run of W&B or SwanLab has a folder for each launch and one id: one unit, at the time of the newest."""
+    """Joins launches of W&B or SwanLab with the same id into one unit, at the time of the newest: a resumed run has a
+    folder for each launch."""
     kept: dict[tuple[str, str, str], Unit] = {}
     for number, unit in enumerate(sorted(units, key=lambda unit: unit.launch)):
         has_id = unit.kind in ("wandb", "swanlab") and "-" in unit.launch  # a copied file has no folder of its own
@@ -210,8 +211,9 @@ def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
 
 
 def _by_their_neighbours(units: list[Unit]) -> list[Unit]:
-    """Tables called only by what they measure, `kl_stats.jsonl`, are of the run of one beside them that says no more
-    than its role; a part that names several, `policy.jsonl` beside `policy_b.jsonl`, names an experiment."""
+    """Corrects labels by the tables in the same folder. A table named only by what it measures (`kl_stats.jsonl`)
+    belongs to the run of a table beside it without a label. A part that several names begin with (`policy.jsonl` beside
+    `policy_b.jsonl`) is the label of an experiment."""
     tables: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         if unit.kind == "table" and not unit.launch:
@@ -232,7 +234,7 @@ def _by_their_neighbours(units: list[Unit]) -> list[Unit]:
 
 
 def _streams_together(units: list[Unit]) -> list[Unit]:
-    """What a job wrote to its two streams, as Slurm keeps them: `slurm-7.out` and `slurm-7.err` are one log."""
+    """Joins the two streams of a job, as Slurm stores them: `slurm-7.out` and `slurm-7.err` are one log."""
     whole: dict[str, Unit] = {}
     out: list[Unit] = []
     for unit in units:
@@ -249,8 +251,8 @@ def _streams_together(units: list[Unit]) -> list[Unit]:
 
 
 def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set[str]) -> list[Unit]:
-    """TensorBoard folders. One below another (hparams, train/eval splits) belongs to it. The home is the nearest folder
-    that is some other file's home, else the parent of the `runs/` or `tensorboard_log/` that collects them."""
+    """A unit for each TensorBoard folder. A folder below another one (hparams, train/eval splits) belongs to it. The
+    home is the nearest folder that is the home of some other file, else the parent of `runs/` or `tensorboard_log/`."""
     units: dict[str, Unit] = {}
     for folder in sorted(events):
         above = nearest(os.path.dirname(folder), units)
@@ -265,7 +267,7 @@ def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set
 
 
 def _event_home(root: str, folder: str, homes: set[str]) -> tuple[str, str]:
-    """(home, the part of the name that tells it from its siblings) of a folder of event files."""
+    """For a folder of event files: (home, the part of its name that differs from its siblings)."""
     current = folder
     while current != root:
         name = os.path.basename(folder) if current != folder else ""
@@ -279,7 +281,8 @@ def _event_home(root: str, folder: str, homes: set[str]) -> tuple[str, str]:
 
 
 def beside_their_events(units: list[Unit]) -> list[Unit]:
-    """verl writes `<project>/<experiment>.jsonl` beside `tensorboard_log/<project>/<experiment>/`: one home."""
+    """Gives such units one home: verl writes `<project>/<experiment>.jsonl` beside
+    `tensorboard_log/<project>/<experiment>/`."""
     events = {(unit.home, unit.label) for unit in units if unit.kind == "tensorboard" and unit.label}
 
     def home(unit: Unit) -> str:

@@ -1,4 +1,4 @@
-"""Which framework wrote a set of keys, told by the signs in the frameworks' files."""
+"""Which framework wrote a set of keys, by the signs in the frameworks' files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rltui.frameworks.load import dialect, dialect_names
 
 _KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
 _MODULE_WEIGHT = 12
-"""A module of a framework that writes to the log is more than any name of a metric, which others may have, too."""
+"""A framework's module that writes to the log counts more than names of metrics, which other loops may use too."""
 MODULE = "logger "
-"""Begins a hint that is the name of the module that wrote a line."""
+"""A hint that begins so is the name of the module that wrote a line."""
 
 
 class Detected(Struct, frozen=True):
-    """A dialect and the version that its keys hint at (">=0.6"), None where they hint at none."""
+    """A dialect, and the version that its keys hint at (">=0.6"); None if they hint at none."""
 
     dialect: str
     version: str | None
@@ -27,7 +27,7 @@ class Detected(Struct, frozen=True):
 def detect_dialect(
     keys: Iterable[str], config_keys: Iterable[str] = (), text_hints: Iterable[str] = ()
 ) -> Detected | None:
-    """The dialect whose signs fit best, None where no sign of any framework is there.
+    """The dialect whose signs fit best; None if there is no sign of any framework.
 
     A dialect that extends another one counts the other's signs too, but only when it shows a sign of its own.
     """
@@ -43,8 +43,7 @@ def detect_dialect(
 
 @lru_cache(maxsize=64)
 def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[tuple[str, int]]) -> Detected | None:
-    """`named`: dialects that the text speaks of, and what that weighs. Remembered: the runs of a sweep log the same
-    keys."""
+    """`named`: (dialect that the text names, weight of that). Cached, as the runs of a sweep log the same keys."""
     weight = dict(named)
     own = {name: _own_score(dialect(name), keys, config, weight.get(name, 0)) for name in dialect_names()}
     best, best_score = None, 0
@@ -65,7 +64,7 @@ def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
 
 
 def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], named: int) -> int:
-    """Weight of a dialect's own signs, `named` that of the text; negative where one of them excludes it."""
+    """Total weight of a dialect's own signs; `named` is that of the text. Negative if one of them excludes it."""
     signs = candidate.signs
     if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
         return -1

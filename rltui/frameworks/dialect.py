@@ -1,4 +1,4 @@
-"""One framework with all that it inherits from those that it builds on, worked out when it is asked for."""
+"""One framework with all that it inherits from the ones that it extends. Each field is worked out on first use."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from rltui.records import cached
 
 
 class Dialect:
-    """All names of one framework, those of the dialect that it extends included. See `Framework` for what the fields
-    mean."""
+    """All names of one framework, including those of the dialect that it extends. See `Framework` for the fields."""
 
     def __init__(self, name: str, said: Framework, base: Dialect | None, order: Sequence[str]) -> None:
         """`order`: all metrics, in the order in which a tie between two of them is decided."""
@@ -55,7 +54,7 @@ class Dialect:
 
     @cached
     def versions(self) -> tuple[Version, ...]:
-        """Of another framework that this one builds on with its name before them."""
+        """Versions, own ones first. Those of another framework that this one extends have its title before them."""
         if self._base is None:
             return self._said.versions
         of = "" if self._base.framework == self.framework else f"{self._base.title} "
@@ -74,7 +73,7 @@ class Dialect:
 
     @cached
     def patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        """(canonical, regex), in order of preference."""
+        """(canonical, regex), the preferred one first."""
         return _patterns(self.aliases)
 
     @cached
@@ -136,7 +135,7 @@ class Dialect:
 
     @cached
     def keep_samples(self) -> str:
-        """Empty if nobody has said."""
+        """How to have prompts and completions written; empty if unknown."""
         own = self._said.keep_samples
         return own if own is not None else self._base.keep_samples if self._base else ""
 
@@ -161,7 +160,7 @@ class Dialect:
         return own if own is not None else self._base._trainers if self._base else ()
 
     def code(self, topic: Topic, algorithm: str | None) -> tuple[str, ...]:
-        """Files or folders of a topic; none if they are not known."""
+        """Files or folders of a topic in the framework's code; empty if unknown."""
         asked = (algorithm or "").lower().replace("-", "_").replace(" ", "_")
         trainer = asked if asked in self._trainers else next(iter(self._trainers), "")
         return tuple(path.replace("{trainer}", trainer) for path in self._code.get(topic, ()))
@@ -172,18 +171,18 @@ class Dialect:
 
     @property
     def support(self) -> dict[str, Support]:
-        """Part of a run -> how well it is read; of the framework's own file only."""
+        """Part of a run -> how well it is read; only from the framework's own file."""
         return structs.asdict(self._said.support)
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A regex, once it is needed."""
+    """The compiled regex, cached."""
     return re.compile(pattern)
 
 
 def _exact(aliases: Names) -> dict[str, str]:
-    """Key -> name. A key that several names list belongs to the one that lists it first of all."""
+    """Key -> name. A key that several names list belongs to the name that lists it nearest to the front."""
     rank: dict[str, int] = {}
     exact: dict[str, str] = {}
     for name, keys in aliases.items():
@@ -199,8 +198,8 @@ def _patterns(aliases: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _merge(own: Names, base: Names) -> Names:
-    """Own aliases before inherited ones. A key that the dialect itself lists means what the dialect says: it is
-    dropped from whatever else the base lists it under."""
+    """Own aliases before inherited ones. A key that the dialect lists itself is dropped from the names under which the
+    base lists it."""
     taken = {key for keys in own.values() for key in keys}
     out = {}
     for name in [*own, *(n for n in base if n not in own)]:

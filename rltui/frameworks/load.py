@@ -1,7 +1,7 @@
-"""The data files, read once each: metrics, phases, config keys, algorithms, and one file a framework.
+"""The data files, each read once: metrics, phases, config keys, algorithms, and one file for each framework.
 
-To tell a framework, the signs of all of them are looked at, and the names of one are needed; the first values on the
-screen wait for it. So a file is read when it is asked for, and checked as it is.
+The first values on the screen wait until the framework is known, so each file is read and checked only when it is
+needed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rltui.frameworks.schema import PHASE, REGEX, Algorithms, Framework, Group, 
 from rltui.frameworks.spelling import spellings
 
 Wrong = tuple[list[Key], str]
-"""Where in the file (names and indices from the top), and what is wrong there."""
+"""The place in the file (keys and indices from the top), and what is wrong there."""
 
 
 Kind = Literal["metric", "phase", "setting", "framework"]
 
 
 def misnamed(said: Framework, known: Mapping[Kind, Collection[str]]) -> Iterator[Wrong]:
-    """Names that no other data file holds. `known`: those that they do."""
+    """Errors for names that the other data files do not hold. `known`: the names that they hold."""
     for kind, name, place in _names(said):
         if name not in known[kind]:
             yield list(place), f"no {kind} is called {name!r}"
@@ -60,7 +60,7 @@ def _names(said: Framework) -> Iterator[tuple[Kind, str, tuple[Key, ...]]]:
 
 
 def no_regexes(said: Framework) -> Iterator[Wrong]:
-    """Regexes that are none."""
+    """Errors for texts that are not valid regexes."""
     for place, pattern in _regexes(said):
         try:
             re.compile(pattern)
@@ -116,7 +116,7 @@ def config_meanings() -> dict[str, str]:
 
 @cache
 def algorithms() -> Algorithms:
-    """How an algorithm is told."""
+    """How an algorithm is recognised."""
     return read(_DATA / "algorithms.json", Algorithms)
 
 
@@ -128,7 +128,7 @@ def prefix_groups() -> dict[str, Group]:
 
 @cache
 def dialect_names() -> tuple[str, ...]:
-    """The names of all files of frameworks."""
+    """The names of all framework files, sorted."""
     names = (entry.name for entry in (_DATA / "frameworks").iterdir())
     return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))
 
@@ -144,7 +144,7 @@ def dialect(name: str | None) -> Dialect:
 
 
 def check() -> int:
-    """Reads every data file with all that is in it, and returns how many. Raises DataError."""
+    """Reads and checks every data file. Returns how many there are. Raises DataError."""
     whole = (metrics, phases, config_meanings, algorithms, prefix_groups, spellings)
     for read_it in whole:
         read_it()
@@ -183,7 +183,7 @@ def _no_circle(name: str) -> None:
 
 
 def enable(metric: str, name: str | None) -> str:
-    """How to have a metric logged, in words or keys; `name` is the dialect's."""
+    """How to have a metric logged, in words or config keys. `name`: the dialect."""
     return dialect(name).enable.get(metric) or dialect(GENERIC).enable.get(
         metric, f"log {metric} from the training loop"
     )

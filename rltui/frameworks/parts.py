@@ -1,4 +1,4 @@
-"""Parts of a reward: which of them are the task itself, and what an evaluation that logs parts is judged by."""
+"""Parts of a reward: which of them measure the task itself, and which number of an evaluation with parts counts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rltui.frameworks.resolve import DETAIL, Meaning
 
 SCORE = "val_score"
 _PART = re.compile(r"(?:^|/)rewards?(?:_[a-z]+)?/(?P<name>(?!(?:.*[/_])?(?:std|min|max|median)$).+?)(?:/mean)?$")
-"""A part of the reward among what an evaluation logs, and no spread or end of one."""
+"""A part of the reward in what an evaluation logs; not its spread, minimum or maximum."""
 _SUM = re.compile(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
 
 
 class TrueComponents(Record):
-    """Parts of names under which the reward's part that is the task is logged; `whole`: words that are all of a name
-    between its separators; `why` these."""
+    """Words in names of reward parts that measure the task. `words`: anywhere in a name. `whole`: only between
+    separators. `why`: the reason for this choice."""
 
     why: str
     whole: tuple[str, ...]
@@ -47,8 +47,8 @@ def is_task(member: str) -> bool:
 
 
 def task_first(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """Where an evaluation logs the parts of its reward, and some are the task: they are the validation scores, and
-    their sum with whatever else the reward pays is a detail."""
+    """If an evaluation logs the parts of its reward and some of them measure the task, these are the validation scores.
+    The whole reward is then only a detail."""
     parts = {
         key: match["name"]
         for key, meaning in meanings.items()

@@ -1,6 +1,4 @@
-"""From a raw key to what it means, and what is easily misread about that: in general, and in some versions of a
-framework.
-"""
+"""What a raw key means, and how it is easily misread: in general, and in some versions of a framework."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
 
 VALIDATION = "validation"
 DETAIL = "val_aux"
-"""What is measured on held-out data and is no score to judge by."""
+"""A number from validation data that is not a score to judge by."""
 STEP_TIME = "time_per_step_s"
 PERCENT = 0.01
-"""The scale of what its name calls a percentage."""
+"""The scale of a key whose name says percentage."""
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
@@ -33,9 +31,8 @@ Number = tuple[int, ...]
 class Meaning(Struct, frozen=True):
     """What a raw key stands for. `canonical` is None for a key that no dialect knows: it keeps its own name.
 
-    `member` tells several keys of one canonical metric apart (a reward function, a data set). Units are canonical
-    ones: a value of the key becomes a canonical value by `scale * value + shift`. `told`: what its values told of it
-    beyond its name.
+    `member` tells several keys of one canonical metric apart (a reward function, a data set). `unit` is the canonical
+    one: the canonical value is `scale * value + shift`. `told`: what its values showed that its name does not.
     """
 
     key: str
@@ -54,7 +51,7 @@ class Meaning(Struct, frozen=True):
 @lru_cache(maxsize=16384)
 def bare_key(raw: str, framework: str | None) -> str:
     """The key without the prefix that a container adds (`train/kl` -> `kl`, `eval/reward` -> `eval_reward`), so that
-    two containers of one run agree. Keys of frameworks whose prefixes are their own stay as they are."""
+    two containers of one run agree. Prefixes that the framework itself uses stay."""
     if framework is None:
         return raw
     for prefix, instead in dialect(framework).prefixes:
@@ -95,14 +92,14 @@ def resolve(raw: str, framework: str | None) -> Meaning:
 
 
 def meant_as(canonical: str, key: Meaning) -> Meaning:
-    """A key that means this metric."""
+    """The meaning of a key, if it stands for this metric."""
     m = metrics()[canonical]
     return Meaning(key.key, canonical, m.label, m.unit, m.group, "", m.meaning, m.direction, key.scale, key.shift)
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """Canonical name and what the regex captured. The framework's own names first, then those of home-made loops, as
-    people log numbers of their own beside it."""
+    """Canonical name, and what the regex captured. The framework's own names come first, then those of home-made loops,
+    as people add their own numbers."""
     found = _known(key, names)
     if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
         return VAL_SCORE, ()
@@ -118,22 +115,21 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _is_score(key: str) -> bool:
-    """Whether a number of an evaluation is called by all of its name what a score of training is: `test set accuracy`,
-    `eval/准确率`."""
+    """Whether the rest of an evaluation key is the name of a training score: `test set accuracy`, `eval/准确率`."""
     found = _OF_SET.match(key)
     return found is not None and _lookup(found[1], dialect(GENERIC))[0] in _SCORES
 
 
 def _timed(key: str, names: Dialect) -> str | None:
-    """What a name that only its unit makes a time is in any spelling: `time/Schrittdauer`, `gen_ms`."""
+    """The time that a key stands for if only its prefix or unit says that it is one: `time/Schrittdauer`, `gen_ms`."""
     name = _MILLI.sub(r"\1s", key.removeprefix(TIME))
     told = None if name == key else _lookup(name, names)[0]
     return told if told is not None and (told == STEP_TIME or told.startswith(PHASE)) else None
 
 
 def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """What a name of several words is with the signs that code puts between them, as `accuracy reward`, a part of the
-    reward, and `Train success rate`. `Reward accuracy` is of pairs of answers, and no part."""
+    """What a name of several words means with underscores between them: `accuracy reward` is a part of the reward,
+    `Train success rate` a score. Not for `Reward accuracy`: that is the accuracy on preference pairs."""
     joined = "_".join(key.lower().split())
     if joined == key or len(key) == 1 or joined.startswith("reward"):
         return None, ()
@@ -143,9 +139,9 @@ def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]
 
 
 def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
-    """What a key that a framework does not know is in any loop. A framework spells its keys, so that words in another
-    spelling tell times only. Of held-out numbers only those count that are known word for word: `val/` is no validation
-    to all. Below a first part that only sorts, a name means what it does alone."""
+    """What a key means in any loop, if its framework does not know it. Frameworks spell keys in one way, so words in
+    other spellings can only be times. A validation number must be known word for word, as `val/` does not mean
+    validation everywhere. After a first part that only sorts, a name means what it means alone."""
     names = dialect(GENERIC)
     found = _known(key, names)
     if found[0] is None and (known := _below_a_group(key, names)) is not None:
@@ -157,7 +153,7 @@ def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _below_a_group(key: str, names: Dialect) -> str | None:
-    """The metric whose name, or a name of it in any loop, stands after a first part that only sorts."""
+    """The metric whose canonical or generic name stands after a first part that only sorts."""
     group, _, rest = key.partition("/")
     canonical = names.exact.get(rest) or (rest if rest in metrics() else None)
     known = canonical is not None and group.lower() in spellings().groups
@@ -165,7 +161,7 @@ def _below_a_group(key: str, names: Dialect) -> str | None:
 
 
 def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """As a dialect has it: names of metrics, then those of phases."""
+    """What a dialect says about a key: exact names first, then patterns of metrics, then those of phases."""
     if key in names.exact:
         return names.exact[key], ()
     if key in names.phase_exact:
@@ -179,7 +175,7 @@ def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         if pattern.search(key):
             return PHASE + phase, ()
     if key.startswith(TIME) and (phase_of := names.phase_exact.get(key.removeprefix(TIME))) is not None:
-        return PHASE + phase_of, ()  # the trainer calls it by what is done: `generation: 3.2s`
+        return PHASE + phase_of, ()  # the name is that of a phase: `generation: 3.2s`
     if key.startswith(TIME) and names.exact.get(key.removeprefix(TIME)) == STEP_TIME:
         return STEP_TIME, ()
     return None, ()
@@ -190,9 +186,9 @@ def _groups(match: re.Match[str]) -> tuple[str, ...]:
 
 
 def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
-    """The held-out score that a key is in any loop: word for word, or by its pattern if the framework knows it but as a
-    detail. A pattern for all that a trainer evaluates would take `eval_accuracy` for one number among many, and nobody
-    would judge by it."""
+    """The validation score that a key is in any loop: word for word, or by its pattern if the framework knows it only
+    as a detail. Otherwise a framework's pattern for everything that it evaluates would make `eval_accuracy` a
+    detail."""
     names = dialect(GENERIC)
     canonical = names.exact.get(key)
     if canonical is not None:
@@ -206,8 +202,8 @@ def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=1)
 def _everybodys() -> dict[str, str]:
-    """The exact aliases of all frameworks; where they disagree, the key belongs to none. So does one that is held out
-    without saying so, as in the block of a validation: it may be of the training elsewhere."""
+    """The exact aliases of all frameworks. A key about which they disagree is left out. So is a validation key whose
+    name does not say validation: it may be a training metric elsewhere."""
     out: dict[str, str] = {}
     disputed = set()
     for name in dialect_names():
@@ -222,12 +218,13 @@ def _everybodys() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _by_words() -> tuple[Mapping[tuple[str, ...], str], ...]:
-    """What words stand for: by the names of home-made loops, then by those of all frameworks."""
+    """Words -> what they stand for: by the names of home-made loops, then by those of all frameworks."""
     return by_words(dialect(GENERIC).exact.items()), by_words(_everybodys().items())
 
 
 def _as_people_write(key: str, words_of: Iterable[Mapping[tuple[str, ...], str]]) -> str | None:
-    """What the words of a key stand for in any order and spelling; None if that is nothing, or not one thing."""
+    """What the words of a key stand for, in any order and spelling; None if they stand for nothing or for several
+    things."""
     for known in words_of:
         for words, scale in readings(key):
             canonical = known.get(words)
@@ -237,13 +234,13 @@ def _as_people_write(key: str, words_of: Iterable[Mapping[tuple[str, ...], str]]
 
 
 def _scale(key: str, canonical: str) -> float:
-    """By how much the unit that a key of people's own spelling names is away from the metric's."""
+    """The factor from the unit that a key names in its own words to the unit of the metric."""
     unit = metrics()[canonical].unit if canonical in metrics() else ""
     return next((scale for _, scale in readings(key) if scale_fits(scale, unit)), 1.0)
 
 
 def _label(metric: Metric, groups: tuple[str, ...]) -> str:
-    """`openai/gsm8k`, `acc`, `mean@1` -> "gsm8k acc"; a lone member is shown whole."""
+    """`openai/gsm8k`, `acc`, `mean@1` -> "gsm8k acc"; a single member is shown whole."""
     if not groups:
         return metric.label
     if len(groups) > 1:
@@ -266,7 +263,7 @@ def _group_of(key: str, names: Dialect) -> str:
 
 def keys_for(canonical: str, framework: str | None, keys: Iterable[str]) -> list[str]:
     """Those of `keys` that may stand for a canonical name, the preferred one first. A key may stand for two names (the
-    only loss of a trainer is its policy loss too), so this is wider than turning `resolve` round."""
+    only loss of a trainer is its policy loss too), so this finds more than `resolve` says."""
     names = dialect(framework)
     if canonical.startswith(PHASE):
         wanted = names.phases.keys.get(canonical[len(PHASE) :], ())
@@ -287,19 +284,19 @@ def keys_for(canonical: str, framework: str | None, keys: Iterable[str]) -> list
 
 
 def _owns(bare: str, names: Dialect, canonical: str) -> bool:
-    """A regex takes no key that another name lists word for word, or that an earlier regex takes."""
+    """Whether a regex may take a key: not if another name lists the key word for word or an earlier regex takes it."""
     return _lookup(bare, names)[0] == canonical
 
 
 @lru_cache(maxsize=256)
 def version_number(version: str | None) -> Number:
-    """The lowest version that a hint allows, comparable: ">=0.6" -> (0, 6); nothing known -> ()."""
+    """The lowest version that a hint allows, for comparison: ">=0.6" -> (0, 6); unknown -> ()."""
     match = re.search(r"\d+(?:\.\d+)*", version or "")
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 def may_be_in(version: str | None, since: str | None, before: str | None) -> bool:
-    """Whether a run of this version can lie from `since` on and before `before`. What is not known may be."""
+    """Whether this version may be in the range from `since` on and before `before`. True if it is not known."""
     have = version_number(version)
     if not have:
         return True
@@ -310,14 +307,14 @@ def may_be_in(version: str | None, since: str | None, before: str | None) -> boo
 
 
 def trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
-    """What is easily misread about a metric: in general, and in this framework as far as its version may be it."""
+    """How a metric is easily misread: in general, and in this framework, for traps that its version may have."""
     metric = metrics().get(canonical or "")
     own = own_trap(canonical, framework, version)
     return ". ".join(text for text in (metric.trap if metric else "", own) if text)
 
 
 def own_trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
-    """The part of it that is this framework's."""
+    """The part of `trap` that belongs to this framework."""
     if canonical not in metrics():
         return ""
     names = dialect(framework)

@@ -1,8 +1,7 @@
-"""What the data files of this package hold: a type for each, field by field. A file that does not fit is an error.
-
-`Framework` is the type of `data/frameworks/NAME.json`. A file that `extends` another one inherits what it does not say
-itself: tables (metrics, config, ...) entry by entry, everything else as a whole, so that an empty list or text says
-"none here, whatever the other has".
+"""The types of the data files of this package, field by field. A file that does not fit is an error.  `Framework` is
+the type of `data/frameworks/NAME.json`. A file that `extends` another one inherits what it does not state itself:
+tables (metrics, config, ...) entry by entry, everything else as a whole. So an empty list or text means "none here",
+even if the other file has some.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ Group = Literal[
     "progress", "reward", "validation", "policy", "drift", "off-policy", "mismatch", "length", "tools", "critic",
     "preference", "speed", "memory",
 ]  # fmt: skip
-"""What belongs together on the screen."""
+"""Groups of metrics that are shown together on the screen."""
 Topic = Literal["reward", "kl", "advantages", "loss", "generation", "validation", "config"]
-"""What a finding may send the reader to in the framework's code."""
+"""Topics for which a finding may name places in the framework's code."""
 Names = dict[str, tuple[str, ...]]
 """Canonical name -> the framework's own keys, the preferred one first; one that starts with "re:" is a regex."""
 
 
 class Metric(Record):
-    """A canonical metric. `direction`: which way is good; `healthy`: its usual shape; `trap`: what is easily misread.
+    """A canonical metric. `direction`: which way is good. `healthy`: its usual shape. `trap`: how it is easily misread.
 
-    `many`: one key for each of several members (reward functions, data sets); `member_label`: how the label of a
-    member is made, "{}" its name.
+    `many`: it has one key for each of several members (reward functions, data sets). `member_label`: the label of a
+    member; "{}" stands for its name.
     """
 
     label: str
@@ -49,7 +48,8 @@ class Metric(Record):
 
 
 class Phase(Record):
-    """A part of a training step. `usual`: share of the step it usually takes, with the reason in `why`."""
+    """A part of a training step. `usual`: the usual range of its share of the step; `why`: the reason for that
+    range."""
 
     label: str
     meaning: str
@@ -59,9 +59,9 @@ class Phase(Record):
 
 
 class Algorithms(Record):
-    """How an algorithm is told: by the advantage estimator, by a name in the log, by metrics that only it logs.
-    `config_keys`: last parts of settings that may name it in a home-made loop. `of_groups`: parts of the names of those
-    that hold answers to one prompt against each other, and `of_samples` of others."""
+    """How an algorithm is recognised. `by_value`: the advantage estimator. `by_text`: a name in the log. `by_key`:
+    metrics that only it logs. `config_keys`: last parts of settings that may name it in a home-made loop. `of_groups`:
+    parts of the names of algorithms that compare responses to one prompt; `of_samples`: of all others."""
 
     by_value: dict[str, str]
     config_keys: tuple[str, ...]
@@ -72,9 +72,9 @@ class Algorithms(Record):
 
 
 class Signs(Record):
-    """What gives a framework away. Key and config signs are regexes, text signs plain strings. `not_keys`: any of them
-    excludes it; `need_keys`: so does the absence of all of these; `all_keys` count only together. `weak`: names of keys
-    or settings that other loops may have, too: two of them count, or one beside another sign."""
+    """The signs of a framework. Those for keys and config are regexes, those for text plain strings. `not_keys`: any of
+    them excludes it. `need_keys`: one of them is required. `all_keys` count only together. `weak`: keys or settings
+    that other loops may have too; two of them count, or one beside another sign."""
 
     keys: tuple[str, ...] = ()
     not_keys: tuple[str, ...] = ()
@@ -86,22 +86,22 @@ class Signs(Record):
 
 
 class Version(Record):
-    """A version (">=0.6") and the keys (regexes) that it alone logs."""
+    """A version (">=0.6"), and regexes of keys that only it logs."""
 
     version: str
     keys: tuple[str, ...]
 
 
 class Outside(Record):
-    """From this version on, the phases that run beside the step and not in it."""
+    """The phases that run outside the step from this version on."""
 
     version: str
     phases: tuple[str, ...]
 
 
 class Timers(Record):
-    """The keys of each phase's seconds. `nested`: phases inside another one; `sum`: there is no key of the whole step,
-    it is the sum of its phases."""
+    """The keys of each phase's seconds. `nested`: phase -> the phase that contains it. `sum`: the framework logs no
+    time of the whole step, so it is the sum of its phases."""
 
     keys: Names = field(default_factory=dict)
     outside: tuple[Outside, ...] | None = None
@@ -111,7 +111,8 @@ class Timers(Record):
 
 
 class Trap(Record, rename={"since": "from"}):
-    """What is easily misread about a metric in this framework: from a version on, before a version (None: any)."""
+    """How a metric is easily misread in this framework. `since`, `before`: the versions for which that holds (None:
+    no bound)."""
 
     metric: str
     text: str
@@ -134,8 +135,8 @@ class Inactive(Record, rename={"holds": "is", "holds_not": "is_not"}):
 
 
 class Checkpoints(Record):
-    """Directories of checkpoints (regexes, group 1 the step), those that are still being written, and the files in
-    them that hold the run's settings."""
+    """`dirs`: regexes of checkpoint directories (group 1: the step). `partial`: regexes of those that are still being
+    written. `settings`: files in them that hold the run's settings."""
 
     dirs: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
@@ -143,23 +144,22 @@ class Checkpoints(Record):
 
 
 class Epsilon(Record):
-    """A constant of the framework's code and where it stands there."""
+    """A constant in the framework's code, and its place there."""
 
     value: float
     place: str
 
 
 class Conventions(Record):
-    """What a number means in this framework, wherever frameworks differ; None: as in the one it extends, or as in most.
+    """What numbers mean in this framework, if frameworks differ. None: as in the one that it extends, or as in most.
 
-    `mini_batch`: it is counted in prompts, so that it can be checked against them. `turns_beside_tools`: turns of a
-    sample that are no answer of a tool. `cut`: what counts as a cut response: one as long as the limit, or one that
-    holds no end token. `logprob_difference`: of what the sampler's difference to the trainer is taken.
+    `mini_batch`: the unit in which it is counted, so that it can be checked. `turns_beside_tools`: number of turns of a
+    sample that are not answers of a tool. `cut`: what counts as a truncated response: one as long as the limit, or one
+    without an end token. `logprob_difference`: the quantity whose difference between sampler and trainer is logged.
     `kl_estimator`: the one in use if the config names none; `kl_estimator_source`: the code that says so, with its
-    version. `loss_type_only_averages`: what stands for the estimator in
-    the config only names how the loss is averaged. `printing_logger`: metrics are printed only if the config names this
-    one among its loggers. `advantage_epsilon`: added to the spread that advantages are divided
-    by.
+    version. `loss_type_only_averages`: the setting for the estimator only says how the loss is averaged.
+    `printing_logger`: metrics are printed only if the config lists this logger. `advantage_epsilon`: the constant that
+    is added to the spread by which advantages are divided.
     """
 
     mini_batch: Literal["prompts"] | None = None
@@ -174,19 +174,19 @@ class Conventions(Record):
 
     def __post_init__(self) -> None:
         if (self.kl_estimator is None) != (self.kl_estimator_source is None):
-            raise ValueError("an estimator of the KL and its source go together")
+            raise ValueError("`kl_estimator` and `kl_estimator_source` go together: give both or none")
 
 
 class WaitKeys(Record):
-    """Keys of seconds in which the trainer waits for rollouts, or the sampler for weights."""
+    """Keys of waiting times in seconds: the trainer waits for rollouts, the sampler waits for weights."""
 
     trainer: tuple[str, ...] = ()
     sampler: tuple[str, ...] = ()
 
 
 class Support(Record, array_like=True):
-    """How well one part of a framework's runs is read, and what that was shown on: a real log, output of the
-    framework's own writer, or lines built to its format string."""
+    """How well one part of a framework's runs is read, and what shows that: a real log, output of the framework's own
+    writer, or lines built to its format."""
 
     state: Literal["yes", "partly", "no"]
     shown: Literal["real", "writer", "built", ""] = ""
@@ -194,15 +194,15 @@ class Support(Record, array_like=True):
 
 
 class Ran(Record, array_like=True):
-    """What was run of a framework to see what it writes, and its version (a month, of a source without versions): its
-    own trainer; its own logging code, given known numbers; or nothing, its public source was read."""
+    """What was run of a framework to see what it writes: its own trainer, its own logging code with known numbers, or
+    nothing (only its public source was read). `version`: a month for a source without versions."""
 
     what: Literal["trainer", "logger", "source"]
     version: str = ""
 
 
 class Supports(Record):
-    """The same of each part of a run."""
+    """How well each part of a run is read."""
 
     console: Support
     files: Support
@@ -215,14 +215,14 @@ class Supports(Record):
 class Framework(Record):
     """All that is known of one framework, or of one version or trainer of it that has names of its own.
 
-    `title`: as its people write it; `label`: with what tells the file from others of the same framework. `framework`:
-    the file whose name people know it by; None: this one. `family`: the framework whose config keys and switches apply;
-    None: its own. `algorithm`: what it trains with, if it knows one algorithm only. `widely_used`: its keys are shown
-    as examples. `ran`: None for what is nobody's. `prefixes`: of keys that a container adds, and what stands for them.
-    `convert`: key -> (a, b), the canonical value is a * value + b. `groups`: first part of a key -> group, if it
-    differs from what it is elsewhere. `processes`: what the command lines of its trainers hold. `samples`: paths
-    (regexes) of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how
-    to have it logged; inherited within a family only. `code`: files and folders of its code; "{trainer}" stands for the
+    `title`: as its authors write it. `label`: the title with what tells this file from others of the same framework.
+    `framework`: the file under whose name users know it; None: this one. `family`: the framework whose config keys and
+    switches apply; None: its own. `algorithm`: the only algorithm that it has. `widely_used`: its keys are shown as
+    examples. `ran`: None if it is no published framework. `prefixes`: (prefix that a container adds to keys, what
+    replaces it). `convert`: key -> (a, b): the canonical value is a * value + b. `groups`: first part of a key ->
+    group, if it differs from the usual one. `processes`: parts of the command lines of its trainers. `samples`: regexes
+    of paths of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to
+    have it logged; inherited only within a family. `code`: files and folders of its code; "{trainer}" stands for the
     one of `trainers` that is the run's algorithm, else the first.
     """
 

@@ -1,7 +1,7 @@
 """Names as people write them: `Mean Reward`, `meanReward`, `avg-reward`, `Reward (mean)`, `charts/avg_reward` are one.
 
-A name is its words, whatever their order, in the spelling of `data/spellings.json`. Names of several metrics that come
-to the same words stand for none of them."""
+A name is its words in any order, in the spelling of `data/spellings.json`. If names of several metrics have the same
+words, these words stand for none of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
 
 
 class Spellings(Record):
-    """`same`: a word and what it is spelt as (empty: it says nothing). `units`: words in brackets, or before or after a
-    name, and by how much their values are scaled; `scaled`: the units of metrics that such a scale leads to.
-    `groups`: first parts of a key that only sort; `other_parts`: words above settings that are no trained policy's,
-    `own_parts`: words that stand above those of the training as a whole."""
+    """`same`: word -> its standard spelling (empty: it has no meaning). `units`: a unit in a name -> the factor for its
+    values. `scaled`: such a factor -> the units of metrics that it may belong to. `groups`: first parts of a key that
+    only sort. `other_parts`: words above settings of other models than the trained policy. `own_parts`: words above
+    settings of the training as a whole."""
 
     same: dict[str, str]
     units: dict[str, float]
@@ -38,7 +38,7 @@ class Spellings(Record):
 
 
 class Spelt(NamedTuple):
-    """The words of a name in their order of the alphabet, and what turns its values into canonical ones."""
+    """The words of a name in alphabetical order, and the factor that turns its values into canonical ones."""
 
     words: Words
     scale: float = 1.0
@@ -52,7 +52,7 @@ def spellings() -> Spellings:
 
 @lru_cache(maxsize=16384)
 def readings(key: str) -> tuple[Spelt, ...]:
-    """What a name may be: all of it, then without the first parts that only sort."""
+    """The spellings of a name: the whole name, then without each first part that only sorts. Empty without words."""
     found = dict.fromkeys([_spelt(key)])
     rest = key
     while "/" in rest:
@@ -64,7 +64,7 @@ def readings(key: str) -> tuple[Spelt, ...]:
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """The words of the whole name; empty if it has none, as `奖励` or a name of units alone."""
+    """The words of the whole name; empty if it has none, as `奖励` or a name that is only a unit."""
     return next((spelt.words for spelt in readings(key)), ())
 
 
@@ -89,8 +89,7 @@ def _spelt(key: str) -> Spelt:
 
 @lru_cache(maxsize=4096)
 def _without_marks(key: str) -> str:
-    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`; words for Greek ones
-    and for the bar of a mean."""
+    """The name with plain Latin letters: `Länge` becomes `Laenge`. Greek letters and the bar of a mean become words."""
     if key.isascii():
         return key
     key = _MEAN.sub(r"\1_mean", key.translate(_GREEK))
@@ -99,7 +98,8 @@ def _without_marks(key: str) -> str:
 
 
 def by_words(aliases: Iterable[tuple[str, str]]) -> Mapping[Words, str]:
-    """Words -> what the aliases of these words stand for, if that is one thing. A single letter is one but as it is."""
+    """Words -> what aliases with these words stand for, if that is one thing. Single letters are left out, as they
+    count only in their exact form."""
     out: dict[Words, str] = {}
     disputed = set()
     for key, canonical in aliases:
@@ -110,5 +110,5 @@ def by_words(aliases: Iterable[tuple[str, str]]) -> Mapping[Words, str]:
 
 
 def scale_fits(scale: float, unit: str) -> bool:
-    """Whether values of such a scale belong to a metric of this unit."""
+    """Whether a key with this factor can belong to a metric of this unit."""
     return scale == 1 or unit in spellings().scaled.get(f"{scale:g}", ())

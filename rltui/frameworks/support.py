@@ -1,4 +1,4 @@
-"""What is read of each framework's runs, as a table: generated from the frameworks' own data files."""
+"""What rltui reads of each framework's runs, as a table that is made from the frameworks' data files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MARKS = {"real": "R", "writer": "W", "built": "B"}
 
 
 def markdown_table() -> str:
-    """Framework x part: yes, partly or no, with R, W or B for how it was shown, and what was run; notes below."""
+    """A row for each framework, a column for each part: yes, partly or no, with R, W or B for what shows it, and what
+    was run. Notes are below the table."""
     lines = ["| framework | " + " | ".join(PARTS) + " | what was run |", "|---|" + "---|" * (len(PARTS) + 1)]
     notes: list[str] = []
     for name in sorted(dialect_names(), key=_order):
@@ -37,7 +38,7 @@ def markdown_table() -> str:
 
 
 def _order(name: str) -> tuple[bool, str]:
-    """By name, the home-made loop last."""
+    """Sort key: by name, home-made loops last."""
     return name == GENERIC, dialect(name).label.lower()
 
 

@@ -1,1 +1,2 @@
-"""One file a container format: bytes in, typed records out, in pieces of any size. Knows no metric's meaning."""
+"""One module for each container format: bytes in (in pieces of any size), typed records out. No module here knows what
+a metric means."""

@@ -1,8 +1,6 @@
-"""What readers yield, and the protocol that each of them keeps.
-
-Contract of `feed`: the concatenation of the records over any cutting of the same bytes is the same (up to how rows
-are spread over `Rows` blocks). No input raises. Text in records has passed `rltui.text`.
-"""
+"""What readers yield, and the protocol that each of them follows.  Contract of `feed`: however the same bytes are cut,
+all records together are the same (only the split of rows into `Rows` blocks may differ). No input raises. Text in
+records has passed `rltui.text`."""
 
 from __future__ import annotations
 
@@ -19,18 +17,18 @@ if TYPE_CHECKING:
     import sqlite3
 
 NO_STEP = -1
-"""Step of a row that states none."""
+"""The step of a row that states none."""
 
 
 class Rows(Struct):
     """Metric rows in file order, as columns of equal length.
 
-    A cell that the row did not hold is NaN in `values` and not listed in `nonfinite`; a cell that the trainer wrote
-    as NaN or an infinity is NaN in `values` and its row index stands in `nonfinite[key]`. `times` is seconds since
-    the epoch, NaN where the row has none. Keys are the trainer's own, untouched but cleaned.
+    A cell that a row does not have is NaN in `values` and not listed in `nonfinite`. A cell that the trainer wrote as
+    NaN or an infinity is NaN in `values`, and its row index is in `nonfinite[key]`. `times`: seconds since the epoch,
+    NaN if the row has none. Keys are the trainer's own, only cleaned.
 
-    `printed`: where a program printed them all at once ("line 12"), of which some may have come before; empty if they
-    came one by one. `zoned`: their times name the zone, and are no other clock's.
+    `printed`: the place at which a program printed all of them at once ("line 12"); some may have come before. Empty if
+    they came one by one. `zoned`: their times name a time zone, so they need no correction.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -44,7 +42,7 @@ class Rows(Struct):
         return len(self.steps)
 
     def append(self, later: Rows) -> None:
-        """Takes the rows of another block behind its own."""
+        """Appends the rows of another block."""
         start = len(self)
         self.zoned = later.zoned
         self.steps += later.steps
@@ -77,22 +75,23 @@ NoteKind = Literal[
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
     "grading",  # answers could not be graded: told once a step, for the count of steps alone
-    "change",  # from here on other data, another reward or another state: the program says so
-    "overflow",  # a step that was skipped, as its numbers overflowed; a few are usual
+    "change",  # the program says that from here on data, reward or state are others
+    "overflow",  # a step was skipped, as its numbers overflowed; a few are usual
     "phase",  # a phase of the step began or ended (live phase)
-    "module",  # the logger names the module that speaks
+    "module",  # the logger names the module that logs
 ]
 
 
 class Note(NamedTuple):
-    """A line of text that matters beyond its numbers. `step` and `total` if the line states them. `frames`: of a
-    traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins; what it shows in the end
-    takes the place of what it showed while it was written. `after`: the newest step before it. Of a failed grading
+    """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: of a
+    traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins, if it may grow; the
+    complete note then replaces the note that was given while it was being written. `after`: the newest step before
+    it. Of a failed grading
     `total` is the number of rows of the log before it whose steps it does not state."""
 
     kind: NoteKind
     text: str
-    line: int  # 1-based line number in the file; 0 where the container has no lines
+    line: int  # 1-based line number in the file; 0 if the container has no lines
     step: int | None = None
     total: int | None = None
     time: float | None = None
@@ -101,8 +100,7 @@ class Note(NamedTuple):
     after: int | None = None
 
     def by(self, step: int) -> bool:
-        """Whether the log had said it when the training stood at `step`; so it is thought of a line that nobody can
-        date."""
+        """Whether the log had this line when the training was at `step`. True for a line without a step."""
         return self.step is None or self.step <= step
 
 
@@ -117,8 +115,8 @@ class LogLine(NamedTuple):
 class ConfigRecord(NamedTuple):
     """Config as the container holds it: flat dotted keys (`actor_rollout_ref.actor.kl_loss_coef`) to plain values.
 
-    `origin` says where in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args"). `after`:
-    the newest step before it, in a log.
+    `origin`: its place in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args"). `after`:
+    in a log, the newest step before it.
     """
 
     values: dict[str, object]
@@ -127,14 +125,15 @@ class ConfigRecord(NamedTuple):
 
 
 class RunInfo(NamedTuple):
-    """Identity that a container states: any subset of run_id, name, project, host, framework_version, start_time,
-    step_key (the key that is the step, where a container such as W&B defines one)."""
+    """What a container states about the run's identity: any of run_id, name, project, host, framework_version,
+    start_time, step_key (the key that holds the step, if a container such as W&B defines one)."""
 
     values: dict[str, str]
 
 
 class Exit(NamedTuple):
-    """The container records the end of the run (W&B exit record). `well`: a code of 0 says that it ended well, too."""
+    """The end of the run, as the container records it (W&B exit record). `well`: a code of 0 means that it ended
+    well."""
 
     code: int
     time: float | None = None
@@ -149,23 +148,23 @@ class HardwareRow(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Whether rows of this source have a count for a step by now (`on`), as nothing tells theirs, and the steps of some
-    that had: count -> step."""
+    """`on`: rows of this source have counts instead of steps for now, as no steps are known. `steps`: count -> step,
+    for counted rows whose steps have become known."""
 
     on: bool
     steps: dict[int, int]
 
 
 class Treated(NamedTuple):
-    """What the reader did with rows that the user should know of: a phrase in the plural, and of how many it is."""
+    """What the reader did with rows and the user should know: a phrase in the plural, and the number of rows."""
 
     text: str
     rows: int
 
 
 class LeftOut(Struct, frozen=True):
-    """Lines or records of which nothing was taken: why, how many, where the first is ("line 12", "byte 4096"), and what
-    it says ("" if that tells nothing)."""
+    """Lines or records from which nothing was taken: why, how many, where the first is ("line 12", "byte 4096"), and
+    its text ("" if that does not help)."""
 
     reason: str
     count: int
@@ -174,7 +173,7 @@ class LeftOut(Struct, frozen=True):
 
 
 class Hint(NamedTuple):
-    """What would have more of this source read; empty if nothing would."""
+    """How the user can get more of this source read; empty if there is no way."""
 
     text: str
 
@@ -191,38 +190,38 @@ class Reader(Protocol):
     skipped_at: dict[str, str]  # reason -> where the first one was ("line 12", "byte 4096")
 
     def feed(self, data: bytes) -> list[Record]:
-        """New bytes, any number of them. Keeps an incomplete last record for the next call."""
+        """The records of new bytes, any number of them. An incomplete last record is kept for the next call."""
 
     def finish(self) -> list[Record]:
-        """The file ends here for now: yields what a complete but unterminated last record holds (a last line without
-        a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""
+        """The records at the end of the file for now: a last record that is complete but not terminated (a last line
+        without a newline that parses). `feed` may go on afterwards; nothing is yielded twice."""
 
 
 class LineReader(ABC):
-    """What a reader of lines that anybody may write has besides."""
+    """What a reader of free-form lines has in addition to `Reader`."""
 
     @property
     @abstractmethod
     def guesses_steps(self) -> bool:
-        """A line that states no step got one that it may not have."""
+        """Whether a line without a step got one that may be wrong."""
 
     @abstractmethod
     def rest(self) -> list[Record]:
-        """Rows held back until more lines say of which step they are, if nothing more comes for now."""
+        """Rows that were held back until later lines tell their steps. Called if nothing more comes for now."""
 
     @property
     def waits(self) -> bool:
-        """Something is still held back: to be asked for once more if nothing comes until then."""
+        """Whether something is still held back, so that `rest` must be called again later."""
         return False
 
     @abstractmethod
     def left_out(self) -> list[LeftOut]:
-        """The lines of which nothing was taken."""
+        """The lines from which nothing was taken."""
 
 
 class ContainedRun(NamedTuple):
-    """One of the runs of a container that can hold several. `key` tells it from the others, `start` sorts by time;
-    `metric`: the only one that is held of it, which other files complete."""
+    """One of the runs of a container that can hold several. `key`: unique in the container. `start`: sorts by time.
+    `metric`: the name of its metric, if the container holds only one; other files hold the others."""
 
     format: str
     key: str
@@ -232,16 +231,16 @@ class ContainedRun(NamedTuple):
 
 
 class DatabaseReader(Protocol):
-    """Reader of one run in a database, which is changed in place and so is no stream of bytes.
+    """Reader of one run in a database. That is changed in place, so it is not a stream of bytes.
 
-    The contract of `Reader` holds with rows in place of bytes: each `read` yields what was added since the one before,
-    over any number of reads the same records come out, and no database raises.
+    The contract of `Reader` holds with rows instead of bytes: each `read` yields what was added since the last one, the
+    records are the same for any number of reads, and no database raises.
     """
 
     format: str
-    whole: bool  # another database under the same path is read anew from its first row
+    whole: bool  # another database under the same path is read again from its first row
     skipped: Counter[str]
     skipped_at: dict[str, str]
 
     def read(self, connection: sqlite3.Connection) -> list[Record]:
-        """What the database holds now beyond what was read before. The connection may see a new state each time."""
+        """The records that were added since the last call. The connection may see a new state each time."""

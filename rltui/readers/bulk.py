@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 FEW_LINES = 16
-"""So few lines are parsed as fast one by one."""
+"""Fewer lines than this are parsed just as fast one by one."""
 ODD_SHARE = 8
-"""One odd line in so many, each in another place: putting the pieces together costs more than parsing every line."""
+"""If more than one line in this many is odd, putting the pieces together costs more than parsing line by line."""
 
 
 class ManyLines:
-    """The lines of one read by their places: those that polars took, and the rest."""
+    """The lines of one read, by their places: those that polars parsed, and the rest."""
 
     def __init__(self, lines: int) -> None:
         self._taken = np.zeros(lines, dtype=np.bool_)
@@ -36,8 +36,8 @@ class ManyLines:
         self._groups: list[tuple[Ints, Mapping[str, Floats]]] = []
 
     def take(self, at: Ints, steps: Ints, times: Floats | None, columns: Mapping[str, Floats]) -> None:
-        """Lines of one schema, at rising places. A NaN in a column is a missing cell, an infinity one that was logged
-        as not finite."""
+        """Takes lines of one schema, at rising places. In a column NaN is a missing cell, an infinity one that was
+        logged as not finite."""
         self._taken[at] = True
         self._steps[at] = steps
         if times is not None:
@@ -45,11 +45,12 @@ class ManyLines:
         self._groups.append((at, columns))
 
     def rest(self) -> Ints:
-        """The places of the lines that nobody took yet."""
+        """The places of the lines that were not taken yet."""
         return np.flatnonzero(~self._taken)
 
     def stretches(self) -> Iterator[tuple[int, int, bool]]:
-        """First line, the one behind the last, and whether polars took them: in order, nothing between."""
+        """(first line, line after the last, whether polars parsed them), in order and without gaps. One stretch for all
+        lines if there would be too many."""
         borders = [0, *(np.flatnonzero(self._taken[1:] != self._taken[:-1]) + 1).tolist(), len(self._taken)]
         if len(borders) > 2 + len(self._taken) // ODD_SHARE:
             yield 0, len(self._taken), False
@@ -58,11 +59,11 @@ class ManyLines:
             yield start, stop, bool(self._taken[start])
 
     def rows(self, start: int, stop: int) -> tuple[Ints, Floats, dict[str, Floats]]:
-        """Steps, times and columns of a stretch that polars took."""
+        """Steps, times and columns of a stretch that polars parsed."""
         columns: dict[str, Floats] = {}
         for at, own in self._groups:
             first, last = (int(place) for place in at.searchsorted((start, stop)))
-            if last - first == stop - start:  # nothing of another schema between
+            if last - first == stop - start:  # no line of another schema between
                 columns = {key: cells[first:last] for key, cells in own.items()}
                 break
             places = at[first:last] - start
@@ -74,7 +75,8 @@ class ManyLines:
 
 
 def halving(at: Ints, parse: Callable[[Ints], bool]) -> None:
-    """Has lines parsed at once, or in halves where one of them is odd, until only few are left around it."""
+    """Parses lines at once. If one of them is odd, it goes on with each half, until only few lines are left around
+    it."""
     if len(at) < FEW_LINES or parse(at):
         return
     middle = len(at) // 2
@@ -83,7 +85,7 @@ def halving(at: Ints, parse: Callable[[Ints], bool]) -> None:
 
 
 def groups(marks: Ints) -> Iterator[Ints]:
-    """The places of equal marks, most frequent ones only: a group of few lines is not worth a schema."""
+    """The places of equal marks, only for marks of at least `FEW_LINES` lines: fewer are not worth a schema."""
     kinds, of = np.unique(marks, return_inverse=True)
     for kind in range(len(kinds)):
         at: Ints = np.flatnonzero(of == kind)
@@ -98,7 +100,7 @@ def whole(cells: Floats, most: int) -> Flags:
 
 
 def steps(cells: Floats | Sequence[str] | None, count: int, column: StepColumn, first: int) -> Ints:
-    """The steps of `count` rows, the first in line `first`: `NO_STEP` for one that is counted."""
+    """The steps of `count` rows, the first in line `first`; `NO_STEP` for a row that is counted."""
     if cells is None:
         return np.full(count, NO_STEP)
     if isinstance(cells, np.ndarray) and not column.counted and whole(cells, MAX_STEP).all():
@@ -108,7 +110,7 @@ def steps(cells: Floats | Sequence[str] | None, count: int, column: StepColumn, 
 
 
 def times(cells: Floats | Sequence[str]) -> Floats:
-    """Of each cell `time_of`."""
+    """`time_of` of each cell."""
     if not isinstance(cells, np.ndarray):
         return np.array(times_of(list(cells)), dtype=np.float64)
     seconds: Floats = cells
@@ -122,7 +124,7 @@ def no_times(count: int) -> Floats:
 
 
 def numbers(cells: Floats | Sequence[str]) -> Floats:
-    """Cells as numbers: a NaN is a missing one or a word, an infinity one that was logged as not finite."""
+    """Cells as numbers: NaN is a missing cell or a word, an infinity a cell that was logged as not finite."""
     if isinstance(cells, np.ndarray):
         return cells
     found = [nan if (x := number(cell)) is None else x if isfinite(x) else inf for cell in cells]
@@ -130,9 +132,9 @@ def numbers(cells: Floats | Sequence[str]) -> Floats:
 
 
 def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> list[Floats | list[str]] | None:
-    """The columns of whole lines, None where one of them is odd: quotes, another number of cells, a cell that is no
-    number in a column that holds them. Those of `words` come as text. In the others a NaN is an empty cell, an infinity
-    one that was logged as not finite."""
+    """The columns of complete lines. None if a line is odd: quotes, another number of cells, or text in a column of
+    numbers. Columns in `words` come as text. In the others NaN is an empty cell, an infinity one that was logged as not
+    finite."""
     import polars as pl
 
     if b'"' in block or b"\0" in block or count < 2:
@@ -146,7 +148,7 @@ def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> 
     if frame.height != lines:
         return None
     if frame[:, -1].null_count() and block.count(separator.encode()) != lines * (count - 1):
-        return None  # polars fills up short rows; it refuses long ones
+        return None  # polars fills up short rows, but refuses long ones
     numbers = frame.drop([str(place) for place in words]) if words else frame
     grid = numbers.to_numpy(order="fortran")
     if not np.isfinite(grid).all():
@@ -156,26 +158,26 @@ def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> 
 
 
 def repeats_a_step(steps: Floats | list[str], before: int) -> bool:
-    """Whether two rows that follow each other are of one step; `before` is that of the row before the first."""
+    """Whether two successive rows have the same step. `before`: the step of the row before the first."""
     found = steps if isinstance(steps, np.ndarray) else np.array([number(x) for x in steps], dtype=np.float64)
     return bool(len(found) and (found[0] == before or (found[1:] == found[:-1]).any()))
 
 
 MAX_CELLS = 1 << 22
-"""Columns times rows of one grid; a batch that would need more is cut."""
+"""Most columns times rows of one grid; a larger batch is split."""
 
 
 class Grid:
-    """The columns of one file: raw keys as they come, their clean names, and rows built from a filled grid."""
+    """The columns of one file: raw keys as they come, their clean names, and rows made from a filled grid."""
 
     def __init__(self) -> None:
         self.table = KeyTable()
         self.names: list[str] = []
         self.by_name: dict[str, int] = {}
-        self._columns: list[int] = []  # of each number in the table: two raw keys may have one clean name
+        self._columns: list[int] = []  # key number -> column: two raw keys may have one clean name
 
     def columns(self, keys: Ints) -> Ints:
-        """The columns of key numbers."""
+        """The columns of these key numbers."""
         for key in self.table.keys[len(self._columns) :]:
             name = clean_key(key.decode("utf-8", "replace"))
             column = self.by_name.get(name)
@@ -187,7 +189,8 @@ class Grid:
         return known[keys]
 
     def rows(self, grid: Floats, steps: Ints, times: Floats) -> Rows:
-        """Rows of a grid (columns by rows): NaN is a missing cell, an infinity one that was logged as not finite."""
+        """The rows of a grid (columns by rows): NaN is a missing cell, an infinity one that was logged as not
+        finite."""
         rows = Rows()
         rows.steps.frombytes(steps.tobytes())
         rows.times.frombytes(times.tobytes())

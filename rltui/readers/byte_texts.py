@@ -20,14 +20,14 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 WORD = 8
-"""Bytes of a word. A buffer must go on for the slots' length behind the last place where one begins."""
+"""Bytes of a word. After the last start of a slot the buffer must go on for at least the length of a slot."""
 
 TOGETHER = 1 << 12
-"""Numbers that are parsed together: they stay in the processor's cache as objects."""
+"""Numbers that are parsed together, few enough to stay in the processor's cache as objects."""
 
 
 def slots(buffer: Bytes, starts: Ints, words: int) -> Words:
-    """The bytes of `buffer` from each start on: starts by `words` words."""
+    """The bytes of `buffer` from each start on, shape (starts, words)."""
     size = WORD * words
     every = np.ndarray((max(0, len(buffer) - size + 1),), dtype=f"V{size}", buffer=buffer, strides=(1,))
     found: Words = every[starts].view("<u8").reshape(-1, words)
@@ -36,7 +36,7 @@ def slots(buffer: Bytes, starts: Ints, words: int) -> Words:
 
 @cache
 def masks(words: int) -> Words:
-    """By length: a slot with all bits set for so many bytes, and none behind them."""
+    """For each length: a slot with all bits set in that many bytes, and none after them."""
     size = WORD * words
     lengths = np.arange(size + 1)[:, None]
     filled = np.where(np.arange(size) < lengths, 255, 0).astype(np.uint8)
@@ -45,7 +45,7 @@ def masks(words: int) -> Words:
 
 @cache
 def separators(words: int) -> Words:
-    """By length: a slot with nothing for so many bytes, then a comma, then spaces."""
+    """For each length: a slot with that many zero bytes, then a comma, then spaces."""
     size = WORD * words
     lengths, at = np.arange(size)[:, None], np.arange(size)
     filled = np.where(at == lengths, ord(","), np.where(at > lengths, ord(" "), 0)).astype(np.uint8)
@@ -53,11 +53,10 @@ def separators(words: int) -> Words:
 
 
 def parsed(b: Bytes, starts: Ints, sizes: Ints) -> Floats | None:
-    """JSON texts that begin with a digit or a minus, parsed at once; None where one of them is no number. What is
-    beyond the floats is NONFINITE.
+    """The numbers of JSON texts that begin with a digit or a minus; None if one of them is not a number. A number too
+    large for a float is NONFINITE.
 
-    They are set side by side as JSON arrays; if one parses to as many elements as there are texts, each text is one
-    number.
+    The texts are joined to JSON arrays. If an array has as many elements as texts, each text is one number.
     """
     if not len(starts):
         return np.zeros(0)
@@ -79,14 +78,14 @@ def parsed(b: Bytes, starts: Ints, sizes: Ints) -> Floats | None:
 
 
 _MOST_BITS = 14
-"""A table of so many places stays in the processor's nearer caches."""
+"""A table with this many index bits stays in the processor's nearer caches."""
 
 
 class KeyTable:
     """Gives each distinct key a number, counting from 0 in order of appearance.
 
-    Keys in a buffer are told apart by 64 bits of hash: that two of the thousand keys of a run share them has a chance
-    of one in 10^13, far less than what the checksums of the files let pass.
+    Keys in a buffer are told apart by 64 bits of hash. The chance that two of the thousand keys of a run share them is
+    one in 10^13, far below the errors that the files' checksums miss.
     """
 
     def __init__(self) -> None:
@@ -104,7 +103,7 @@ class KeyTable:
         return number
 
     def numbers(self, buffer: Bytes, starts: Ints, lengths: Ints) -> Ints:
-        """The numbers of the keys at `starts`. A buffer goes on behind its last key as `slots` wants it."""
+        """The numbers of the keys at `starts`. The buffer must go on after its last key as `slots` needs it."""
         if not len(starts):
             return np.zeros(0, dtype=np.int64)
         hashes = _hashes(buffer, starts, lengths)
@@ -117,7 +116,7 @@ class KeyTable:
         return self._sorted[at]
 
     def _places(self, hashes: Words) -> Ints:
-        """Where in `_hashes` they are; behind its end those that are not."""
+        """The indices of these hashes in `_hashes`; `len(_hashes)` for unknown ones."""
         if not len(self._hashes):
             return np.zeros(len(hashes), dtype=np.int64)
         at = self._first.places(hashes)
@@ -138,7 +137,7 @@ class KeyTable:
 
 
 class _FirstBits:
-    """A guess where in a sorted list a hash is, by its first bits: wrong for a few where the list is long."""
+    """Guesses the place of a hash in a sorted list by its first bits; wrong for a few if the list is long."""
 
     def __init__(self, known: Words) -> None:
         bits = min(_MOST_BITS, 2 * len(known).bit_length() + 2)
@@ -164,7 +163,7 @@ def _hashes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
 
 @cache
 def _factors(count: int) -> Words:
-    """Odd numbers without a pattern, the same ones always (splitmix64): their sum of products is a universal hash."""
+    """Odd numbers without a pattern, always the same ones (splitmix64): the sum of products is a universal hash."""
     mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)

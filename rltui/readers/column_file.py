@@ -1,5 +1,5 @@
 """Tables that other programs saved as columns: Parquet (W&B's exports, pandas), Feather and Arrow (Hugging Face).
-polars reads them, and their rows are read as those of a CSV file are.
+polars reads them, and their rows are then treated as those of a CSV file.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_CELLS = 100_000_000
-"""A few kilobytes may say that they hold more."""
+"""Most cells of a table: a damaged file of a few kilobytes may claim more."""
 SHOWN = 60
-"""Rows by which it is told whether the columns are metrics."""
+"""Rows that are looked at to decide whether the columns are metrics."""
 _LISTS = "column of lists"
 _DAMAGED = "table that is damaged (half written?)"
 
 
 def as_csv(data: bytes, rows: int | None = None) -> tuple[bytes, int]:
-    """The same as CSV, or its first rows, and how many columns hold lists and are left out. Raises ValueError for what
-    polars cannot read."""
+    """The table, or its first rows, as CSV, and how many columns are left out as they hold lists. Raises ValueError if
+    polars cannot read it."""
     import polars as pl
 
     try:
@@ -55,7 +55,7 @@ def _frame(data: bytes) -> pl.LazyFrame:
 
 
 class ColumnReader(DocumentReader):
-    """`name` is the file's, `run` the one to read of several in it."""
+    """Reads a table that was saved as columns. `name`: of the file. `run`: the run to read, if it holds several."""
 
     def __init__(self, format: str, name: str = "", run: str = "") -> None:
         super().__init__()
@@ -85,6 +85,6 @@ class ColumnReader(DocumentReader):
 
 
 def _row(place: str) -> str:
-    """The row that a line of the CSV is."""
+    """The row of the table for a line of the CSV: `row 4` for `line 5`."""
     word, _, number = place.partition(" ")
     return f"row {int(number) - 1}" if word == "line" and number.isdecimal() else place

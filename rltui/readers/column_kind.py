@@ -1,5 +1,5 @@
-"""Which files are tables that were saved as columns, by their first bytes and by their names. Every search of a
-directory asks this, so it knows nothing that reads them."""
+"""Which files are tables that were saved as columns, by their first bytes and their names. Every search of a directory
+needs this, so it must not import what reads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PARQUET, ARROW = "parquet", "arrow"
 PARQUET_MARK = b"PAR1"
 FEATHER_MARK = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
-"""What messages of Arrow that follow each other begin with, as Hugging Face writes data sets."""
+"""The beginning of an Arrow stream, as Hugging Face writes data sets."""
 _ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
 _CALLED = lazy(
     r"(?:.*[^a-z])?(?:metrics?|history|logs?|scalars?|progress|stats|curves?)(?:[^a-z].*)?\.(?:parquet|feather|arrow)",
@@ -20,12 +20,12 @@ _CALLED = lazy(
 
 
 def is_called_like_metrics(name: str) -> bool:
-    """Whether the name says that rows of metrics are in it: data sets and samples are saved so, too."""
+    """Whether the name says that the file holds metrics: data sets and samples are saved in this form too."""
     return _CALLED.fullmatch(name) is not None
 
 
 def column_format(head: bytes, name: str) -> str | None:
-    """Which of them begins so; None for anything else."""
+    """The format of a file that begins with `head`; None if it is none of these."""
     if head.startswith(PARQUET_MARK):
         return PARQUET
     stream = head.startswith(_STREAM) and name.endswith(_ENDINGS)

@@ -1,5 +1,5 @@
-"""The door through which bytes reach a reader: compressed and UTF-16 files come out as the text that they hold, UTF-8
-without the mark that editors put before it."""
+"""Unpacks bytes before they reach a reader: compressed and UTF-16 files become UTF-8 text, without a byte order
+mark."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ GZIP, XZ, ZSTD, BZIP2 = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"B
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGICS = (GZIP, XZ, ZSTD, BZIP2, *_UTF16)
 _WIDE = 8
-"""Bytes that show UTF-16 without a mark: four signs of ASCII, each beside a zero."""
+"""Bytes needed to recognise UTF-16 without a byte order mark: four ASCII characters, each beside a zero."""
 _ASCII = frozenset((9, 10, 13, *range(32, 127)))
 _TORN = "compressed data that breaks off: cut short, or still being written"
 _PIECE = 1 << 20
-"""Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
+"""Most bytes that are unpacked at once: a small file may hold gigabytes of zeros."""
 _SLICE = 1 << 13
-"""Packed bytes that are given to the library at once: it keeps back all that they hold when one of them is damaged."""
+"""Packed bytes that are given to the library at once: if one of them is damaged, it gives out none of them."""
 ZSTD_MISSING = "zstd-compressed: needs Python 3.14 or `pip install rltui[zstd]`"
 
 
 class NotSupported(Exception):  # noqa: N818  (a message for the user)
-    """The packing is known, the library for it is not here. The text says what to install."""
+    """The library for a known compression is missing. The text says what to install."""
 
 
 class _Unpacker(Protocol):
@@ -43,12 +43,12 @@ class _Unpacker(Protocol):
 
 
 def packing(head: bytes) -> bytes | None:
-    """The magic with which the head of a packed file begins, None for plain bytes."""
+    """The magic bytes that name the packing of a file, by its head; None for plain bytes."""
     return next((magic for magic in _MAGICS if head.startswith(magic)), None if len(head) < _WIDE else _unmarked(head))
 
 
 def _unmarked(head: bytes) -> bytes | None:
-    """The mark that UTF-16 left out."""
+    """The byte order mark of UTF-16 that was written without one; None for other bytes."""
     for mark, zeros in ((codecs.BOM_UTF16_LE, 1), (codecs.BOM_UTF16_BE, 0)):
         if not any(head[zeros:_WIDE:2]) and _ASCII.issuperset(head[1 - zeros : _WIDE : 2]):
             return mark
@@ -56,13 +56,13 @@ def _unmarked(head: bytes) -> bytes | None:
 
 
 def _may_be_packed(head: bytes) -> bool:
-    """Whether only further bytes will tell."""
+    """Whether more bytes are needed to decide if a file is packed."""
     wide = len(head) < _WIDE and b"\0" in head[:2] and _ASCII.issuperset(head.replace(b"\0", b""))
     return wide or any(len(head) < len(m) and m.startswith(head) for m in (*_MAGICS, codecs.BOM_UTF8))
 
 
 def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
-    """The first bytes of what the head of a file holds, for sniffing. Raises NotSupported."""
+    """The first unpacked bytes of a file, from its head, for sniffing. Raises NotSupported."""
     magic = packing(head)
     if magic is None:
         return head
@@ -79,18 +79,18 @@ def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
 
 
 class _Enough(Exception):  # noqa: N818
-    """So much was unpacked that it suffices."""
+    """Enough was unpacked."""
 
 
 def line_reader(reader: object) -> LineReader | None:
-    """The reader of lines that it is or unpacks for; None if it is another one."""
+    """The line reader that this is or that this unpacks for; None for any other reader."""
     inner = reader.inner if isinstance(reader, UnpackingReader) else reader
     return inner if isinstance(inner, LineReader) else None
 
 
 class UnpackingReader:
-    """A reader behind that door. Packed or not is told by the first bytes; a torn end waits for its rest, several
-    members follow one another, damage ends the file and is counted."""
+    """A reader with unpacking before it. The first bytes tell the packing. An incomplete end waits for the rest.
+    Several members may follow each other. Damage ends the file and is counted as skipped."""
 
     def __init__(self, reader: Reader) -> None:
         self.inner = reader
@@ -142,7 +142,7 @@ class UnpackingReader:
 
     def _take(self, data: bytes) -> None:
         self._out += self.inner.feed(data)
-        # a reader that unwraps or recognises its file names the format later
+        # some readers recognise the format only after some bytes
         self.format = self.inner.format
 
     def _damaged(self, reason: str) -> None:
@@ -151,7 +151,7 @@ class UnpackingReader:
 
 
 def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str], None]) -> Callable[[bytes], None]:
-    """What takes the packed bytes and hands the plain ones to `take`."""
+    """A function that takes packed bytes and passes plain ones to `take`."""
     if magic in _UTF16:
         decoder = codecs.getincrementaldecoder(_UTF16[magic])("replace")
         first = True
@@ -186,7 +186,7 @@ class _Members:
 
     @property
     def torn(self) -> bool:
-        """A member has begun and not ended."""
+        """Whether a member has begun and not ended."""
         return self._member is not None and not self._over
 
     def __call__(self, data: bytes) -> None:
@@ -235,7 +235,7 @@ class _Gzip:
 
 
 _Kind = tuple[Callable[[], _Unpacker], type[Exception]]
-"""What unpacks one member, and what it raises for damage."""
+"""What unpacks one member, and the exception that it raises for damage."""
 
 
 def _gzip() -> _Kind:
@@ -247,7 +247,7 @@ def _xz() -> _Kind:
 
 
 def _bzip2() -> _Kind:
-    import bz2  # for few files
+    import bz2  # imported here, as few files need it
 
     return bz2.BZ2Decompressor, OSError
 

@@ -1,5 +1,5 @@
-"""Config files beside a run: JSON, YAML and TOML, W&B's and SwanLab's `{key: {value: ...}}`, Hydra's overrides, the
-command line in W&B's metadata."""
+"""Config files beside a run (JSON, YAML, TOML, W&B's and SwanLab's `{key: {value: ...}}`, Hydra's overrides, the
+command line in W&B's metadata), and printed dicts, command lines and argument lists in logs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from rltui.text import clean, redact_value
 
 MAX_LINES = 5000
 MAX_CHARS = 1 << 19
-"""Bounds of one printed dict; verl 0.9 prints about 700 lines."""
+"""Largest printed dict that is read; verl 0.9 prints about 700 lines."""
 MAX_FOREIGN = 20
-"""Other lines within one."""
+"""Most lines of others within one printed dict."""
 
 _OPENS = lazy(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
 _OVERRIDE = lazy(r"""(?<![\w./-])\+{0,2}((?:[a-z_]\w*)(?:\.\w+)+)=("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s"'\\]+)""")
 _OVERRIDES = 3
-"""Fewer assignments on a line are no command line."""
+"""A line with fewer assignments is not a command line."""
 
 
 def flatten(tree: Mapping[Any, object], prefix: str = "", depth: int = 0) -> dict[str, object]:
@@ -55,7 +55,7 @@ def _safe(value: object) -> object:
 
 
 def overrides(text: str, line: int) -> ConfigRecord | None:
-    """Hydra overrides (`data.train_batch_size=256`) in a line, None where there are too few."""
+    """Hydra overrides (`data.train_batch_size=256`) in a line; None if there are too few."""
     found = {key: scalar(value) for key, value in _OVERRIDE.findall(text)}
     if len(found) < _OVERRIDES:
         return None
@@ -63,7 +63,7 @@ def overrides(text: str, line: int) -> ConfigRecord | None:
 
 
 def scalar(text: str) -> object:
-    """A value as it is written on a command line."""
+    """The value of a text as it is written on a command line."""
     if text[:1] in "\"'" and text[-1:] == text[:1]:
         text = text[1:-1]
     words = {"true": True, "false": False, "null": None, "none": None}
@@ -83,7 +83,7 @@ class PrintedDict(Struct):
     """Collects the lines of one `pprint`ed dict."""
 
     line: int
-    failed: bool = False  # the text was no literal
+    failed: bool = False  # the text is not a literal
     _lines: list[str] = field(default_factory=list)
     _chars: int = 0
     _foreign: int = 0
@@ -91,16 +91,16 @@ class PrintedDict(Struct):
 
     @staticmethod
     def opens(message: str) -> bool:
-        """Whether a message can be the first line of one."""
+        """Whether a message can be the first line of a printed dict."""
         return _OPENS.match(message.rstrip()) is not None and message.count("{") > message.count("}")
 
     def add(self, message: str) -> ConfigRecord | None:
-        """The next line. Returns the config when the dict is complete; sets `failed` when it never will be."""
-        if self._lines and not message.startswith(" "):  # what else the process prints meanwhile
+        """Takes the next line. Returns the config if the dict is complete; sets `failed` if it never will be."""
+        if self._lines and not message.startswith(" "):  # other output of the process in between
             self._foreign += 1
             if self._foreign <= MAX_FOREIGN:
                 return None
-            self.failed = True  # the rest comes too late, or never: what is there of a config counts
+            self.failed = True  # the rest comes too late or never: the part that is there counts
             if len(self._lines) <= MAX_FOREIGN:
                 return None
             return self._parsed("\n".join(self._lines).rstrip(" ,") + "}" * self._depth, ", cut off")
@@ -124,7 +124,7 @@ class PrintedDict(Struct):
 
 
 FEWEST = 3
-"""Fewer arguments are somebody's example, no command line of a training."""
+"""A line with fewer arguments is an example, not the command line of a training."""
 MAX_ARGUMENT_LINES = 2000
 
 _FLAG = lazy(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
@@ -141,7 +141,7 @@ _BANNER = {
     "total optimization steps": "max_steps",
     "total steps": "max_steps",
 }
-"""What the HF Trainer, and Unsloth in its place, say as training begins -> the argument that it was."""
+"""What the HF Trainer, or Unsloth, prints as training begins -> the name of the argument."""
 _SAID = lazy(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
 _PAIR = lazy(
     r"(?:^|[\s,(])([a-z_][\w.]{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|[A-Za-z][\w./+\-]{0,80})(?=[\s,);]|$)"
@@ -150,8 +150,8 @@ _FIELD = lazy(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
 
 
 def command_line(words: Sequence[str]) -> dict[str, object]:
-    """The arguments among the words of a command line. A flag without a value is true; of several words behind a flag
-    all are taken."""
+    """The arguments among the words of a command line. A flag without a value is True; several words after a flag
+    become a list."""
     out: dict[str, object] = {}
     flag = None
     for word in words:
@@ -169,7 +169,7 @@ def command_line(words: Sequence[str]) -> dict[str, object]:
 
 
 def in_line(message: str, line: int) -> ConfigRecord | None:
-    """A command line or a Namespace in a line of a log; None where there is none, or too little."""
+    """A command line or a Namespace in a log line; None if there is none or it has too few arguments."""
     named = _NAMESPACE.search(message)
     if named is not None:
         found = {key: scalar(value.strip()) for key, value in _FIELD.findall(named[1])}
@@ -179,13 +179,13 @@ def in_line(message: str, line: int) -> ConfigRecord | None:
         try:
             words = shlex.split(message[start:]) if start >= 0 else []
         except ValueError:
-            return None  # quotes that do not close
+            return None  # a quote is not closed
         found, origin = command_line(words), "command line"
     return ConfigRecord(flatten(found), f"{origin} at line {line}") if len(found) >= FEWEST else None
 
 
 def banner(message: str, line: int) -> ConfigRecord | None:
-    """What a trainer says as training begins: `  Gradient Accumulation steps = 2`."""
+    """The settings in a line that a trainer prints as training begins: `  Gradient Accumulation steps = 2`."""
     said = {
         _BANNER[name.lower()]: int(number.replace(",", ""))
         for name, number in _SAID.findall(message.strip())
@@ -195,8 +195,8 @@ def banner(message: str, line: int) -> ConfigRecord | None:
 
 
 def pairs(message: str, line: int) -> ConfigRecord | None:
-    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of what was
-    measured at a step: its learning rate is the one of that step."""
+    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of metrics: its
+    learning rate is only that of one step."""
     found = {key: scalar(value) for key, value in _PAIR.findall(message)}
     if of_a_step(found):
         return None
@@ -204,7 +204,7 @@ def pairs(message: str, line: int) -> ConfigRecord | None:
 
 
 class ArgumentList:
-    """Megatron's list, line by line."""
+    """Collects Megatron's list of arguments, line by line."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -217,7 +217,7 @@ class ArgumentList:
         return _HEAD.search(message) is not None
 
     def add(self, message: str) -> ConfigRecord | None:
-        """The next line; the config once the list ends."""
+        """Takes the next line. Returns the config when the list ends."""
         self._lines += 1
         found = _ENTRY.match(message)
         if found is not None:
@@ -230,20 +230,20 @@ class ArgumentList:
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
-"""Values of one file: YAML's aliases can make a small file endless."""
+"""Most values of one file: YAML's aliases can make a small file endless."""
 
-_FLOAT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text to YAML 1.1, a number to everybody else
+_FLOAT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text by YAML 1.1, a number for everybody else
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _ROUNDS = 8
 _TAG = re.compile(r"!!python/[\w./:]+(?=\s)")
 _RAY_WORKER = "ray/_private/workers/default_worker.py"
-"""Where W&B runs in a worker of Ray, it notes the worker's own arguments."""
+"""If W&B runs in a Ray worker, it records the worker's own arguments, not those of the training."""
 
 
 def read_config(data: bytes, name: str) -> ConfigRecord | None:
-    """The config in a file; None where it holds none: no mapping, damaged, too large, or a model's own config.
+    """The config in a file; None if it holds none: not a mapping, damaged, too large, or a model's own config.
 
-    References of OmegaConf (`${trainer.lr}`) are followed; a value with one that leads nowhere is left out.
+    OmegaConf references (`${trainer.lr}`) are followed. A value whose reference leads nowhere is left out.
     """
     base = os.path.basename(name)
     if len(data) > MAX_BYTES:
@@ -265,7 +265,7 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
 
 
 def yaml_values(text: str) -> dict[str, object]:
-    """Dotted keys to values of a YAML document; empty where it is none."""
+    """The dotted keys and values of a YAML document; empty if it is not one."""
     tree = _parsed(text, "")
     return _resolved(flatten(tree)) if isinstance(tree, Mapping) and bounded(tree) else {}
 
@@ -276,9 +276,9 @@ def _parsed(text: str, name: str) -> Any:
             return tomllib.loads(text)
         if name.endswith(".json"):
             return json.loads(text)
-        import yaml  # late: most runs need none
+        import yaml  # imported here, as most runs do not need it
 
-        tagged = _TAG.sub("", text)  # of Python's own objects: their values are plain
+        tagged = _TAG.sub("", text)  # tags of Python objects: without them their values are plain
         return yaml.load(tagged, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # type: ignore[no-untyped-call]
     except (ValueError, RecursionError, MemoryError):
         return None
@@ -289,7 +289,7 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def bounded(tree: object, most: int = MAX_NODES) -> bool:
-    """Whether a document has no more than so many values, counting what aliases repeat."""
+    """Whether a document has at most `most` values, including those that aliases repeat."""
     left, todo = most, [tree]
     while todo and left:
         node = todo.pop()
@@ -334,9 +334,8 @@ def _resolved(flat: dict[str, object]) -> dict[str, object]:
 
 
 class ConfigFiles(Record):
-    """`not_a_run`: keys of configs that are a model's or a tokenizer's, unless two `of_a_run` stand beside them.
-    `prefixed_by_name`: files whose settings stand
-    below the file's name."""
+    """`not_a_run`: keys that show the config of a model or a tokenizer, unless two keys of `of_a_run` are there too.
+    `prefixed_by_name`: files whose settings get the file's name as their first part."""
 
     not_a_run: tuple[str, ...]
     of_a_run: frozenset[str]

@@ -31,26 +31,26 @@ from rltui.readers.sample_means import SampleMeans
 
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _POINT = lazy(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
-"""Only the point can be the decimal mark of these, but for a single group of three digits."""
+"""In these only the point can be the decimal mark, unless it is followed by a single group of three digits."""
 _COMMA = lazy(rf"[+-]?\d*,\d+{_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{_EXPONENT}")
 _GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-"""`1,234` and `1.234`: a thousand and something, or one and something."""
+"""`1,234` and `1.234`: may be 1234 or 1.234."""
 _GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
-UNTOLD = "number with a comma that may stand before decimals or thousands"
+UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
 class DecimalMark:
-    """Learns the mark from the cells of one table, and turns its numbers into those that `float` reads.
+    """Learns the decimal mark from the cells of one table, and turns its numbers into text that `float` reads.
 
-    `mark` is "" until a cell tells, "mixed" once two cells contradict each other.
+    `mark` is "" until a cell shows it, and "mixed" once two cells contradict each other.
     """
 
     def __init__(self) -> None:
         self.mark = ""
 
     def learn(self, cells: list[str]) -> bool:
-        """Takes up what a row says; false where the row holds a number that nothing so far tells how to read."""
+        """Learns from a row; false if the row holds a number that cannot be read yet, as no cell has shown the mark."""
         for cell in cells:
             told = _told(cell) if "," in cell or "." in cell else ""
             if told and told != self.mark:
@@ -58,7 +58,7 @@ class DecimalMark:
         return bool(self.mark) or not any("," in cell and _GROUP.fullmatch(cell.strip()) for cell in cells)
 
     def plain(self, cell: str) -> str | None:
-        """The cell with a decimal point and without marks between thousands; None for a number that cannot be told."""
+        """The cell with a decimal point and without separators of thousands; None if the number is ambiguous."""
         if "," not in cell and (self.mark != "," or "." not in cell):
             return cell
         text = cell.strip()
@@ -73,7 +73,7 @@ class DecimalMark:
 
 
 def _told(cell: str) -> str:
-    """The decimal mark of one cell; empty where it holds none, or no number, or may have either."""
+    """The decimal mark of one cell; empty if it has none, is not a number, or may have either mark."""
     text = cell.strip()
     if _GROUP.fullmatch(text):
         return ""
@@ -85,13 +85,13 @@ def _told(cell: str) -> str:
 
 
 MAX_HELD = 1000
-"""Rows that wait for the first number that tells the decimal mark."""
+"""At most this many rows wait for the first number that shows the decimal mark."""
 
 
 class CsvReader:
-    """`name` is the file's, `run` the one to read of several in it. Empty cells are missing. A row with another number
-    of cells than the header is left out. Decimal commas are told from the table's own numbers; what cannot be told is
-    left out and counted."""
+    """`name`: of the file; `run`: the one to read, if the file holds several. Empty cells are missing. A row with
+    another number of cells than the header is left out. The table's own numbers show whether commas are decimal;
+    ambiguous numbers are left out and counted."""
 
     format = "csv"
     whole = False
@@ -114,13 +114,13 @@ class CsvReader:
         self._means = SampleMeans()
         self._before: tuple[int, dict[str, object], float] = (NO_STEP, {}, nan)
         self._by_step: dict[int, dict[str, object]] = {}  # of a table whose columns are steps
-        self._header = b""  # right above this line
+        self._header = b""  # the line before this one, if it is a header
         self._wraps = False
-        self._step_by_index: dict[str, int] = {}  # of a frame whose columns stand in blocks
-        self._many = False  # polars is there
+        self._step_by_index: dict[str, int] = {}  # of a data frame whose columns are printed in blocks
+        self._many = False  # polars is imported
         self._total: str | None = None  # column of the planned steps
         self._plan: tuple[int, int] | None = None  # step and planned steps of the newest row
-        self._words: set[int] = set()  # places of columns that hold other cells than numbers
+        self._words: set[int] = set()  # places of columns that do not hold numbers alone
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -154,7 +154,7 @@ class CsvReader:
         return bool(line.strip()) and (table.separator == SPACES or marks == len(table.columns) - 1)
 
     def _read_many(self, block: bytes) -> None:
-        """Reads lines through polars, but for the first ones, until it is known what the table holds."""
+        """Reads the first lines one by one, until it is known what the table holds, and the others through polars."""
         at = 0
         while at < len(block) and not self._is_known(block):
             end = block.find(b"\n", at + FEW_BYTES) + 1 or len(block)
@@ -171,11 +171,12 @@ class CsvReader:
 
     @property
     def _counted_last(self) -> int:
-        """What the newest row states as its step."""
+        """The step that the newest row states."""
         return self._before[0] if self._epochs.last is None else self._epochs.last[1]
 
     def _halve(self, block: bytes) -> None:
-        """Reads lines at once; if one of them is odd, in halves, until a few are left around it."""
+        """Reads many lines at once. If one of them is unusual, the halves are read apart, and so on until only a few
+        lines around it are left, which are read one by one."""
         if len(block) < FEW_BYTES or (middle := block.find(b"\n", len(block) // 2) + 1) == len(block):
             self._read_lines(block)
         elif not self._take(block):
@@ -195,7 +196,7 @@ class CsvReader:
             self._words.update(i for i, cell in enumerate(cells) if cell.strip() and number(cell) is None)
 
     def _take(self, block: bytes) -> bool:
-        """Adds rows of which nothing is odd; false where anything is."""
+        """Adds the rows of a block; false, with nothing added, if any of them is unusual."""
         table = self._table
         if table is None or not self._is_known(block):
             return False
@@ -237,7 +238,7 @@ class CsvReader:
         return [*told, *self._rows.take(), *self._means.remarks()]
 
     def _planned(self, cell: object) -> None:
-        """What the newest row states as the planned steps."""
+        """Keeps the planned steps that the newest row states."""
         step, (total, _) = self._before[0], step_of(cell)
         if total and step != NO_STEP:
             self._plan = (step, total)
@@ -278,7 +279,7 @@ class CsvReader:
                 self._let_go()
 
     def _let_go(self) -> None:
-        """Takes the rows that waited, as their numbers can be read by now."""
+        """Takes the rows that waited for the decimal mark."""
         held, self._held = self._held, []
         for line, cells in held:
             plain = [self._decimal.plain(cell) for cell in cells]
@@ -326,7 +327,8 @@ class CsvReader:
             self._rows.add(*mean)
 
     def _find_time(self, table: CsvTable, row: dict[str, str]) -> CsvTable:
-        """The column of time as the first row shows it: of the columns so called, one may hold how long a step took."""
+        """The table with its column of time, as the first row shows it: a column called time may also hold how long a
+        step took."""
         self._is_first = False
         named = [column for column in names("time") if column in row]
         times = [column for column in named if is_time(row[column]) or not row[column].strip()]
@@ -350,7 +352,7 @@ class CsvReader:
         except csv.Error:
             table = None
         if table is None:
-            self._skip("header that is no CSV")
+            self._skip("header that is not CSV")
             return
         if is_title(table):
             return
@@ -363,12 +365,12 @@ class CsvReader:
             self._metrics = {column: key for column, key in self._metrics.items() if column != self._total}
 
     def _go_on(self, line: bytes) -> None:
-        """The names of the next columns of the same rows."""
+        """Takes a further header, with the names of the next columns of the same rows."""
         table = header(b"index " + line, self._file)
         self._table, self._metrics = replace(table, columns=table.columns[1:], step=None), table.metrics
 
     def _add_wrapped(self, index: str, *cells: str) -> None:
-        """Some of the cells of a row; the first block says which steps the rows are of."""
+        """Takes one block's cells of a row; the first block states the steps of the rows."""
         table = self._table
         if table is None:
             return
@@ -376,7 +378,7 @@ class CsvReader:
         if table.step is not None:
             self._step_by_index[index] = self._steps.step(row[table.step], self._line)
         if (step := self._step_by_index.get(index, NO_STEP)) == NO_STEP:
-            self._skip("row of which no column says the step")
+            self._skip("row without a known step")
             return
         self._by_step.setdefault(step, {}).update((key, row[column]) for column, key in self._metrics.items())
 
@@ -386,7 +388,7 @@ class CsvReader:
 
 
 def share(cell: str) -> object:
-    """The number of a cell such as `12.5%`; the cell if it is none."""
+    """The number in a cell such as `12.5%`; any other cell as it is."""
     found = number(cell.strip().removesuffix("%"))
     return cell if found is None or not cell.strip().endswith("%") else found / 100
 

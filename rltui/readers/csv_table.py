@@ -1,4 +1,5 @@
-"""What the header of a table says: how its lines are cut, which columns are step, time and metrics, of which run."""
+"""What the header of a table shows: how lines are split into cells, which columns are step, time and metrics, and of
+which run."""
 
 from __future__ import annotations
 
@@ -17,16 +18,17 @@ from rltui.readers.rows import number
 SEPARATORS = ",;\t|"
 SPACES = " "
 WRAPS = "  \\"
-"""Ends a line of pandas' names if further columns follow in a block of their own."""
+"""pandas ends a line of column names so if further columns follow in a block of their own."""
 _NOT_METRICS = {"parsed_index", ""}
 _INDEX = ("", "unnamed: 0", "index")
 """Columns that pandas writes before the others: the number of the row."""
 _BANDS = ("__MIN", "__MAX")
-"""W&B exports write each metric three times: the value and the band of the samples that it stands for."""
+"""Endings of columns: W&B exports write each metric three times, as its value and as the lowest and the highest value
+of the samples that it stands for."""
 _TENSORBOARD_NAME = re.compile(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
-"""`run-RUN-tag-TAG.csv`, as TensorBoard names a download."""
+"""`run-RUN-tag-TAG.csv`: the name that TensorBoard gives a download."""
 _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*)", re.IGNORECASE | re.DOTALL)
-"""A first line that Excel writes and reads, comments, rules of Markdown."""
+"""Lines before a header: one that Excel writes (`sep=;`), comments, rules of Markdown tables."""
 _RUN_MARK = " - "
 _FEWEST_STEPS = 3
 _FEWEST_POINTS = 5
@@ -34,12 +36,12 @@ _POINT_FILES = (".csv", ".tsv", ".txt", ".dat")
 
 
 def is_preamble(line: bytes) -> bool:
-    """Whether a line before the header says how the table is written, or nothing."""
+    """Whether a line may stand before the header and holds no data."""
     return _PREAMBLE.fullmatch(line) is not None
 
 
 def cut(text: str, separator: str) -> list[str]:
-    """The cells of a line. Raises csv.Error."""
+    """Splits a line into cells. Raises csv.Error."""
     if separator == SPACES:
         return text.split()
     if separator == "|":
@@ -48,9 +50,12 @@ def cut(text: str, separator: str) -> list[str]:
 
 
 class CsvTable(Struct, frozen=True):
-    """`metrics`: column -> key. `steps`: of a table whose columns are steps and whose rows are metrics. `long`: the
-    columns of a name and its value. `flags`: columns that may say what a row is, `run`: the one that tells runs apart.
-    `named_run`: the run that the name of the file tells."""
+    """The columns of a table, by what they hold.
+
+    `metrics`: column -> key. `steps`: the steps, if the columns are steps and the rows are metrics. `long`: the columns
+    of a metric's name and value, if each row holds one value. `flags`: columns that may say what a row is. `run`: the
+    column that names the run of a row. `named_run`: the run in the name of the file.
+    """
 
     separator: str
     columns: tuple[str, ...]
@@ -63,24 +68,24 @@ class CsvTable(Struct, frozen=True):
     run: str | None = None
     named_run: str = ""
     wraps: bool = False
-    """pandas set the columns out in several blocks, one below the other."""
+    """pandas printed the columns in several blocks, one below the other."""
 
     @property
     def is_plain(self) -> bool:
-        """A row is a step, and nothing else has to be looked at."""
+        """Whether each row is a step, and no column but step, time and metrics matters."""
         return not (self.steps or self.long or self.flags or self.run)
 
     @property
     def epoch(self) -> str | None:
-        """The column of the epoch that a step is of."""
+        """The column that states the epoch of a row."""
         return None if self.step is None else first_of("epoch", self.columns)
 
     def run_prefixes(self) -> list[str]:
-        """The runs whose names stand before their metrics, as W&B exports a chart."""
+        """The runs whose names begin the columns' names, as in W&B's export of a chart."""
         return list(dict.fromkeys(c.partition(_RUN_MARK)[0] for c in self.metrics if _RUN_MARK in c))
 
     def of_run(self, run: str) -> dict[str, str]:
-        """Column -> key of one run's metrics; those of no run are everyone's."""
+        """Column -> key of one run's metrics; columns that name no run belong to each."""
         prefix = run + _RUN_MARK
         return {
             column: column.rpartition(_RUN_MARK)[2] if column.startswith(prefix) else key
@@ -95,7 +100,7 @@ class CsvTable(Struct, frozen=True):
 
 
 def text_of(line: bytes) -> str:
-    """The words of a line in UTF-8, or as spreadsheets in western Europe save them."""
+    """The text of a line in UTF-8, or in the code page with which spreadsheets in western Europe save it."""
     try:
         return line.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -103,8 +108,8 @@ def text_of(line: bytes) -> str:
 
 
 def header(line: bytes, name: str = "") -> CsvTable:
-    """What a header line says; `name` is the file's. The separator is the one that leaves a column of steps, of several
-    the one that is there most often. Raises csv.Error."""
+    """The table of a header line; `name`: of the file. The separator is one that gives a column of steps; of several
+    such, the one that occurs most often. Raises csv.Error."""
     text = text_of(line).strip("\r\n")
     wraps = text.endswith(WRAPS)
     text = text.removesuffix(WRAPS)
@@ -150,8 +155,8 @@ def header(line: bytes, name: str = "") -> CsvTable:
 
 
 def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
-    """The table of a header whose index, the steps, pandas names alone on the line below it; None for any other line.
-    `above`: the header."""
+    """The table of a header below which pandas writes the index's name, here the steps', on a line of its own; None if
+    `line` is any other line. `above`: the header."""
     if table.separator != SPACES or table.step is not None or len(name := line.split()) != 1:
         return None
     index = name[0].decode("utf-8", "replace")
@@ -159,8 +164,8 @@ def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
 
 
 def headerless(line: bytes, name: str) -> CsvTable | None:
-    """The table of points (step and value, and perhaps a time) whose first row this is; its metric has the name of the
-    file."""
+    """The table of points (step and value, and perhaps a time) that begins with this row; the file's name is that of
+    the metric."""
     found = next(((mark, point) for mark in (*SEPARATORS, SPACES) if (point := _point(line, mark)) is not None), None)
     if found is None:
         return None
@@ -173,7 +178,7 @@ def headerless(line: bytes, name: str) -> CsvTable | None:
 
 
 def is_points(lines: Sequence[bytes], name: str) -> bool:
-    """Whether all of these lines are points of rising steps."""
+    """Whether all of these lines are points, at rising steps."""
     table = headerless(lines[0], name) if len(lines) >= _FEWEST_POINTS and name.endswith(_POINT_FILES) else None
     if table is None:
         return False
@@ -183,7 +188,7 @@ def is_points(lines: Sequence[bytes], name: str) -> bool:
 
 
 class _Point(NamedTuple):
-    """Step and value of a line, and where its time stands."""
+    """Step and value of a line, and the place of its time."""
 
     step: int
     value: str
@@ -191,7 +196,7 @@ class _Point(NamedTuple):
 
 
 def _point(line: bytes, separator: str) -> _Point | None:
-    """The point of a line of two numbers, or three of which one of the first two is a time."""
+    """The point in a line of two numbers, or of three, one of the first two being a time."""
     try:
         cells = [cell.strip() for cell in cut(line.decode("utf-8-sig", "replace").strip(), separator)]
     except csv.Error:
@@ -209,7 +214,7 @@ def _point(line: bytes, separator: str) -> _Point | None:
 
 
 def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:
-    """The table of which these are the first lines; None if they are none."""
+    """The table that begins with these lines; None if they are not a table."""
     lines = list(lines)
     for line, below in zip(lines, [*lines[1:], b""], strict=False):
         commented = line.lstrip().startswith(b"#")
@@ -224,26 +229,26 @@ def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:
 
 
 def is_title(table: CsvTable) -> bool:
-    """Whether what was taken for a header is words above the table."""
+    """Whether the line taken for a header is only a title above the table."""
     named = table.step is not None or table.steps or table.long or looks_like_metrics(table)
     return not named and (table.separator == SPACES or len(table.columns) < 2)
 
 
 def commented_header(line: bytes, name: str) -> CsvTable | None:
-    """The header behind `#`, as numpy writes it. Raises csv.Error."""
+    """The header after a `#`, as numpy writes it. Raises csv.Error."""
     found = header(line.lstrip().lstrip(b"#").strip(), name)
     return found if found.step is not None and len(found.columns) > 1 and found.step in found.columns[:2] else None
 
 
 def step_column(columns: Sequence[str]) -> str | None:
-    """The column of steps among column names in any case."""
+    """The column of steps among these names, whatever their case."""
     lowered = {name.lower(): name for name in reversed(columns)}
     name = first_of("step", columns) or first_of("step", lowered)
     return None if name is None else lowered.get(name, name)
 
 
 def _numbered(columns: list[str]) -> list[str]:
-    """The names, each once: `loss`, `loss.1`, as pandas has them."""
+    """The names with numbers that make them unique, as pandas writes them: `loss`, `loss.1`."""
     seen: dict[str, int] = {}
     out = []
     for column in columns:
@@ -253,7 +258,7 @@ def _numbered(columns: list[str]) -> list[str]:
 
 
 def _steps(columns: Sequence[str]) -> tuple[int, ...]:
-    """The steps that the columns behind the first one are named by, if all are and they rise."""
+    """The steps that name the columns after the first one, if all of them are named so and the steps rise."""
     named = [words_of(column) for column in columns[1:]]
     if len(named) < _FEWEST_STEPS or not all(words and words[-1].isdecimal() and len(words) < 3 for words in named):
         return ()
@@ -263,16 +268,16 @@ def _steps(columns: Sequence[str]) -> tuple[int, ...]:
 
 
 def _keys(columns: list[str], of_file: str) -> dict[str, str]:
-    """The key of each metric column. An export of several W&B runs keeps their names, so that none hides another; of a
-    single value only the name of the file tells which."""
+    """The key of each metric column. The columns of an export of several W&B runs keep the runs' names, so that none
+    hides another. A single column called "value" gets its key from the file's name."""
     if len(columns) == 1 and columns[0].lower() in row_words().values and of_file:
         return {columns[0]: of_file}
-    if NOTEBOOK_LOSS in columns and sum(column[:1].isupper() for column in columns) == 1:  # a table out of a notebook
+    if NOTEBOOK_LOSS in columns and sum(column[:1].isupper() for column in columns) == 1:
         return of_headings(columns)
     plain = [column.rpartition(_RUN_MARK)[2] for column in columns]
     return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
 
 
 def looks_like_metrics(table: CsvTable) -> bool:
-    """Whether a table without a column of steps is one of metrics by its names."""
+    """Whether a table without a column of steps holds metrics, by its columns' names."""
     return any(is_measure(key) for key in table.metrics.values())

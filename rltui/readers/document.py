@@ -1,5 +1,5 @@
-"""A file that is one document, saved anew as a whole: JSON, or rows as YAML or TOML, in a list, a document each, or one
-under each step. A config is none of these.
+"""Files that are one document, rewritten as a whole at each save: JSON, or rows as YAML or TOML, in a list, each as a
+document, or each under its step. A config is not such a file.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _BEGINS_ROW = b"-0123456789"
 
 
 def saved_rows(text: bytes, name: str) -> Any:
-    """The document as JSON would hold it. Raises ValueError or RecursionError for what holds no rows. `name`: of the
-    file, which tells the syntax."""
+    """The document as JSON would hold it. Raises ValueError or RecursionError if it holds no rows. `name`: of the file,
+    whose ending tells the syntax."""
     return _toml(text) if name.endswith(_TOML) else _yaml(text)
 
 
@@ -49,10 +49,10 @@ def _yaml(text: bytes) -> Any:
 
 
 def _toml(text: bytes) -> Any:
-    """Settings above the rows stand beside them, as a config in a JSON document does."""
+    """A TOML document: settings above the rows are kept beside them, like a config in a JSON document."""
     found = tomllib.loads(text.decode("utf-8", "replace").replace("\0", ""))
     lists = [value for value in found.values() if isinstance(value, list) and _may_be_rows(value)]
-    if not any(measures(rows[0]) for rows in lists):  # a schedule has steps, too
+    if not any(measures(rows[0]) for rows in lists):  # a learning-rate schedule has steps, too
         raise ValueError("no rows")
     return json.loads(json.dumps(found, default=_stated, skipkeys=True))
 
@@ -62,7 +62,7 @@ def _stated(value: object) -> str:
 
 
 def saved_part(text: bytes, name: str) -> Any:
-    """The same of a file that is cut off: without its last row."""
+    """The same for a file that is cut off: without its last row."""
     lines = text.split(b"\n")
     first = b"[" if name.endswith(_TOML) else _BEGINS_ROW
     begins = [at for at, line in enumerate(lines) if line[:1] and line[:1] in first]
@@ -82,7 +82,7 @@ HALF = "document that is not JSON (half written?)"
 
 
 class DocumentReader:
-    """Gathers the bytes; a reader of one kind of document says in `records` what it holds."""
+    """Collects the bytes of a document; the reader of each kind of document implements `records`."""
 
     format = ""
     whole = True
@@ -94,11 +94,11 @@ class DocumentReader:
         self._read_size = 0
 
     def records(self, document: Any) -> list[Record]:
-        """What the parsed document holds."""
+        """The records that the parsed document holds."""
         raise NotImplementedError
 
     def parse(self, data: bytes) -> Any:
-        """The document. Raises ValueError or RecursionError."""
+        """Parses the document. Raises ValueError or RecursionError."""
         return lenient(data)
 
     def feed(self, data: bytes) -> list[Record]:
@@ -127,8 +127,8 @@ class DocumentReader:
 
 
 class JsonReader(DocumentReader):
-    """Finds the rows of a document of any shape and reads each as `JsonlReader` reads a line. `name` is the file's,
-    `run` the one that is read of several."""
+    """Finds the rows of a document of any shape and reads each as `JsonlReader` reads a line. `name`: of the file;
+    `run`: the one to read, if there are several."""
 
     format = "json"
 
@@ -168,7 +168,7 @@ class JsonReader(DocumentReader):
 
 
 def _is_torn(objects: list[Any]) -> bool:
-    """Whether the last of several objects lacks names of the one before it: it is still being written."""
+    """Whether the last of several objects lacks names that the one before it has: it is still being written."""
     last, before = objects[-1], objects[-2] if len(objects) > 1 else None
     return isinstance(last, dict) and isinstance(before, dict) and last.keys() < before.keys()
 
@@ -177,7 +177,8 @@ _CONFIG = ("max_steps", "num_train_epochs", "logging_steps", "save_steps", "eval
 
 
 class TrainerStateReader(DocumentReader):
-    """Training and `eval_*` rows of one step stand under the same step. NaN is written bare in these files."""
+    """The HF Trainer's state. Training and `eval_*` rows of one step have the same step. NaN is written bare in these
+    files."""
 
     format = "trainer-state"
 
@@ -194,7 +195,7 @@ class TrainerStateReader(DocumentReader):
         rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key != "step")
         for i, row in enumerate(document["log_history"]):
             if not isinstance(row, dict):
-                self._skip("log_history entry that is no object", f"entry {i}")
+                self._skip("log_history entry that is not an object", f"entry {i}")
                 continue
             step = step_of(row.get("step"))[0]
             if END in row:

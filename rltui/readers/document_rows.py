@@ -1,5 +1,6 @@
-"""The rows in a JSON document, whatever its shape: a list of rows, columns, rows by step, points by metric, any of them
-beside a config or below other keys, for training and evaluation apart, or for several runs; and their records."""
+"""The rows of a JSON document of any shape, and their records. A document may be a list of rows, columns, rows by step
+or points by metric. Any of these may stand beside a config or below other keys, and there may be one each for training
+and evaluation, or one for each run."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ from rltui.text import clean
 
 Row = dict[str, Any]
 MAX_DEPTH = 4
-OTHER_LENGTH = "column of another length than the others"
+OTHER_LENGTH = "column whose length differs from that of the others"
 _SUMMARY = "wandb-summary.json"
 
 
 class Held(Struct):
-    """`rows` in their order, `config` what stands beside them, `runs` the rows of each run if there are several;
-    `left_out`: how often and where something could not be taken."""
+    """`rows`: in their order; `config`: the settings beside them; `runs`: the rows of each run, if there are several;
+    `left_out`: how often and where something could not be read."""
 
     rows: list[Row] = field(default_factory=list)
     config: dict[str, object] = field(default_factory=dict)
@@ -37,8 +38,8 @@ class Held(Struct):
 
 
 def held(document: Any, name: str = "") -> Held | None:
-    """What a document holds; None if that is no metrics. `name`: of its file, which tells what the content leaves
-    open."""
+    """What a document holds; None if it does not hold metrics. `name`: of its file, used if the content is
+    ambiguous."""
     if name == _SUMMARY and isinstance(document, dict) and measures(document):
         return Held([document])
     found = _held(document, 0)
@@ -61,7 +62,7 @@ def _held(document: Any, depth: int) -> Held | None:
 
 
 def _listed(items: list[Any]) -> Held | None:
-    """A list of rows. Without a step they have to look like metrics alone."""
+    """A list of rows. If they have no step, all their keys must look like metrics."""
     rows = [item for item in items if isinstance(item, dict)]
     if 2 * len(rows) <= len(items) or all(map(is_sample, rows[:20])):
         return None
@@ -74,18 +75,20 @@ def _listed(items: list[Any]) -> Held | None:
         texts = any(isinstance(v, str) for row in looked_at for k, v in row.items() if k not in names("time"))
         if texts or not any(len(_numbers(row)) > 1 and measures(row) for row in looked_at):
             return None
-    left_out = {} if len(rows) == len(items) else {"element that is no object": (len(items) - len(rows), "document")}
+    left_out = (
+        {} if len(rows) == len(items) else {"element that is not an object": (len(items) - len(rows), "document")}
+    )
     return Held(rows, left_out=left_out)
 
 
 def _joined(items: list[Any]) -> list[Any]:
-    """The rows of several lists of rows, as launches write them one behind the other; other items as they are."""
+    """The rows of several lists of rows, one list for each launch; other items as they are."""
     lists = bool(items) and all(isinstance(item, list) and item and isinstance(item[0], dict) for item in items)
     return [row for item in items for row in item] if lists else items
 
 
 def _headed(items: list[Any]) -> Held | None:
-    """Rows as lists, below one of their names."""
+    """Rows as lists, the first of which holds the names."""
     first = items[0] if items else None
     named = isinstance(first, list) and len(first) > 1 and all(isinstance(name, str) for name in first)
     return _split({"columns": first, "data": items[1:]}) if named else None
@@ -123,8 +126,8 @@ def _columns(document: Row) -> Held | None:
 
 
 def evened(document: Any) -> Any:
-    """A document that is cut off within its last column, with columns of one length: of the steps, if that is the last,
-    else of the others."""
+    """A document that is cut off within its last column, with all columns at one length: that of the column of steps if
+    it is the last, else that of the other columns."""
     if isinstance(document, dict):
         columns = {str(key): value for key, value in document.items() if isinstance(value, list)}
         if len(columns) > 1 and (name := list(columns)[-1]) == str(list(document)[-1]):
@@ -140,7 +143,7 @@ def evened(document: Any) -> Any:
 
 
 def begins_columns(document: Any) -> bool:
-    """Whether a document that is cut off begins with a column of steps: those of metrics may follow."""
+    """Whether a document that is cut off begins with a column of steps: columns of metrics may follow."""
     if not isinstance(document, dict):
         return False
     columns = {str(k): v for k, v in document.items() if isinstance(v, list) and len(v) > 1 and _is_column(v)}
@@ -153,7 +156,7 @@ def _is_column(values: list[Any]) -> bool:
 
 
 def _step_column(columns: Mapping[str, list[Any]]) -> str | None:
-    """The column of steps: named so, in the singular or the plural, and rising."""
+    """The column of steps: it is called step or steps, or another such name, and its values rise."""
     known = first_of("step", columns)
     plural = next((key for key in columns if key.lower().rstrip("s") in names("step")), None)
     return known or plural
@@ -179,7 +182,7 @@ _ACROSS, _UP = ("x", "step", "steps", "iteration", "iterations"), ("y", "value",
 
 
 def _drawn(values: Any) -> Any:
-    """Points of a curve that is saved as it is drawn, `{"x": [1, 2], "y": [0.5, 0.6]}`; other values as they are."""
+    """The points of a curve saved for plotting, `{"x": [1, 2], "y": [0.5, 0.6]}`; other values as they are."""
     if not isinstance(values, dict):
         return values
     x, y = (next((values[key] for key in keys if isinstance(values.get(key), list)), None) for keys in (_ACROSS, _UP))
@@ -187,7 +190,7 @@ def _drawn(values: Any) -> Any:
 
 
 def _split(document: Row) -> Held | None:
-    """Names of columns, and rows as lists: what pandas calls split."""
+    """Names of columns, and rows as lists: pandas' `orient="split"`."""
     names_, data = document.get("columns"), document.get("data") or document.get("rows")
     if not isinstance(names_, list) or not isinstance(data, list) or not all(isinstance(name, str) for name in names_):
         return None
@@ -200,7 +203,7 @@ def _split(document: Row) -> Held | None:
 
 
 def _chunks(document: Row) -> Held | None:
-    """Columns piece by piece, a piece for each epoch."""
+    """Columns in pieces, one piece for each epoch."""
     parts = {
         key: part
         for key, value in document.items()
@@ -212,7 +215,8 @@ def _chunks(document: Row) -> Held | None:
 
 
 def _points(values: list[Any]) -> list[tuple[int, Any]] | None:
-    """Pairs of step and value, TensorBoard's triples of time, step and value, or objects of both."""
+    """Points given as pairs of step and value, as TensorBoard's triples of time, step and value, or as objects with
+    both."""
     out = []
     for item in values:
         if isinstance(item, dict) and (key := first_of("step", item)) is not None:
@@ -249,7 +253,7 @@ def _stands_for_a_step(key: str) -> bool:
 
 
 def _below(document: Row, depth: int) -> Held | None:
-    """What lies under the keys of an object: one table, one each for training and evaluation, or one for each run."""
+    """The rows under the keys of an object: one table, one each for training and evaluation, or one for each run."""
     parts = {str(key): part for key, value in document.items() if (part := _held(value, depth + 1)) is not None}
     if not parts:
         return None
@@ -280,13 +284,14 @@ def _step_of(row: Row) -> float:
 
 
 def _rises(rows: list[Row]) -> bool:
-    """Whether rows state their steps and go back nowhere."""
+    """Whether all rows state their steps, and these never fall."""
     steps = [_step_of(row) for row in rows]
     return all(a <= b for a, b in pairwise(steps)) and steps[0] == steps[0]
 
 
 def _kind(key: str) -> str:
-    """`train`, `eval` or `test` if a key says so, `part` if it names no run either; else empty."""
+    """`train`, `eval` or `test` if a key says so; `part` if it is a word for a part of a document; empty if it may name
+    a run."""
     known, said = row_words().words, set(words_of(key))
     for kind in ("eval", "test", "train"):
         if said & set(known[kind]):
@@ -295,7 +300,7 @@ def _kind(key: str) -> str:
 
 
 def _rest(document: Row, used: Mapping[Any, object]) -> dict[str, object]:
-    """What stands beside the rows, as config: its values, and what lies in an object that is called so."""
+    """The config beside the rows: single values, and the content of an object that is called config."""
     out: dict[str, object] = {}
     for key, value in document.items():
         if str(key) in used or key in used or (isinstance(value, list) and len(value) > 20):
@@ -305,11 +310,11 @@ def _rest(document: Row, used: Mapping[Any, object]) -> dict[str, object]:
 
 
 END = "train_runtime"
-"""A key of the last row that the HF Trainer logs: a summary, no row."""
+"""A key of the last entry that the HF Trainer logs, which is a summary and not a row."""
 
 
 class Read(Struct):
-    """`skipped` and `skipped_at` as those of a reader."""
+    """`skipped` and `skipped_at`: see `Reader`."""
 
     records: list[Record] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -317,7 +322,7 @@ class Read(Struct):
 
 
 def records(found: Held, origin: str) -> Read:
-    """What is held, each row read as a line of JSON."""
+    """The records of a document, each row read as a line of JSON."""
     out = Read()
     for reason, (count, where) in found.left_out.items():
         out.skipped[reason] += count
@@ -335,7 +340,7 @@ def records(found: Held, origin: str) -> Read:
 
 
 def end_of_training(row: Mapping[str, object]) -> Note:
-    """What the HF Trainer's last row says."""
+    """The note of the HF Trainer's summary."""
     key = first_of("step", row)
     cells = ((name, number(raw)) for name, raw in row.items())
     text = ", ".join(f"{name} {x:.6g}" for name, x in cells if x is not None and isfinite(x))
@@ -343,7 +348,7 @@ def end_of_training(row: Mapping[str, object]) -> Note:
 
 
 def training_steps(rows: Iterable[Mapping[str, object]]) -> list[int]:
-    """The steps that rows of training state, in the HF Trainer's history."""
+    """The steps of the training rows in the HF Trainer's history."""
     trains = (row for row in rows if END not in row and of_training(row))
     stated = (step_of(row[key])[0] for row in trains if (key := first_of("step", row)) is not None)
     return [step for step in stated if step is not None]

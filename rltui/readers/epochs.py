@@ -1,4 +1,4 @@
-"""Steps that are counted anew in each epoch: they go on behind those of the epoch before."""
+"""Steps that are counted anew in each epoch: they are made to go on after those of the epoch before."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 
 class CountsByEpoch(Struct):
-    """Takes epoch and count of each row in file order. A count that falls as the epoch rises begins anew; one that
-    falls within an epoch, or with it, was done again from an earlier step. `base`: the steps of the epochs before."""
+    """Takes epoch and count of each row in file order. If the count falls and the epoch rises, the count began anew. If
+    it falls and the epoch stays or falls, the run went back to an earlier step. `base`: the steps of the epochs
+    before."""
 
     base: int = 0
     last: tuple[int, int] | None = None  # epoch and count of the row before
-    stride: int = 0  # the smallest distance of two counts, 0 while there are not two
-    first: int = 0  # count at which this epoch began
-    _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base, and its first count
+    stride: int = 0  # the smallest distance between two counts; 0 as long as there are not two
+    first: int = 0  # the first count of this epoch
+    _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base and its first count
 
     def copy(self) -> CountsByEpoch:
         return replace(self, _begun=dict(self._begun))
 
     def step(self, epoch: int | None, count: int, total: int | None = None) -> int:
-        """The step of a row. `epoch`: None where it states none, and is of the one before; `total`: of the counts of
-        one epoch."""
+        """The step of a row. `epoch`: None if the row states none: it belongs to the epoch before it. `total`: the
+        steps of one epoch."""
         last = self.last
         if epoch is None:
             if last is None:
@@ -42,7 +43,7 @@ class CountsByEpoch(Struct):
             self.base += total or last[1] - self.first + (self.stride or 1)
             self.first = count
         elif epoch < last[0]:
-            self.base, self.first = self._begun.get(epoch, (0, count))  # begun again
+            self.base, self.first = self._begun.get(epoch, (0, count))  # the epoch is done again
         elif count > last[1]:
             apart = count - last[1]
             self.stride = min(self.stride or apart, apart)
@@ -52,11 +53,11 @@ class CountsByEpoch(Struct):
         return self.base + count
 
     def steps(self, epochs: Iterable[int | None], counts: list[int]) -> list[int]:
-        """Of several rows. A negative count is none."""
+        """The steps of several rows. A negative count stands for none."""
         return [self.step(epoch, count) if count >= 0 else count for epoch, count in zip(epochs, counts, strict=True)]
 
     def many(self, epochs: NDArray[np.float64] | None, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of many rows at once; an epoch that is NaN is none."""
+        """The steps of many rows at once. A NaN epoch stands for none."""
         import numpy as np
 
         if epochs is None:
@@ -78,6 +79,6 @@ class CountsByEpoch(Struct):
 
 
 def epoch_of(value: object) -> int | None:
-    """The epoch of a cell; None where it is no whole number: a part of one says nothing of where a count began."""
+    """The epoch in a cell; None if it is not a whole number: a fraction does not tell where a count began."""
     x = number(value)
     return int(x) if x is not None and abs(x) < 1e9 and x == int(x) else None

@@ -1,6 +1,4 @@
-"""The formats that metrics come in: what is known of each, in one table for discovery, readers and sessions, and its
-reader.
-"""
+"""The formats of metrics: the properties of each, in one table for discovery, readers and sessions, and its reader."""
 
 from __future__ import annotations
 
@@ -12,26 +10,28 @@ from rltui.data_files import Record, kept, read
 from rltui.readers.base import ContainedRun, DatabaseReader, Reader
 
 SEVERAL = "several"
-"""What `sniff` says of a file that may hold several runs, or one metric of some: its runs have formats."""
+"""`sniff` returns this for a file that may hold several runs, or one metric of several runs. Each of its runs has a
+format."""
 SAMPLES = "samples"
-"""The format of samples with their steps: a run only where nothing else is there."""
+"""The format of samples with their steps: they make a run only if no other file does."""
 MESSAGES = "messages"
-"""What is said of a log that holds warnings and errors and no metric: it belongs to a run, and is none by itself."""
+"""The format of a log that holds warnings and errors but no metric: it belongs to a run, but is not a run by itself."""
 
 Held = Literal["in a file", "in a database", "in a folder", "by a service"]
 
 
 class Format(Record):
-    """A container or the text that a trainer prints. `rank`: of two that hold a cell of the same step and key, the
-    higher one is believed: files written for machines before printed text, which is rounded, and that before a copy
-    inside a checkpoint, which is late. `held`: one run a file, or several in a database, in small files of a folder,
-    by a service.
+    """A container, or the text that a trainer prints.
 
-    `begins`: a file that is no single document can be read from any line on, from a block's border, or from anywhere
-    (its reader finds the next record by itself). `states_step`: its rows state their step. `copies`: what it holds
-    stands in the others too, late (a checkpoint's state) or to be counted from the first row (printed rows without a
-    step); alone it tells nothing from its end. `prints`: it holds what the program printed, warnings and errors too.
-    `lag`: how far its writer is behind, in words.
+    `rank`: if two formats hold a cell of the same step and key, the one with the higher rank counts. Files written for
+    machines rank above printed text, which is rounded, and this above a copy inside a checkpoint, which is late.
+    `held`: where its runs are: one in each file, several in a database, in small files of a folder, or at a service.
+
+    `begins`: where reading can begin if the file is not a single document: at any line, at the border of a block, or
+    anywhere (its reader finds the next record by itself). `states_step`: its rows state their step. `copies`: the other
+    files of the run hold the same, and this one holds it late (a checkpoint's state), or its rows have to be counted
+    from the first one on (printed rows without a step); its end cannot be read alone. `prints`: it holds what the
+    program printed, with warnings and errors. `lag`: how far its writer is behind, in words.
     """
 
     rank: int
@@ -45,25 +45,25 @@ class Format(Record):
 
 @kept
 def formats() -> dict[str, Format]:
-    """By the names that `sniff` returns and `--format-in` takes."""
+    """The formats by the names that `sniff` returns and `--format-in` accepts."""
     return read(Path(__file__).with_name("data") / "formats.json", dict[str, Format])
 
 
 @cache
 def in_order_of_belief() -> tuple[str, ...]:
-    """The names, the most believed first."""
+    """The names, those of the highest rank first."""
     return tuple(sorted(formats(), key=lambda name: -formats()[name].rank))
 
 
 @cache
 def formats_held(how: Held) -> tuple[str, ...]:
-    """The names of those whose runs are held so."""
+    """The names of the formats whose runs are held in this way."""
     return tuple(name for name, known in formats().items() if known.held == how)
 
 
 def make(format: str, name: str = "", run: str = "") -> Reader:
-    """A fresh reader for one file, whose base name tells what its content leaves open; `run`: the one to read of a file
-    that holds several. Raises ValueError for a format that is not held in a file."""
+    """A new reader for one file. `name`: its base name, used if the content is ambiguous; `run`: the one to read, if
+    the file holds several. Raises ValueError for a format that is not held in a file."""
     if format in ("verl-console", "trl-console", "console"):
         from rltui.readers.console.reader import ConsoleReader
 
@@ -116,14 +116,14 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
 
 
 def make_unpacking(format: str, name: str = "", run: str = "") -> Reader:
-    """The same behind a door that unpacks compressed and UTF-16 bytes."""
+    """The same, for bytes that may be compressed or UTF-16."""
     from rltui.readers.compressed import UnpackingReader
 
     return UnpackingReader(make(format, name, run))
 
 
 def make_database(format: str, run: str) -> DatabaseReader:
-    """A fresh reader for one run of a database. Raises ValueError for a format that is not held in one."""
+    """A new reader for one run of a database. Raises ValueError for a format that is not held in a database."""
     if format == "trackio":
         from rltui.readers.trackers.trackio import TrackioReader
 
@@ -136,7 +136,7 @@ def make_database(format: str, run: str) -> DatabaseReader:
 
 
 def runs_in_database(database: bytes, wal: bytes) -> list[ContainedRun]:
-    """The runs of a SQLite file, the oldest first; none where it is no tracker's or cannot be read."""
+    """The runs of a SQLite file, the oldest first; none if it is not a tracker's or cannot be read."""
     from rltui.readers.trackers import mlflow, trackio
     from rltui.readers.trackers.sqlite_bytes import Damaged, open_bytes
 

@@ -1,7 +1,8 @@
-"""Lines of JSON that differ in their numbers alone, many at once: what stands around the numbers is compared whole.
+"""Reads many lines of JSON at once that differ only in their numbers.
 
-A trainer's rows have the same keys in the same order. So all but the numbers is the same text in each line, and the
-numbers stand where it says. A line that differs in anything else is left to the reader's own parser.
+A trainer's rows have the same keys in the same order. So the text around the numbers is the same in each line: it is
+compared as a whole, and shows where the numbers are. A line that differs in anything else is left to the reader's own
+parser.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Path = tuple[str, ...]
 _MARK = rb'":'
 _VALUE = re.compile(rb'":( *)(-?[0-9][0-9.eE+-]*)(?=[ ,}])')
 _LONGEST_GAP = 160
-"""Bytes between two numbers: a longer key is rare, and each gap of a line costs as much as the longest."""
+"""Most bytes between two numbers. Longer keys are rare, and each gap of a line costs as much as the longest."""
 _LONGEST_NUMBER = 31
 
 
 class Skeleton(Struct, frozen=True):
-    """What stands around the numbers of a line. `paths`: where in the object each number is, in the order of the line.
+    """The text around the numbers of a line. `paths`: the place of each number in the object, in the order of the line.
 
-    `marks`: how often `":` stands in the line; `at`: behind which of them a number begins, `pads`: after so many
-    spaces. `gaps`: the texts before the first number, between two, and behind the last.
+    `marks`: how often `":` occurs in the line; `at`: after which of these marks each number begins; `pads`: the bytes
+    from there to the number. `gaps`: the texts before the first number, between numbers, and after the last.
     """
 
     paths: tuple[Path, ...]
@@ -45,7 +46,7 @@ class Skeleton(Struct, frozen=True):
 
     @classmethod
     def of(cls, line: bytes) -> Skeleton | None:
-        """That of a line of strict JSON; None if it holds anything but numbers, in an object or one within it."""
+        """The skeleton of a line of strict JSON; None unless it is an object of numbers, or of objects of numbers."""
         line = line.rstrip(b"\r\n")
         found = list(_VALUE.finditer(line))
         starts, ends = [one.start(2) for one in found], [one.end(2) for one in found]
@@ -72,7 +73,8 @@ class Skeleton(Struct, frozen=True):
         )
 
     def read(self, lines: list[bytes]) -> tuple[Flags, Floats]:
-        """Which of these whole lines are of this shape, and their numbers: lines by paths."""
+        """Which of these whole lines have this shape, and their numbers: a row for each line, a column for each
+        path."""
         words = -(-max(map(len, self.gaps)) // WORD)
         pad = bytes(WORD * max(words, _LONGEST_NUMBER // WORD + 1))
         b = np.frombuffer(b"".join([*lines, pad]), dtype=np.uint8)
@@ -88,7 +90,7 @@ class Skeleton(Struct, frozen=True):
         some = np.flatnonzero(fits)
         begins = marks[first[some][:, None] + self.at] + self.pads
         lengths = np.array([len(gap) for gap in self.gaps])
-        around = np.empty((len(some), len(self.gaps)), dtype=np.int64)  # where the texts between the numbers begin
+        around = np.empty((len(some), len(self.gaps)), dtype=np.int64)  # where the gaps begin
         around[:, :-1] = begins - lengths[:-1]
         around[:, -1] = ends[some] - lengths[-1]
         sizes = around[:, 1:] - begins
@@ -111,8 +113,8 @@ class Skeleton(Struct, frozen=True):
 
 
 def stretches(skeleton: Skeleton, lines: list[bytes]) -> Iterator[tuple[list[bytes], Floats | None]]:
-    """Lines in order, those of the skeleton's shape with their numbers, a column a path; of too many short pieces
-    none."""
+    """Pieces of the lines, in order; each piece of the skeleton's shape with its numbers, a row for each path. If there
+    would be too many short pieces, all lines are one piece without numbers."""
     fits, numbers = skeleton.read(lines)
     borders = [0, *(np.flatnonzero(fits[1:] != fits[:-1]) + 1).tolist(), len(fits)]
     if len(borders) > 2 + len(fits) // ODD_SHARE:
@@ -128,8 +130,8 @@ def stretches(skeleton: Skeleton, lines: list[bytes]) -> Iterator[tuple[list[byt
 
 
 def _whole_lines(flags: Flags) -> Flags:
-    """The lines all of whose flags are set."""
-    if flags.all():  # as a rule, and quicker told than line by line
+    """For each line, whether all of its flags are set."""
+    if flags.all():  # the usual case, and faster than line by line
         return np.ones(len(flags), dtype=np.bool_)
     lines: Flags = np.logical_and.reduce(flags, axis=1)
     return lines
@@ -146,7 +148,7 @@ def _digit(byte: Bytes) -> Flags:
 
 
 def _leaves(row: Any) -> list[tuple[Path, object]]:
-    """What a row holds, with its keys; objects within the objects of a row are leaves."""
+    """The values of a row and of its objects, with their keys; deeper objects count as values."""
     out: list[tuple[Path, object]] = []
     for key, value in row.items():
         if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""JSON as people save it: in lines, with comments, trailing commas, Python's words, many documents in a file, cut."""
+"""JSON as people save it: in lines, with comments, trailing commas or Python's words, several documents in a file, or
+cut off."""
 
 from __future__ import annotations
 
@@ -21,19 +22,19 @@ _WRAPPED = re.compile(
     r"\b(?:[a-z]+\.)?(?:tensor|array|float\d*|int\d*)\((\[[^\[\]()]*\]|[^\[\]()]*?)(?:, *[a-z]+=[^()]*)?\)"
 )
 _PYTHON = re.compile(r"['(]|\d:")
-"""What JSON does not have."""
+"""Signs of Python that JSON does not have."""
 _NOT_FINITE = re.compile(r"\b(?:nan|inf|NaN|Infinity)\b")
 _INFINITE = "1e999"
-"""A literal that Python reads: that a value is not finite is all that counts of it."""
+"""A literal that Python reads as infinite, for NaN and all infinities: it only matters that the value is not finite."""
 MAX_LITERAL = 1 << 24
-"""Python's literals take twenty times the memory of JSON."""
+"""Longest text read as Python's literals, which take twenty times the memory of JSON."""
 _CLOSES = {"[": "]", "{": "}", "(": ")"}
 _TRIES = 4
-"""Places at which text that is cut off may end: behind the last of them stands what is damaged."""
+"""So many of the last places are tried as the end of a text that is cut off: what follows them may be damaged."""
 
 
 def documents(text: bytes) -> list[Any]:
-    """The documents of a file, most often one. Raises ValueError or RecursionError."""
+    """The documents of a file, usually one. Raises ValueError or RecursionError."""
     try:
         return [lenient(text)]
     except json.JSONDecodeError:
@@ -48,7 +49,7 @@ def documents(text: bytes) -> list[Any]:
 
 
 def whole_part(text: bytes) -> list[Any]:
-    """The same of a file that is cut off: what is complete of it. Raises ValueError or RecursionError."""
+    """The same for a file that is cut off: its complete part. Raises ValueError or RecursionError."""
     for _, closed in cut_short(_cleaned(text.decode("utf-8", "replace"))):
         try:
             return documents(closed.encode())
@@ -58,8 +59,8 @@ def whole_part(text: bytes) -> list[Any]:
 
 
 def cut_short(text: str) -> Iterator[tuple[int, str]]:
-    """Where complete rows or columns end in a text that is cut off, and the text up to there with what it leaves open
-    closed; the last place first."""
+    """The places where complete rows or columns end in a text that is cut off, the last one first; each with the text
+    up to there, its open brackets closed."""
     open_: list[str] = []
     ends: deque[tuple[int, str]] = deque(maxlen=_TRIES)
     for token in _TOKEN.finditer(text):
@@ -74,7 +75,7 @@ def cut_short(text: str) -> Iterator[tuple[int, str]]:
         elif word == "," and _is_between(open_, word):
             ends.append((token.start(), _closing(open_)))
         elif word in "\"'":
-            break  # a string that goes on beyond the end
+            break  # a string that is cut off
     for end, closing in reversed(ends):
         yield end, text[:end] + closing
 
@@ -84,8 +85,8 @@ def _closing(open_: list[str]) -> str:
 
 
 def _is_between(open_: list[str], word: str) -> bool:
-    """Whether what ends with a bracket or comma is a whole row or column, or a cell of one column: not a part of a
-    row."""
+    """Whether a whole row or column, or a cell of a column, ends with this bracket or comma; false if a part of a row
+    does."""
     lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls as `array(`
     if any(outer for outer, _ in pairwise(lists)):
         return False  # in a row within a list
@@ -93,7 +94,7 @@ def _is_between(open_: list[str], word: str) -> bool:
 
 
 def end_of(text: str, at: int = 0) -> int | None:
-    """Where the bracket closes that a text opens first behind `at`; None if it does not."""
+    """The end of the first bracket that opens after `at`; None if it does not close."""
     open_: list[str] = []
     for token in _TOKEN.finditer(text, at):
         word = token[0]
@@ -108,7 +109,7 @@ def end_of(text: str, at: int = 0) -> int | None:
 
 
 def is_alone(text: bytes, whole: bool) -> bool:
-    """Whether a list or dict is all that a text holds, or may hold if this is not the `whole` of it."""
+    """Whether a text is one list or dict and nothing else; if it is not the `whole` text, whether it may be."""
     if not text.startswith((b"{", b"[")):
         return False
     decoded = text.decode("utf-8", "replace")
@@ -146,7 +147,7 @@ def _several(text: str) -> list[Any]:
 
 
 def _parts(text: str) -> list[str]:
-    """The texts of several documents one behind the other."""
+    """The texts of several documents, one after the other."""
     out, at = [], 0
     while (end := end_of(text, at)) is not None and text[end:].strip():
         out.append(text[at:end])
@@ -155,7 +156,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _literal(text: str) -> Any:
-    """What `print(history)` and `repr` of tensors and arrays write."""
+    """Reads what `print(history)` and `repr` of tensors and arrays write."""
     try:
         return _plain(literal(_NOT_FINITE.sub(_INFINITE, _WRAPPED.sub(r"\1", text)).strip()))
     except (SyntaxError, MemoryError, TypeError) as error:
@@ -163,7 +164,7 @@ def _literal(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: with lists for tuples, with text for what it has no word for."""
+    """The value with the types of JSON: lists for tuples, text for what JSON does not have."""
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if isinstance(value, dict):
@@ -176,8 +177,8 @@ _SIDE_BY_SIDE = re.compile(rb"\}\s*,?\s*\{")
 
 
 def _side_by_side(line: bytes) -> list[Object] | None:
-    """The objects of a line that holds several one behind the other, as writers leave it whose line ends were lost or
-    came late; None for any other line."""
+    """The objects of a line that holds several, one after the other, because line ends were lost or came late; None for
+    any other line."""
     if not line.lstrip().startswith(b"{") or _SIDE_BY_SIDE.search(line) is None:
         return None
     try:
@@ -188,15 +189,16 @@ def _side_by_side(line: bytes) -> list[Object] | None:
 
 
 class ObjectLines:
-    """Reads the lines of one file. `number`: that of the newest line; `skip` is told why a line is left out."""
+    """Reads the lines of one file. `number`: of the newest line; `skip` is called with the reason if a line is left
+    out."""
 
     def __init__(self, skip: Callable[[str], None]) -> None:
         self.number = 0
         self._skip = skip
 
     def read(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
-        """Rows of consecutive lines with the number of the first, and whether they were strict JSON (no number in them
-        is NaN or infinite then)."""
+        """Rows of consecutive lines with the number of the first, and whether they were strict JSON (in which no number
+        is NaN or infinite)."""
         first = self.number + 1
         try:
             rows = list(map(orjson.loads, lines))
@@ -237,7 +239,7 @@ class ObjectLines:
             strict = False
             text = line.replace(b"\0", b"").strip().rstrip(b",")
             if text in (b"", b"[", b"]"):
-                return None, True  # a list with one row a line, while it is written
+                return None, True  # a list with one row in each line, still being written
             try:
                 row = lenient(text)
             except (ValueError, RecursionError):
@@ -249,8 +251,10 @@ class ObjectLines:
                         begun = 0  # an object within this row
                 if begun <= 0 or not text.endswith(b"}"):
                     return None, True
-                return self._parse_line(text[begun:])  # a row that its writer's end cut off, and the next launch's
+                return self._parse_line(
+                    text[begun:]
+                )  # a row cut off as its writer ended, then a row of the next launch
         if not isinstance(row, dict):
-            self._skip("line that is no JSON object")
+            self._skip("line that is not a JSON object")
             return None, True
         return row, strict

@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
 AT_ONCE = 64
-"""Rows parsed at once: their objects stay in the processor's cache."""
+"""Rows parsed at once: few enough that their objects stay in the processor's cache."""
 LEARNT = 4
-"""Times so many rows are read before it is seen again whether those that follow are alike."""
+"""After `AT_ONCE` times this many rows it is tried again whether the rows that follow have equal text around their
+numbers."""
 
 
 class _Layout(Struct, frozen=True):
-    """What the keys of a row say: where step, time and planned steps stand, and whether cells are objects."""
+    """What the keys of a row show: which hold step, time and planned steps, and whether cells are objects."""
 
     step: str | None
     time: str | None
@@ -65,9 +66,9 @@ SAMPLE = "row of a sample among rows of metrics"
 
 
 class JsonlReader:
-    """One JSON object a line. Rows of equal keys are taken over column by column; those that follow each other at one
-    step are samples of it, of which the mean counts. `samples`: rows with text are samples too, else they are left
-    out. `run`: the one to read of several, by the column that tells them apart."""
+    """One JSON object in each line. Rows of equal keys are read column by column. If such rows follow each other at one
+    step, they are samples of the step, and their mean counts. `samples`: rows with text are samples too, else they are
+    left out. `run`: the one to read, if a column names several."""
 
     whole = False
 
@@ -78,7 +79,7 @@ class JsonlReader:
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
-        self._aside: set[str] = set()  # keys that are no metrics
+        self._aside: set[str] = set()  # keys that are not metrics
         self._rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key not in self._aside)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._lines = ObjectLines(self._skip)
@@ -86,10 +87,10 @@ class JsonlReader:
         self._steps_of = StepColumn(self._skip)
         self._epochs = CountsByEpoch()
         self._stated = NO_STEP  # the newest step that a row stated
-        self._surplus = 0  # rows that state their step, less those that do not
+        self._surplus = 0  # rows that state their step minus those that do not
         self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._means = SampleMeans()
-        self._newest = b""  # of the lines that were read one by one since, the last
+        self._newest = b""  # the last line read one by one since the skeleton was made
         self._skeleton: Skeleton | None = None
 
     def feed(self, data: bytes) -> list[Record]:
@@ -139,7 +140,7 @@ class JsonlReader:
         return [*out, *self._rows.take(), *self._means.remarks()]
 
     def _read_many(self, lines: list[bytes], out: list[Record]) -> None:
-        """Reads lines that are like those before but for their numbers at once, the others one by one."""
+        """Reads lines that differ from those before only in their numbers at once, the others one by one."""
         from rltui.readers.json_bulk import Skeleton, stretches
 
         done = 0
@@ -157,10 +158,10 @@ class JsonlReader:
                 if numbers is None or not self._take(self._skeleton.paths, numbers, some[-1]):
                     out += self._read(some)
                     if len(some) > AT_ONCE:
-                        break  # they have a shape of their own
+                        break  # they have another shape: learn it
 
     def _is_plain(self, line: bytes) -> bool:
-        """Nothing but its numbers counts of a row like this line."""
+        """Whether only the numbers of a line like this matter."""
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
@@ -172,7 +173,8 @@ class JsonlReader:
         return layout is not None and layout.step is not None and layout.total is None and not layout.nested
 
     def _take(self, paths: tuple[tuple[str, ...], ...], numbers: Floats, last: bytes) -> bool:
-        """Adds rows by the columns of their numbers, and the last row as it stands; false if they need another look."""
+        """Adds rows by the columns of their numbers; false, with nothing added, if they must be read one by one.
+        `last`: the last of their lines."""
         from rltui.readers import bulk
 
         newest = orjson.loads(last)
@@ -204,8 +206,8 @@ class JsonlReader:
         return True
 
     def _flags_of(self, row: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """The keys of such rows that may say what they are; `""` among them if rows may hold a text, a list of
-        measurements or one value of many."""
+        """The keys that may say what such rows are; with `""` among them if the rows may hold a text, a list of
+        measurements, or one value each."""
         odd = (
             bool(self._run)
             or first_of("config", row) is not None
@@ -221,7 +223,7 @@ class JsonlReader:
     def _add_flagged(
         self, rows: list[Object], flags: tuple[str, ...], line: int, strict: bool, out: list[Record]
     ) -> None:
-        """Rows that may be no training's."""
+        """Adds rows that may not be rows of training."""
         said = tuple(key for key in flags if key)
         first, alike, plain = line, list[Object](), strict
         for at, given in enumerate(rows, line):
@@ -244,7 +246,7 @@ class JsonlReader:
             self._add(alike, alike, plain, line, out)
 
     def _row_of(self, row: Object, said: tuple[str, ...], line: int, out: list[Record]) -> Object | None:
-        """The row as metrics of training or of an evaluation; None if it is something else, which goes to `out`."""
+        """The row as metrics of training or of an evaluation; None if it is something else, which is added to `out`."""
         if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
             return None
         row = spread_out(hoisted(unquoted(row)))
@@ -268,7 +270,7 @@ class JsonlReader:
         return as_evaluation(row, kind) if kind in ("eval", "test") else row
 
     def _add_data(self, rows: list[Object], strict: bool, line: int, out: list[Record]) -> None:
-        """Rows of equal keys, one of which is `data`: an object of cells, or a cell as any other."""
+        """Adds rows of equal keys, one of which is `data`: an object of cells, or an ordinary cell."""
         data = [row["data"] for row in rows]
         at = 0
         keys_of: Callable[[Any], object] = tuple if set(map(type, data)) == {dict} else _keys
@@ -279,7 +281,7 @@ class JsonlReader:
             at += len(cells)
 
     def _add(self, rows: list[Object], inner: list[Object], plain: bool, line: int, out: list[Record]) -> None:
-        """Rows of one layout. `inner[i]` holds the cells of `rows[i]`: the row itself, or its `data`."""
+        """Adds rows of one layout. `inner[i]` holds the cells of `rows[i]`: the row itself, or its `data`."""
         layout = self._layout(rows[0], inner[0])
         if layout.config:
             out += [ConfigRecord(flatten(row), f"line {at}") for at, row in enumerate(rows, line)]
@@ -287,7 +289,7 @@ class JsonlReader:
         if layout.step is not None:
             steps = self._of_epochs(self._steps(rows, layout, line), inner, layout)
             if self._epochs.base:
-                self._plan = None  # it is that of one epoch
+                self._plan = None  # the planned steps are those of one epoch
             self._stated = next((step for step in reversed(steps) if step != NO_STEP), self._stated)
             self._surplus += len(rows)
         else:  # an event, or an evaluation: of the newest step, in a file whose rows state theirs
@@ -325,7 +327,7 @@ class JsonlReader:
         return out
 
     def _of_epochs(self, counts: list[int], cells: list[Object], layout: _Layout) -> list[int]:
-        """The steps of rows that state these, which may be counted anew in each epoch."""
+        """The steps of rows that state these counts, which may begin anew in each epoch."""
         if layout.epoch is None:
             return counts if self._epochs.last is None else self._epochs.steps([None] * len(counts), counts)
         return self._epochs.steps([epoch_of(inner.get(layout.epoch)) for inner in cells], counts)

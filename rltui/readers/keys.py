@@ -1,4 +1,4 @@
-"""The keys by which containers name the step and the time of a row. Which they are is data (`data/keys.json`)."""
+"""The keys under which rows hold their step and time. They are listed in a data file (`data/keys.json`)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rltui.readers.base import NO_STEP
 from rltui.readers.rows import number
 
 MAX_STEP = (1 << 53) - 1
-"""The largest step: what a float still holds exactly."""
-COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
+"""The largest step: up to here a float holds whole numbers exactly."""
+COUNTED = "steps that are not whole numbers from 0 on: their rows are counted instead"
 LAST_SECOND = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds, micro- or
 nanoseconds."""
 FINER_UNITS = 3
 NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
-"""What HF's table in a notebook calls its loss, and what stands before what is held out."""
+"""How HF's table in a notebook calls the training loss, and what it puts before the names of an evaluation."""
 SINCE_EPOCH = 1e8
-"""Up to so many seconds are counted from the start of the run."""
+"""Fewer seconds than this are counted from the start of the run."""
 
 
 KeyKind = Literal["step", "epoch", "total", "time", "config", "update", "text"]
 
 
 class Keys(Record):
-    """Keys by kind, the most telling first. `update`: what an update of the policy logs; `text`: samples."""
+    """Keys by kind, the most reliable first. `update`: metrics of an update of the policy; `text`: texts of samples."""
 
     step: tuple[str, ...]
     epoch: tuple[str, ...]
@@ -46,19 +46,20 @@ def _keys() -> Keys:
 
 
 def names(kind: KeyKind) -> tuple[str, ...]:
-    """Keys of one kind, the most telling first."""
+    """Keys of one kind, the most reliable first."""
     found: tuple[str, ...] = getattr(_keys(), kind)
     return found
 
 
 def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
-    """The first key of a kind that is there."""
+    """The first key of a kind that is among `keys`."""
     return next((name for name in names(kind) if name in keys), None)
 
 
 def of_headings(headings: Sequence[str]) -> dict[str, str]:
-    """The keys that HF's dict lines have for the columns of the table that a notebook shows: `Training Loss` is loss,
-    `Validation Loss` eval_loss, and so is any other that begins with a capital beside it, `Reward` eval_reward."""
+    """The keys of HF's dict lines for the columns of the table that a notebook shows: `loss` for `Training Loss`,
+    `eval_loss` for `Validation Loss`. Any other column beside it that begins with a capital is of the evaluation, too:
+    `eval_reward` for `Reward`."""
     evaluated = any(heading.startswith(_VALIDATION) for heading in headings)
 
     def key(heading: str) -> str:
@@ -72,7 +73,7 @@ def of_headings(headings: Sequence[str]) -> dict[str, str]:
 
 
 def step_of(value: object) -> tuple[int | None, int | None]:
-    """Step and planned steps of a step cell: 3, 3.0, "3" or "3/100". None where it holds none."""
+    """Step and planned steps in a step cell: 3, 3.0, "3" or "3/100". None for each that it does not hold."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value if 0 <= value <= MAX_STEP else None), None
     if isinstance(value, str) and "/" in value:
@@ -85,15 +86,15 @@ def step_of(value: object) -> tuple[int | None, int | None]:
 
 
 class StepColumn:
-    """The steps of one file. A column with fractions holds something else (an epoch): from the first of them on rows
-    are counted instead, as those are whose step is negative or beyond `MAX_STEP`; `skip` is told of each."""
+    """The steps of one file. A column with fractions does not hold steps but, say, epochs: from the first fraction on,
+    rows are counted instead. So are rows whose step is negative or beyond `MAX_STEP`. `skip` is called for each."""
 
     def __init__(self, skip: Callable[[str, int], None]) -> None:
         self._skip = skip
         self.counted = False
 
     def step(self, value: object, line: int) -> int:
-        """The step of one row, `NO_STEP` where it is to be counted."""
+        """The step of one row; `NO_STEP` if the row has to be counted."""
         step = None if self.counted else step_of(value)[0]
         if step is not None:
             return step
@@ -105,8 +106,8 @@ class StepColumn:
 
 
 def time_of(value: object) -> float:
-    """Seconds since the epoch of a time cell: a number, ISO 8601 text, or a date as e-mails have it; NaN where it holds
-    none."""
+    """Seconds since the epoch in a time cell: a number, ISO 8601 text, or a date as in e-mails; NaN if it is none of
+    these."""
     x = number(value)
     if x is None and isinstance(value, str):
         try:
@@ -117,13 +118,13 @@ def time_of(value: object) -> float:
 
 
 def is_time(value: object) -> bool:
-    """Whether a cell holds a time since the epoch. What is called `time` may be a duration."""
+    """Whether a cell holds a point in time: a cell called `time` may also hold a duration."""
     return not isnan(time_of(value))
 
 
 def in_seconds(stamp: float) -> float:
-    """Seconds since the epoch of a stamp in seconds or a thousandth, millionth or billionth of them; NaN for what is no
-    time since the epoch."""
+    """Seconds since the epoch of a time stamp in seconds, milli-, micro- or nanoseconds; NaN if it is not a time since
+    the epoch."""
     for _ in range(FINER_UNITS):
         if stamp > LAST_SECOND:
             stamp /= 1000
@@ -140,7 +141,7 @@ def _date(text: str) -> datetime:
 
 
 def names_zone(value: object) -> bool:
-    """Whether a time cell is a text that names its zone. A number may be made of the clock of another one."""
+    """Whether a time cell is a text that names its time zone. A number may come from a clock in another zone."""
     if not isinstance(value, str) or number(value) is not None:
         return False
     try:
@@ -150,5 +151,5 @@ def names_zone(value: object) -> bool:
 
 
 def times_of(values: list[object]) -> list[float]:
-    """Of each `time_of`."""
+    """`time_of` for each value."""
     return list(map(time_of, values))

@@ -1,4 +1,4 @@
-"""Bytes as they come, cut into complete lines."""
+"""Cuts bytes, as they arrive, into complete lines."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MAX_LINE = 1 << 20
-"""Longest line that is read: no trainer writes longer ones, and memory stays bounded on a file without newlines."""
+"""Longest line that is read: trainers do not write longer ones, and a file without newlines must not fill the
+memory."""
 MANY_BYTES = 1 << 17
-"""A read of so many bytes is worth the import of polars: live rows and the newest ones of a log are less."""
+"""From this many bytes on, the import of polars pays: live rows and the newest rows of a log are fewer bytes."""
 FEW_BYTES = 1 << 13
-"""So few bytes are parsed as fast without polars, once that is there."""
+"""Fewer bytes than this are parsed as fast without polars, even once it is imported."""
 TOO_LONG = "line longer than 1 MiB"
 
 
 class LineBuffer:
-    """Holds back the unterminated last line. With `carriage_returns`, a progress bar's `\\r` ends a line as well.
+    """Holds back the unfinished last line. With `carriage_returns`, a progress bar's `\\r` ends a line, too.
 
-    `too_long`: of each line that the last `feed` left out because it is longer than MAX_LINE, how many newlines stand
-    before it in what that `feed` gave out. `peeked_whole`: what `peek` gave out before was a whole line, which is not
-    given again.
+    `too_long`: for each line that the last `feed` left out as longer than MAX_LINE, the number of newlines before it in
+    what that `feed` returned. `peeked_whole`: what `peek` returned before was a whole line, which is not returned
+    again.
     """
 
     def __init__(self, carriage_returns: bool = False) -> None:
@@ -28,11 +29,12 @@ class LineBuffer:
         self.rest = b""
         self._carriage_returns = carriage_returns
         self._dropping = False
-        self._seen = b""  # what `peek` gave out
+        self._seen = b""  # what `peek` returned
         self.peeked_whole = False
 
     def feed(self, data: bytes) -> bytes:
-        """All lines that are complete now, each with its end. An over-long line leaves only its end."""
+        """Returns all lines that are complete now, each with its line end. Of a line that is too long only the line end
+        is returned."""
         self.too_long = []
         self.peeked_whole = False
         end = self._last_end(data, 0, len(data))
@@ -62,7 +64,7 @@ class LineBuffer:
         return block
 
     def peek(self) -> bytes:
-        """The unterminated last line, once: empty when it was given out before and did not grow."""
+        """Returns the unfinished last line; empty if it was returned before and has not grown."""
         if self.rest == self._seen:
             return b""
         self._seen = self.rest
@@ -109,7 +111,7 @@ class LineBuffer:
 
 @contextmanager
 def unchanged(skipped: Counter[str], skipped_at: dict[str, str]) -> Iterator[None]:
-    """What is skipped within does not count. The objects stay the same: whoever reads a file holds them."""
+    """Forgets what is skipped inside the `with` block. The objects stay the same, as others hold references to them."""
     before, places = skipped.copy(), skipped_at.copy()
     yield
     skipped.clear()

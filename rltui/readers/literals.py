@@ -1,4 +1,4 @@
-"""Values as JSON writers (strict or not) and Python put them down. Nothing is executed."""
+"""Reads values as JSON writers (strict or not) and Python write them. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import orjson
 warnings.filterwarnings("ignore", module="<unknown>")
 
 NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-"""What `literal` and `expression` raise of a text that is none."""
+"""What `literal` and `expression` raise for a text that they cannot read."""
 
 
 def literal(text: str) -> Any:
-    """The numbers, strings, lists, dicts, sets and tuples that the text says."""
+    """The value of a text of numbers, strings, lists, dicts, sets and tuples."""
     return ast.literal_eval(text)
 
 
@@ -32,11 +32,11 @@ _NOT_FINITE = frozenset(
     word for name in (b"NaN", b"Infinity", b"-Infinity", b"nan", b"inf", b"-inf") for word in (name, b'"%s"' % name)
 )
 NONFINITE = inf
-"""Stands for a cell that was written as NaN or an infinity, until rows are built."""
+"""Stands for a cell that was written as NaN or an infinity, until the rows are built."""
 
 
 def number(text: bytes) -> float | None:
-    """The number, NONFINITE for NaN and infinities (bare or quoted), None for whatever is no number."""
+    """The number; NONFINITE for NaN and infinities (bare or quoted); None for any other text."""
     if text[:1] in b"-0123456789" and text:
         try:
             return finite_or_marked(float(orjson.loads(text)))
@@ -68,7 +68,7 @@ def finite_or_marked(value: float) -> float:
 
 
 def leaves(text: bytes, path: str) -> Iterator[tuple[str, float]]:
-    """The numbers in a JSON object, keys joined with ".". A medium (an object with `_type`) holds none."""
+    """The numbers in a JSON object, their keys joined with ".". A media object (with `_type`) gives none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

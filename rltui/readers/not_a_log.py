@@ -1,4 +1,4 @@
-"""Why a file is no log: what its first bytes are instead."""
+"""Says why a file is not a log: what its first bytes are instead."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from itertools import pairwise
 from rltui.readers.compressed import NotSupported, unpacked_head
 
 _HOLE = bytes(64)
-"""What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
+"""logrotate's copytruncate leaves at least this many zeros in a log. Looked for first, as it is faster than the
+pattern, which tries every byte."""
 _NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e]|\Z)")
 _STRAY = 2
-"""Zeros outside of holes in the beginning of a text, at most: a torn write leaves one."""
+"""Most zeros in the beginning of a text, outside of such holes: an interrupted write leaves one."""
 _BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
 _NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
@@ -19,25 +20,25 @@ _PROGRAM = re.compile(
     rb"(?m)^\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:|^\W{0,2}\d\d:\d\d:\d\d\b|^\W{0,2}(?:DEBUG|INFO|WARNING|ERROR)\b"
     rb"|\(\w+ pid=\d|\d%\|[^|\n]*\||^Traceback \(|^wandb: "
 )
-"""What programs put before or into their lines."""
+"""Signs that programs put before or into their lines."""
 _WORD = re.compile(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”’*_`]{0,3}[.,;:!?]{0,2}")
 _SENTENCE = re.compile(r"[^\W\d_][)\"'”]?[.!?] +[^\W\d_]")
 _BULLET = " \t>*-+#•"
 _LOOKED_AT = 400
-"""Lines."""
+"""Lines that are looked at."""
 _FEWEST_WORDS = 6
 _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether this is no text."""
+    """Whether this is not text."""
     text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
     return text[:1024].count(b"\0") > _STRAY or len(_BINARY.findall(text)) * 50 > len(text)
 
 
 def is_prose(text: bytes) -> bool:
-    """Whether people wrote this for people: more than half of its lines are words, whose sentences go on from line to
-    line or end within one, and no program put anything before them."""
+    """Whether people wrote this for people: more than half of the lines are words, in sentences that go on from line to
+    line or end within a line, without the signs of a program."""
     lines = [line.strip(_BULLET) for line in text.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]]
     worded = [line for line in lines if _is_worded(line)]
     if len(worded) < 2 or 2 * len(worded) < sum(map(bool, lines)) or _PROGRAM.search(text) is not None:
@@ -53,7 +54,7 @@ def _is_worded(line: str) -> bool:
 
 
 def why_not(head: bytes) -> str:
-    """One phrase. `head` as for `sniff`, which gave None."""
+    """The reason, in one phrase. `head`: as for `sniff`, which returned None."""
     if not head:
         return "it is empty so far"
     other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)

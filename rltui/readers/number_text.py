@@ -1,4 +1,4 @@
-"""A number as people write it in a line of text: the one definition, for every reader of lines."""
+"""Numbers as people write them in a line of text: one definition for all readers of lines."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ NUMBER = (
     r"[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     r"|(?:[nN]a[nN]|[iI]nf(?:inity)?)(?!\w))"
 )
-"""A regex without groups. A comma separates thousands only: `1,2` are two numbers."""
+"""A regex without groups. A comma only separates thousands: `1,2` are two numbers."""
 
 LONGEST = 300
-"""Characters of what Python shows of a number, with its device and what computed it."""
+"""Most characters that Python prints for a number, with its device and what computed it."""
 _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
     rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
-    r"|(?:,[^()]*)?$)"  # a line whose end has not come yet
+    r"|(?:,[^()]*)?$)"  # a line that is not complete yet
 )
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SEVERAL = lazy(r"\d[dhm]")
-"""What every duration of several parts holds. `_PARTS` matches the empty text between any two words."""
+"""Each duration of several parts contains this. It is looked for first, as `_PARTS` matches the empty text, too."""
 _SMALL = lazy(r"(?<![\w.,])((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(ms|msecs?|us|µs|ns)(?![\w/])")
 _SMALL_UNIT = lazy(r"\d ?[muµn]s")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
 _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?!\d|,\S)")
-"""No separator of thousands stands behind a zero, or before two or four digits: this line has a decimal comma."""
+"""A separator of thousands does not follow a zero and does not precede two or four digits: such a comma is decimal."""
 _WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?!\d|,\d|\.\d)")
 _GROUPED = lazy(r"(?<![\w.])\d{1,3}(?:_\d{3})+(?![\w])")
 """A number as Python writes one for people: `1_234_567`."""
@@ -38,15 +38,15 @@ _NO_VALUE = lazy(
     r"(?:(?<=[\s,;|(\[{])|^)[^\W\d][\w/.@\-]*(?:=|:\s?|\s=\s)(?:-{1,3}|[–—]|[nN]/[aA]|NA|[nN]one|NONE|[nN]ull|NULL)"
     r"(?=[\s,;|)\]}]|$)[,;]?"
 )
-"""A name, and what stands there for a value that was not measured."""
+"""A name, and the text in place of a value that was not measured."""
 _POWER = lazy(
     r"(?<![\w.])(?:(?P<number>\d+(?:\.\d+)?)\s?[×x·⋅*]\s?)?10"
     r"(?:\^\{?(?P<caret>[-+]?\d{1,3})\}?|\*\*\(?(?P<stars>[-+]?\d{1,3})\)?|(?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))(?!\w)"
 )
-"""A number as it is set in print: `1.5×10⁻⁶`."""
+"""A number as in print: `1.5×10⁻⁶`."""
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:=])")
-"""What `print(f"{loss.item()=}")` shows of a call."""
+"""A call, as `print(f"{loss.item()=}")` shows it."""
 _STATISTIC = r"(?:mean|avg|average|std|stddev|min|max|median|sum|last|best)"
 _TOGETHER = lazy(
     rf"([^\W\d][\w ]*?)?[ _]?[(\[]?\b({_STATISTIC}(?:/{_STATISTIC})+)[)\]]?\s*[:=]\s*({NUMBER}(?:\s?/\s?{NUMBER})+)",
@@ -63,7 +63,7 @@ _BEFORE_NAMES = lazy(
 )
 _THEN_WORD = lazy(r"\d[%kKM]? [^\W\d_]{2}")
 _ONE_BEFORE = lazy(_BEFORE_NAME)
-"""Numbers with their names behind them: `0.5 reward, 0.2 loss`."""
+"""Numbers with their names after them: `0.5 reward, 0.2 loss`."""
 _PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
 """A name and its number in a tuple of many: `('step', 3, 'loss', 0.5)`."""
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
@@ -75,7 +75,7 @@ def value(text: str) -> float:
 
 
 def shown_number(text: str) -> float | None:
-    """The number of a text that is nothing but what Python shows of one: `tensor(0.5, device='cuda:0')`."""
+    """The number in a text that is only what Python prints for a number: `tensor(0.5, device='cuda:0')`."""
     text = text.strip()
     found = _REPR.fullmatch(text) if text.endswith(")") and len(text) < LONGEST else None
     return None if found is None else value(found[1])
@@ -90,7 +90,7 @@ def _seconds(found: re.Match[str]) -> str:
 
 def _small(found: re.Match[str]) -> str:
     if _SAID.search(found.string, max(0, found.start() - 12), found.start()):
-        return found[0]  # a name that says it
+        return found[0]  # the name already says which statistic it is
     return f"{value(found[1]) * _PART[found[2]]:.12g}s"
 
 
@@ -103,17 +103,17 @@ def _each(found: re.Match[str]) -> str:
 
 
 def has_decimal_comma(text: str) -> bool:
-    """Whether a line of text shows that its writer puts a comma before decimals."""
+    """Whether a line of text shows that its numbers have decimal commas."""
     return _COMMA.search(text) is not None and _DECIMAL_COMMA.search(text) is not None
 
 
 def shown_plainly(text: str) -> str:
-    """A text with plain numbers for `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`."""
+    """A text with plain numbers in place of `tensor(0.5, device='cuda:0')` and `np.float64(0.5)`."""
     return _CALLED.sub("", _REPR.sub(r"\1", text)) if "(" in text else text
 
 
 def without_gaps(text: str) -> str:
-    """A line without the names that have no value: `eval_acc=- loss=0.5` tells the loss alone."""
+    """A line without the names that have no value: of `eval_acc=- loss=0.5` only the loss is left."""
     return _NO_VALUE.sub("", text) if _GAP.search(text) is not None else text
 
 
@@ -123,12 +123,18 @@ def _power(found: re.Match[str]) -> str:
 
 
 def unwrapped(text: str, commas: bool = False) -> str:
-    """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
-    with seconds for durations of several parts or smaller units: `1h2m`, `45ms`; with `1.5e-6` for `1.5×10⁻⁶`;
-    with `'loss': 0.5` for the pair `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`, and none of the
-    marks of `1_234_567`; without names that have no value, `eval_acc=-`; each statistic with its number for
-    `reward mean/std: 0.5/0.2`; names before numbers for `0.5 reward, 0.2 loss`.
-    `commas`: all commas are decimal ones, as another line showed."""
+    """A text with plain numbers and names before them. It replaces:
+
+    - what Python prints for numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`, by the number;
+    - durations of several parts or in small units, `1h2m`, `45ms`, by seconds;
+    - `1.5×10⁻⁶` by `1.5e-6`, `1_234_567` by `1234567`, and decimal commas, `loss=0,25`, by points;
+    - the pair `('loss', 0.5)` by `'loss': 0.5`;
+    - `reward mean/std: 0.5/0.2` by each statistic with its number;
+    - `0.5 reward, 0.2 loss` by names before their numbers;
+    - names without a value, `eval_acc=-`, by nothing.
+
+    `commas`: another line showed that all commas are decimal.
+    """
     text = without_gaps(text)
     if "_" in text:
         text = _GROUPED.sub(lambda found: found[0].replace("_", ""), text)

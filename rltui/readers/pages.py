@@ -1,11 +1,10 @@
-"""Saved pages: a Jupyter notebook, and a page of the web that holds one, or tables and texts of a training among other
-words.
+"""Saved pages: a Jupyter notebook, or a web page that holds one or has tables and logs of a training among other words.
 
-Of a notebook it is what its training cells printed, and the tables of HF's notebook progress. Each cell is a log of its
-own. A training that goes on in a later cell is one run; one that begins anew there (GRPO behind a warm start, the same
-cell copied and changed) is another: the last one is read, the rows of those before it are counted. Output that was
-cleared or never saved is not there. If no cell printed rows, the last table or list that a cell shows as its result is
-read.
+From a notebook, the output of its training cells and the tables of HF's notebook progress are read. Each cell is a log
+of its own. If a training goes on in a later cell, both are one run. If it begins anew there (GRPO after a warm start,
+or the same cell copied and changed), it is another run: only the last one is read, and the rows of those before it are
+counted. Output that was cleared or never saved cannot be read. If no cell printed rows, the last table or list that a
+cell shows as its result is read.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from rltui.readers.rows import RowBuilder
 
 MAX_ROWS = 1_000_000
 _EPOCH = "Epoch"
-"""What HF calls the first column if it evaluates by epoch, the loss, and what it puts before that of an evaluation."""
+"""How HF calls the first column if it evaluates at each epoch."""
 _BAR = re.compile(r"<progress\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
 _LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9}(?:\.\d{1,9})?)/(\d{1,9})\]")
@@ -36,19 +35,20 @@ _CELL = frozenset(("cell", "jp-Cell"))
 _SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
 _WRITTEN = frozenset(("input", "input_area", "cell_input", "jp-InputArea"))
 _RESULT = frozenset(("output_execute_result", "jp-OutputArea-executeResult"))
-"""Classes by which nbconvert, Jupyter and Jupyter Book mark a cell, what it shows, what stands in it, its result."""
+"""CSS classes by which nbconvert, Jupyter and Jupyter Book mark a cell, its outputs, its code and its result."""
 
 
 class Training(NamedTuple):
-    """`rows`: step, or `NO_STEP`, and cells of each. `progress`: the step that a bar shows and the planned ones."""
+    """`rows`: each as its step (or `NO_STEP`) and its cells. `progress`: the step that a progress bar shows, and the
+    planned steps."""
 
     rows: list[tuple[int, dict[str, object]]]
     progress: tuple[int, int] | None = None
 
 
 def training(html: str, any_place: bool = False) -> Training:
-    """The rows of the table that stands in HTML, none if it is no table of training. Its first column is the step, or
-    with `any_place` one of that name; a cell that is no number is left out."""
+    """The rows of a table in HTML; none if it is not a table of training. Its first column must be the step; with
+    `any_place` the step may be in any column. Cells that are not numbers are left out."""
     table = _rows(html)
     named = table[0] if table else []
     if named[:1] == [_EPOCH] and NOTEBOOK_LOSS in named:
@@ -62,12 +62,13 @@ def training(html: str, any_place: bool = False) -> Training:
 
 
 def headings(html: str) -> set[str]:
-    """What the columns of a table behind its first are called."""
+    """The names of a table's columns, without the first one."""
     return {name for row in _rows(html)[:1] for name in row[1:]}
 
 
 def _by_epoch(html: str, rows: list[list[str]]) -> Training:
-    """At the steps that end the epochs, if the bar above tells how long one is; else without steps."""
+    """The rows of a table by epoch: at the last step of each epoch if the progress bar above shows how long an epoch
+    is, else without steps."""
     length = _epoch_length(html)
     found = []
     for row, cells in _table_cells(rows, _EPOCH):
@@ -78,8 +79,8 @@ def _by_epoch(html: str, rows: list[list[str]]) -> Training:
 
 
 def _epoch_length(html: str) -> int | None:
-    """Steps of an epoch, where the planned steps are whole epochs: the bar has to stand where its epoch says, or one
-    step ahead."""
+    """The steps of an epoch, if the planned steps are whole epochs, and the step of the progress bar fits its epoch or
+    is one ahead; else None."""
     label = _LABEL.search(html)
     if label is None or not int(label[4]):
         return None
@@ -96,7 +97,7 @@ def _progress(html: str) -> tuple[int, int] | None:
 
 
 def _table_cells(rows: list[list[str]], position: str) -> list[tuple[list[str], dict[str, object]]]:
-    """The rows that are as long as the heading, with their cells but the position."""
+    """The rows that are as long as the heading, each with its cells by name, without the one at `position`."""
     keys = of_headings(rows[0])
     names = ["" if name == position else keys[name] for name in rows[0]]
     return [
@@ -145,7 +146,7 @@ class _Table(HTMLParser):
 
 
 class NotebookReader(DocumentReader):
-    """Console text through the console reader, tables of `Step` and metrics as rows."""
+    """Reads printed text through the console reader, and tables of `Step` and metrics as rows."""
 
     format = "notebook"
 
@@ -171,7 +172,7 @@ class NotebookReader(DocumentReader):
         return out if last is not None else [*out, *self._shown(cells)]
 
     def _shown(self, cells: list[Any]) -> Sequence[Record]:
-        """The rows of the last result that holds any: a data frame, a list."""
+        """The rows of the last result that holds any, such as a data frame or a list."""
         for cell in reversed(cells):
             outputs = cell.get("outputs") if isinstance(cell, dict) else None
             for output in reversed(outputs) if isinstance(outputs, list) else ():
@@ -225,12 +226,12 @@ class NotebookReader(DocumentReader):
 
 
 def _text(value: object) -> str:
-    """Text of an output: a string, or a list of lines."""
+    """The text of an output, which is a string or a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
 
 
 class PageReader(NotebookReader):
-    """As a notebook: its cells where the page marks them; else each text is a cell, and so are tables one below the
+    """Reads a page like a notebook. If the page does not mark cells, each text is one, and so are tables one below the
     other, unless they hold the same metrics."""
 
     format = "page"
@@ -246,7 +247,7 @@ def holds_rows(data: bytes) -> bool:
 
 
 def _page_cells(page: str) -> list[list[dict[str, Any]]]:
-    """The outputs of each cell, as a notebook has them."""
+    """The outputs of each cell of a page, in the form of a notebook."""
     cells: list[list[dict[str, Any]]] = [[]]
     marked = any(_CELL.intersection(words.split()) for words in _CLASSES.findall(page))
     metrics: set[str] = set()
@@ -272,8 +273,8 @@ def _page_cells(page: str) -> list[list[dict[str, Any]]]:
 
 
 def _pieces(page: str) -> Iterator[tuple[str, str, str]]:
-    """Of each table and preformatted text that stands in no other: what is between it and the one before, which of both
-    it is, and its inside."""
+    """Each table and preformatted text that is not inside another one: the text between it and the one before, its tag,
+    and its content."""
     end, begun, depth, kind = 0, (0, 0), 0, ""
     for edge in _EDGE.finditer(page):
         closes, tag = edge[1], edge[2].lower()

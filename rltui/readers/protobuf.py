@@ -1,4 +1,4 @@
-"""The protobuf wire format, as far as the logs of W&B, SwanLab and TensorBoard use it. No schema, no dependency."""
+"""The parts of protobuf's wire format that the logs of W&B, SwanLab and TensorBoard use; without a schema."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def varint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """Field number, wire type and value of each field in file order. A value is an int for a varint, else its raw
-    bytes (8, 4 or as many as the field holds). Raises WireError where the bytes stop making sense."""
+    """Field number, wire type and value of each field, in file order. The value is an int for a varint, else the raw
+    bytes (8, 4 or as many as the field holds). Raises WireError at bytes that are not protobuf."""
     pos, end = 0, len(data)
     while pos < end:
         tag, pos = varint(data, pos)
@@ -63,7 +63,7 @@ def messages(data: bytes, number: int) -> Iterator[bytes]:
 
 
 def last(data: bytes, number: int) -> int | bytes | None:
-    """The last value of a field, as protobuf has it for a field that is not repeated; None where it is absent."""
+    """The last value of a field, which counts if a field is not a repeated one; None if it is absent."""
     found: int | bytes | None = None
     for field, _, value in fields(data):
         if field == number:
@@ -72,7 +72,7 @@ def last(data: bytes, number: int) -> int | bytes | None:
 
 
 def text(value: int | bytes | None) -> str:
-    """A string field; empty where it is absent or not a string."""
+    """A string field; empty if it is absent or not a string."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
@@ -82,7 +82,7 @@ def signed(value: int) -> int:
 
 
 def double(value: int | bytes | None) -> float | None:
-    """A double field, None where it is absent or of another type."""
+    """A double field; None if it is absent or of another type."""
     return float(_DOUBLE.unpack(value)[0]) if isinstance(value, bytes) and len(value) == 8 else None
 
 

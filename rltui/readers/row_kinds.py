@@ -1,5 +1,5 @@
-"""What one row of a log is, told by its keys and flags: training, evaluation, config, a sample, one value of many. The
-words for it are data (`data/rows.json`)."""
+"""Tells by its keys and flags what a row of a log is: training, evaluation, config, a sample, or a single value. The
+words for this are in a data file (`data/rows.json`)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ from rltui.readers.number_text import unwrapped
 from rltui.readers.rows import number
 
 TRAINED = ("loss", "grad_norm", "learning_rate", "reward")
-"""Names that no row of an evaluation alone has."""
+"""Names that a row of an evaluation alone does not have."""
 LONGEST_NAME = 60
-"""Characters of what says of which data a row is."""
+"""Most characters in the name of a row's data set."""
 V = TypeVar("V")
 RowKind = Literal["train", "eval", "test", "config", "end"]
 
 
 class RowWords(Record):
-    """`flags`: keys whose text says what a row is, by the `words` of each kind; `switches`: keys that are true for
-    an evaluation; `sets`: keys of the data that one is of. `measures`: words in the names of what is measured,
-    unless one of `coefficients` ends the name; `settings`: keys of a config. `items`: keys that count samples of
-    one step. `names` and `values`: the two columns of a table that holds one value a row; `runs`: columns that tell
-    the runs of one file apart; `messages`: keys of a logger's text, `records` of what it says of the program.
-    `grouped`: words of what each group of parameters has. `histories`: words that name the rows of a whole run, `parts`
-    of a table of rows."""
+    """The words of the data file.
+
+    `flags`: keys whose text says what a row is; `words`: the texts for each kind. `switches`: keys that are true for an
+    evaluation. `sets`: keys that name the data set of an evaluation. `measures`: words in the names of what is
+    measured, unless one of `coefficients` ends the name. `settings`: keys of a config. `items`: keys that count the
+    samples of a step. `names` and `values`: the two columns of a table with one value in each row. `runs`: columns that
+    name the run of a row. `messages`: keys of a logger's text; `records`: keys of what a logger says of the program.
+    `grouped`: words for what each group of parameters has. `histories`: words for the rows of a whole run; `parts`: for
+    parts of a table of rows.
+    """
 
     flags: tuple[str, ...]
     sets: tuple[str, ...]
@@ -54,7 +57,7 @@ class RowWords(Record):
 
 @kept
 def row_words() -> RowWords:
-    """The words of the data file."""
+    """Reads the data file."""
     return read(Path(__file__).with_name("data") / "rows.json", RowWords)
 
 
@@ -92,8 +95,8 @@ def is_config(row: Mapping[str, object]) -> bool:
 
 
 def of_a_step(pairs: Mapping[str, object]) -> bool:
-    """Whether the pairs of a line are of a step and no settings: one of them says which, or as many are measured as
-    are set."""
+    """Whether the pairs of a line belong to a step and are not settings: one of them is the step, or at least as many
+    of them are measures as are settings."""
     if first_of("step", pairs) is not None:
         return True
     settings = sum(1 for key in pairs if key in row_words().settings)
@@ -112,13 +115,13 @@ def flag_of(keys: Collection[str]) -> tuple[str, ...]:
 
 @cache
 def _of_evaluation() -> tuple[str, ...]:
-    """The keys of data that say by themselves that a row is of an evaluation."""
+    """The keys of data sets that alone show that a row is of an evaluation."""
     words = {word for kind in ("eval", "test") for word in row_words().words[kind]} | {"benchmark", "bench"}
     return tuple(key for key in row_words().sets if not words.isdisjoint(words_of(key)))
 
 
 def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
-    """What the flags of a row say; None if they say nothing known."""
+    """The kind of a row by its flags; None if their text is not known."""
     for key in flags:
         value = row[key]
         if key in _of_evaluation() and isinstance(value, str) and value:
@@ -133,13 +136,13 @@ def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
 
 
 def is_message(row: Mapping[str, object]) -> bool:
-    """Whether the row is a line of text: it holds no number."""
+    """Whether the row is a line of text, without a number."""
     held = any(isinstance(row.get(key), str) for key in row_words().messages)
     return held and not any(number(value) is not None for value in row.values())
 
 
 def beside(keys: Iterable[str]) -> frozenset[str]:
-    """Those of the keys that say where a row stands and what it is, and are no metrics."""
+    """The keys that are not metrics, as they say what the row is or where it belongs."""
     known = row_words()
     aside = {*names("step"), *names("total"), *names("time"), *known.flags, *known.switches, "epoch"}
     return frozenset(key for key in keys if key in aside)
@@ -149,8 +152,8 @@ _EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/
 
 
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
-    """The row with `eval/` (or `test/`) before each metric that does not say so itself, and the data that it is of,
-    which several rows of a step may tell apart."""
+    """The row with `eval/` (or `test/`) before the name of each metric that does not say so itself, and with the name
+    of the data set, as a step may have rows of several."""
     aside, of = beside(row), _set_of(row)
     if not of:
         return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
@@ -162,14 +165,14 @@ def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
 
 
 def _set_of(row: Mapping[str, object]) -> str:
-    """The name of the data that a row is of, "" if it tells none."""
+    """The name of a row's data set; "" if it states none."""
     named = (row[key] for key in row_words().sets if key in row)
     return next((name for name in named if isinstance(name, str) and name and len(name) <= LONGEST_NAME), "")
 
 
 def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
-    """The columns of a metric's name and its value, if a row holds one value: `tag` and `value`, `metricName` and
-    `metricValue`, `metric.name` and `value`. None otherwise."""
+    """The columns of a metric's name and value, if each row holds one value: `tag` and `value`, `metricName` and
+    `metricValue`, `metric.name` and `value`. Else None."""
     known, there = row_words(), _spelt_alike(keys)
     name = next((there[key] for key in known.names if key in there), None)
     value = next((there[key] for key in known.values if key in there), None)
@@ -177,7 +180,8 @@ def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
 
 
 def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
-    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. Of several the first counts."""
+    """Keys by their words: `metric_name` for `metricName` and `Metric Name`. If several have the same words, the first
+    counts."""
     out: dict[str, str] = {}
     for key in keys:
         out.setdefault("_".join(words_of(key)) or key.lower(), key)
@@ -185,7 +189,8 @@ def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
 
 
 def hoisted(row: dict[str, object]) -> dict[str, object]:
-    """The row with what stands beside its step in an object of its own (`{"meta": {"step": 3}, "metrics": {...}}`)."""
+    """The row with its step at the top, if the step was in an inner object (`{"meta": {"step": 3}, "metrics":
+    {...}}`)."""
     if first_of("step", row) is not None:
         return row
     inner = next((k for k, v in row.items() if isinstance(v, dict) and first_of("step", v) is not None), None)
@@ -196,7 +201,7 @@ def hoisted(row: dict[str, object]) -> dict[str, object]:
 
 
 def unquoted(row: dict[str, object]) -> dict[str, object]:
-    """The row with the objects that were logged as text (`"metrics": "{'loss': 0.1}"`) as objects."""
+    """The row in which objects that were logged as text (`"metrics": "{'loss': 0.1}"`) are objects again."""
     quoted = {
         key: inner
         for key, value in row.items()
@@ -219,15 +224,15 @@ def _object(text: str) -> dict[str, object] | None:
 
 
 def spread_out(row: dict[str, object]) -> dict[str, object]:
-    """The row with each of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, beside its
-    step."""
+    """The row with the metrics of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, as cells
+    of their own."""
     listed = {key: value for key, value in row.items() if isinstance(value, list) and value and _is_named(value)}
     if not listed:
         return row
     out = {key: value for key, value in row.items() if key not in listed}
     for value in listed.values():
         for one in value:
-            out = one_value(one) | out  # the row says where it stands
+            out = one_value(one) | out  # the row's own cells count before those of the list
     return out
 
 
@@ -236,7 +241,7 @@ def _is_named(values: list[object]) -> bool:
 
 
 def one_value(row: dict[str, object]) -> dict[str, object]:
-    """A row with the name and the value of one metric as a row with this metric; any other as it is."""
+    """A row with the name and the value of one metric, as a row with this metric; any other row as it is."""
     found = long_columns(row)
     if found is None or not isinstance(name := row[found[0]], str) or number(row[found[1]]) is None:
         return row
@@ -244,20 +249,20 @@ def one_value(row: dict[str, object]) -> dict[str, object]:
 
 
 def run_column(columns: Iterable[str]) -> str | None:
-    """The column that tells the runs of a file apart."""
+    """The column that names the run of each row."""
     there = _spelt_alike(map(str, columns))
-    held = set(row_words().values) & there.keys()  # of a metric's name, then
+    held = set(row_words().values) & there.keys()  # then `name` is a metric's, not a run's
     return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
 
 
 def is_sample(row: Mapping[str, object]) -> bool:
-    """A rollout, a dataset's example, a result of one item: text is what it is about."""
+    """Whether the row is mainly text: a rollout, an example of a data set, the result of one item."""
     cells = [(key, value) for key, value in row.items() if isinstance(value, str | list)]
     if not cells:
         return False
     texts = names("text")
     if first_of("step", row) is not None and sum(1 for key in names("update") if number(row.get(key)) is not None) > 1:
-        return False  # an update's numbers, with what it was made of beside them
+        return False  # the numbers of an update, with some of its data beside them
     for key, value in cells:
         if isinstance(value, str) and (key in texts or len(value) > PROSE):
             return True
@@ -269,12 +274,12 @@ def is_sample(row: Mapping[str, object]) -> bool:
 
 
 PROSE = 200
-"""A cell with more characters than this is prose: rows of metrics hold none."""
+"""A cell with more characters than this is prose, which rows of metrics do not hold."""
 MANY = 64
-"""A list of more numbers holds tokens, unless its name says that they were measured."""
+"""A list of more numbers than this holds tokens, unless its name is that of a measure."""
 
 
 def of_training(row: Collection[str]) -> bool:
-    """Whether a row of the HF Trainer is of a step of training, by its names. Those of its evaluations begin with
-    `eval_`, but loops of one's own log them among the numbers of a step."""
+    """Whether a row of the HF Trainer is a step of training, by its names. Names of its evaluations begin with `eval_`,
+    but home-made loops log such names among the numbers of a step."""
     return any(name in row for name in TRAINED) or not any(name.startswith("eval_") for name in row)

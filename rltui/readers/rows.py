@@ -1,4 +1,4 @@
-"""Rows under construction: dicts in, columns out."""
+"""Collects rows, given as dicts, and returns them as columns."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     Column = array[float] | Floats
 
 MAX_KEYS = 5000
-"""Distinct keys kept of one file: a trainer writes hundreds, a file that is no metrics file may hold millions."""
+"""Most keys kept from one file: a trainer writes hundreds, but a file without metrics may hold millions."""
 MAX_COUNTED = 1 << 16
 TOO_MANY = f"metrics beyond the first {MAX_KEYS}"
 MAX_CELLS = 1 << 22
-"""Cells of one block: rows whose keys keep changing would fill the memory with missing cells otherwise."""
+"""Most cells in a block: else rows whose keys keep changing would fill the memory with missing cells."""
 FEW_CELLS = 1 << 12
-"""Up to so many cells are looked at one by one. The newest rows of a log are fewer: they are read without numpy, which
-takes longer to import than they to show."""
+"""Up to this many cells are handled one by one. The newest rows of a log are fewer, so they are read without numpy,
+whose import would take longer than to show them."""
 
 _NUMBERS = {int, float}
 
 
 def number(value: object) -> float | None:
-    """The number a logged value holds: also of "0.0316", "NaN", and "tensor(0.5)", as `json.dumps(.., default=str)`
-    writes it. None for anything else, booleans too."""
+    """The number in a logged value, which may be text: "0.0316", "NaN", or "tensor(0.5)" (from `json.dumps(..,
+    default=str)`). None for anything else, also for booleans."""
     if isinstance(value, float):
         return value
     if isinstance(value, bool):
@@ -46,14 +46,14 @@ def number(value: object) -> float | None:
     try:
         return float(value) if isinstance(value, int | str) else None
     except OverflowError:
-        return nan  # an integer beyond the floats: logged, not finite
+        return nan  # an integer too large for a float: counts as not finite
     except ValueError:
         return shown_number(value) if isinstance(value, str) else None
 
 
 class _Gathered(Struct):
-    """Rows of equal keys in equal order, from row `start` on: numbers row after row, and the columns at the places
-    `other`, which do not hold numbers alone."""
+    """Rows with equal keys in equal order, from row `start` on. `numbers`: row after row; `cells`: the columns at the
+    places `other`, which do not hold numbers alone."""
 
     start: int
     keys: list[str]
@@ -63,8 +63,8 @@ class _Gathered(Struct):
 
 
 class RowBuilder:
-    """Collects rows in file order. `accept` says which keys are metrics (not the step, not the time); those beyond
-    `MAX_KEYS` are counted in `skipped` and `skipped_at`, see `Reader`. `zoned`: see `Rows`."""
+    """Collects rows in file order. `accept` decides which keys are metrics (not the step, not the time). Keys beyond
+    `MAX_KEYS` are counted in `skipped` and `skipped_at` (see `Reader`). `zoned`: see `Rows`."""
 
     def __init__(
         self, skipped: Counter[str], skipped_at: dict[str, str], accept: Callable[[str], bool] = lambda key: True
@@ -80,11 +80,11 @@ class RowBuilder:
 
     @property
     def names(self) -> Collection[str]:
-        """The keys that came so far."""
+        """The keys seen so far."""
         return self._names.keys()
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
-        """One row; what is no number is left out."""
+        """Adds one row; cells that are not numbers are left out."""
         self.add_alike([step], [cells], [time], plain=False)
 
     def add_alike(
@@ -95,8 +95,8 @@ class RowBuilder:
         *,
         plain: bool,
     ) -> None:
-        """Rows of equal keys in equal order. `plain` promises that no value is a NaN, an infinity or a huge integer, as
-        orjson's values are."""
+        """Adds rows with equal keys in equal order. `plain` promises that no value is NaN, infinite or a huge integer,
+        as is true of orjson's values."""
         if len(self._rows) and (len(self._rows) + len(rows)) * (len(self._rows.values) + len(rows[0])) > MAX_CELLS:
             self._close()
         start = len(self._rows)
@@ -112,7 +112,7 @@ class RowBuilder:
             self._put(key, start, *_cells(flat[place :: len(keys)]))
 
     def add_columns(self, steps: NDArray[np.int64], times: Floats, columns: Mapping[str, Floats]) -> None:
-        """Rows as columns: a NaN is a missing cell, an infinity one that was logged as not finite."""
+        """Adds rows given as columns: NaN stands for a missing cell, infinity for one that was logged as not finite."""
         import numpy as np
 
         if len(self._rows) and (len(self._rows) + len(steps)) * (len(self._rows.values) + len(columns)) > MAX_CELLS:
@@ -122,7 +122,7 @@ class RowBuilder:
         self._rows.steps.frombytes(steps.tobytes())
         self._rows.times.frombytes(times.tobytes())
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = [np.add.reduce(cells) for cells in columns.values()]  # quicker than to look at each cell
+            sums = [np.add.reduce(cells) for cells in columns.values()]  # faster than looking at each cell
         for (key, cells), total in zip(columns.items(), sums, strict=True):
             bad: list[int] = []
             if not isfinite(total):  # or the sum is too large
@@ -133,13 +133,13 @@ class RowBuilder:
             self._put(key, start, cells, bad)
 
     def _gather(self, keys: list[str], flat: list[Any], start: int) -> None:
-        """Takes cells, row after row, without cutting them into columns as long as the keys stay the same: a few rows
-        at a time are quick to parse, many to cut."""
+        """Takes cells, row after row. As long as the keys stay the same, they are not cut into columns: it is fast to
+        parse a few rows at a time, but to cut many at once."""
         other, numbers = _numbers(flat, len(keys))
         held = self._gathered
         if held is None or held.keys != keys or held.other != other:
             self._settle()
-            for key in keys:  # now: what is accepted may change with the rows that follow
+            for key in keys:  # now, as `accept` may change with the rows that follow
                 if key not in self._names:
                     self._name(key)
             held = self._gathered = _Gathered(start, keys, other, [[] for _ in other])
@@ -148,7 +148,7 @@ class RowBuilder:
             cells += flat[place :: len(keys)]
 
     def _settle(self) -> None:
-        """Cuts what was gathered into columns."""
+        """Cuts the gathered cells into columns."""
         held, self._gathered = self._gathered, None
         if held is None:
             return
@@ -161,7 +161,8 @@ class RowBuilder:
                 self._put(key, held.start, next(numbers), [])
 
     def _put(self, key: str, start: int, cells: Column | None, bad: list[int]) -> None:
-        """A column of the rows from `start` on. `bad`: the places of what was logged as NaN or an infinity."""
+        """Adds the column of one key for the rows from `start` on. `bad`: the places of cells that were logged as NaN
+        or infinity."""
         name = self._names[key] if key in self._names else self._name(key)
         if name is None or cells is None:
             return
@@ -171,7 +172,7 @@ class RowBuilder:
         if len(held) < start:
             held.extend(repeat(nan, start - len(held)))
         if len(held) > start:
-            _overlay(held, cells, start)  # two raw keys that clean to one name
+            _overlay(held, cells, start)  # two keys have the same cleaned name
         elif isinstance(cells, array):
             held.extend(cells)
         else:
@@ -180,7 +181,7 @@ class RowBuilder:
             self._rows.nonfinite.setdefault(name, []).extend(start + i for i in bad)
 
     def take(self) -> list[Rows]:
-        """The finished blocks, each with columns of equal length; the builder is empty afterwards."""
+        """Returns the finished blocks, each with columns of equal length, and empties the builder."""
         self._close()
         done, self._done = self._done, []
         return done
@@ -208,7 +209,7 @@ class RowBuilder:
 
 
 def _cells(column: Sequence[object]) -> tuple[array[float] | None, list[int]]:
-    """A column as floats and the places of non-finite values; no column at all where nothing is a number."""
+    """A column as floats, and the places of non-finite values; None for the column if it holds no number."""
     cells = array("d")
     bad = []
     present = False
@@ -226,11 +227,11 @@ def _cells(column: Sequence[object]) -> tuple[array[float] | None, list[int]]:
 
 
 def _numbers(flat: list[Any], width: int) -> tuple[list[int], bytes]:
-    """Cells of rows of `width`, row after row: the places in a row that hold something else than numbers, and the cells
-    of all other places as float64.
+    """Splits the cells of rows of `width`, given row after row: returns the places in a row that do not hold numbers
+    alone, and the cells of all other places as float64.
 
-    True and False, which pass for 1 and 0, are looked for only where there is a 1 or a 0: the types of many cells cost
-    more than their numbers.
+    True and False, which become 1 and 0, are only looked for in columns with a 1 or a 0, as it takes longer to check
+    the types of many cells than their numbers.
     """
     other = [place for place in range(width) if type(flat[place]) not in _NUMBERS]
     try:
@@ -249,8 +250,8 @@ def _numbers(flat: list[Any], width: int) -> tuple[list[int], bytes]:
 
 
 def _packed(flat: list[Any], width: int, left_out: list[int]) -> bytes:
-    """The cells as float64, less those at some places of each row. `struct.error` where one is no number. An array made
-    of the list, or numpy's, takes three times as long."""
+    """The cells as float64, without those at some places of each row. Raises struct.error if one is not a number. To
+    make an `array` or a numpy array of the list would take three times as long."""
     left = flat.copy() if left_out else flat
     for place in reversed(left_out):
         del left[place::width]
@@ -259,7 +260,7 @@ def _packed(flat: list[Any], width: int, left_out: list[int]) -> bytes:
 
 
 def _suspects(cells: bytes, width: int) -> Sequence[int]:
-    """The columns that hold a 1 or a 0; of few cells all."""
+    """The columns that hold a 1 or a 0; all columns if there are only a few cells."""
     if len(cells) <= 8 * FEW_CELLS:
         return range(width)
     import numpy as np
@@ -270,7 +271,7 @@ def _suspects(cells: bytes, width: int) -> Sequence[int]:
 
 
 def _columns(cells: bytes, width: int) -> Iterator[Column]:
-    """The columns of a grid of float64, row after row."""
+    """The columns of float64 cells that are given row after row."""
     if len(cells) <= 8 * FEW_CELLS:
         rows = array("d", cells)
         return (rows[place::width] for place in range(width))

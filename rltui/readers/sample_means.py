@@ -1,4 +1,4 @@
-"""Rows of single samples: the mean of those of one step is the step's row."""
+"""Rows of single samples: the mean of all samples of a step is the row of this step."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AVERAGED = "rows of samples, averaged by step"
 
 
 class SampleMeans:
-    """Takes the rows of a file in their order. Until two of equal keys follow each other at one step, each is given
-    back as it is; from then on those of a step are held until it ends."""
+    """Takes the rows of a file in their order. Each row is returned as it is, until two with equal keys follow each
+    other at one step. From then on the rows of a step are held until the step ends."""
 
     def __init__(self) -> None:
         self.on = False
@@ -27,17 +27,17 @@ class SampleMeans:
         self._step = NO_STEP
         self._time = nan
         self._held: list[Cells] = []
-        self._open = False  # what is held was not given back yet, or not all of it
+        self._open = False  # not all of the held rows are in a row that was returned
         self._averaged = 0
-        self.alone = 0  # steps that one row told: from `ALONE` on a step that comes twice was done again
+        self.alone = 0  # steps with a single row: from `ALONE` on, a step that comes twice was done again
 
     @property
     def step(self) -> int:
-        """Of the newest row."""
+        """The step of the newest row."""
         return self._step
 
     def meet(self, rows: list[dict[str, object]], steps: list[int], times: list[float] | None) -> bool:
-        """Whether these rows of equal keys want `add`; false if they can be taken as they are."""
+        """Whether these rows with equal keys must go through `add`; false if they can be used as they are."""
         if not rows[0]:
             return False
         if self.on or len(set(steps)) < len(steps) or (steps[0] == self._step and tuple(rows[0]) == self._keys):
@@ -48,7 +48,7 @@ class SampleMeans:
         return False
 
     def add(self, step: int, cells: dict[str, object], time: float) -> Iterator[StepRow]:
-        """Takes one row; yields what is complete with it."""
+        """Takes one row; yields the rows that are complete with it."""
         keys = tuple(cells)
         if not self.on and step == self._step != NO_STEP and cells == self._held[-1]:
             yield step, cells, time  # written twice, or a sample like the one before: the mean is the same
@@ -67,13 +67,13 @@ class SampleMeans:
             yield step, cells, time
 
     def so_far(self) -> Iterator[StepRow]:
-        """The mean of what is held, once."""
+        """Yields the mean of the held rows, unless it was returned before."""
         if self._open:
             self._open = False
             yield self._step, _mean(self._held), self._time
 
     def remarks(self) -> list[Treated]:
-        """How many rows were averaged since the last call."""
+        """A remark on how many rows were averaged since the last call, if any were."""
         count, self._averaged = self._averaged, 0
         return [Treated(AVERAGED, count)] if count else []
 
@@ -88,7 +88,7 @@ def _mean(rows: list[Cells]) -> dict[str, object]:
 
 
 def _mean_of(values: Sequence[float]) -> float:
-    """NaN if one is not finite. Values whose sum is past the largest float are divided first."""
+    """The mean; NaN if a value is not finite. If the sum exceeds the largest float, the values are divided first."""
     if not all(map(isfinite, values)):
         return nan
     try:
@@ -102,8 +102,8 @@ def _number(value: object) -> float | None:
 
 
 def mean_cells(row: dict[str, object]) -> dict[str, object]:
-    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5), and the first of
-    what each group of parameters has (`"lr": [1e-6, 1e-7]`)."""
+    """The row with the mean of each list of measurements (`rewards_mean` 0.5 for `"rewards": [1, 0]`), and with the
+    first value of a list that has one for each group of parameters (`"lr": [1e-6, 1e-7]`)."""
     if not any(isinstance(value, list) for value in row.values()):
         return row
     out: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Files that hold more than one run, or one metric of some: which runs are in them."""
+"""Finds the runs in files that hold several, or one metric of several."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from rltui.readers.row_kinds import run_column
 MAX_BYTES = 1 << 26
 HEAD = 1 << 16
 MOST = 500
-"""Runs of one file; more values are numbers of something else."""
+"""Most runs in a file: a column with more values does not name runs."""
 
 
 def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
-    """The runs of a file that may hold several, in their order; one without a key if it is a single run's."""
+    """The runs of a file that may hold several, in their order; one with an empty key if the file holds a single
+    run."""
     try:
         plain = unpacked_head(data, MAX_BYTES)
     except NotSupported:
@@ -60,7 +61,7 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
 
 
 def _of_columns(data: bytes, name: str) -> list[ContainedRun]:
-    """None where the columns are of something else than metrics: data sets are saved so, too."""
+    """The runs of a file of columns; none if the columns are not metrics: data sets are saved in the same formats."""
     from rltui.readers.sniff import sniff
 
     try:
@@ -108,8 +109,8 @@ def _rows_of_lines(text: bytes) -> Iterator[tuple[str, int | None]]:
 
 
 def _apart(rows: Iterable[tuple[str, int | None]]) -> list[str]:
-    """The values of a run column, if they are runs side by side. Launches of one run go on from each other; a value a
-    row counts something else."""
+    """The values of a run column, if they are runs side by side. If each goes on where the one before ended, they are
+    launches of one run; if each has a single row, the column does not name runs."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     count: dict[str, int] = {}

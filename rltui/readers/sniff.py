@@ -1,4 +1,4 @@
-"""Which container a file is, by its first bytes. The name only helps where the content leaves it open."""
+"""Tells the format of a file by its first bytes. The name only counts if the content is ambiguous."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 
 def sniff(head: bytes, name: str) -> str | None:
-    """Format name of `rltui.readers.formats`, None for what is no run's file. "sqlite" may hold runs of a database,
-    "mlflow-files" is the `meta.yaml` of a run in a file store, "json-files" one of many files that hold a step each.
+    """The name of a format (see `rltui.readers.formats`); None if the file does not belong to a run. "sqlite": a
+    database that may hold runs; "mlflow-files": the `meta.yaml` of a run in a file store; "json-files": one of many
+    files that hold a step each.
 
-    `head` is the first part of the file (16 KiB or more where there is more), `name` its base name.
+    `head`: the first part of the file, at least 16 KiB of a larger file; `name`: its base name.
     """
     head, name = _unpacked(head, name)
     if head.startswith(_WANDB):
@@ -99,13 +100,13 @@ def sniff(head: bytes, name: str) -> str | None:
     text = as_utf8((head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b""))
     start, head_is_all = text.lstrip(), len(head) < 1 << 14
     if is_wrapped(start):
-        return "console"  # lines of JSON around a console's text
+        return "console"  # JSON lines that hold a console's text
     if start.startswith((b"{", b"[", b"//", b"/*")) and not start.startswith((b"{'", b"[{'", b"[INFO", b"[20")):
         if head_is_all and step_files.is_row(start, name):
             return step_files.FORMAT
         found = _json(start, name, head_is_all)
         if found == "jsonl" and name.endswith(".json") and len(start.strip().splitlines()) < 2:
-            return None  # one object is somebody's state or results, no log
+            return None  # a single object is a state or results, not a log
         if found is not _NOT_JSON:
             return found
     if not name.endswith(_TEXTS) and is_alone(start, head_is_all) and (found := _document(start, name, head_is_all)):
@@ -121,8 +122,8 @@ def sniff(head: bytes, name: str) -> str | None:
 
 
 def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
-    """The format of a page that the user names: it may hold a table or a log among its words. `whole` gives all of it:
-    much stands before the words of a page of the web. And that of a table which is called like nothing of a run."""
+    """The format of a file that the user named: a page that may hold a table or a log among other words, or a table
+    whose name is not that of a run's file. `whole` returns the whole file: the text of a web page begins late in it."""
     if column_format(head, name) is not None:
         return SEVERAL
     if name.endswith(_WEB_PAGES):
@@ -136,20 +137,21 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
 
 
 def _tells_steps(text: bytes) -> bool:
-    """Whether a console's reader takes several steps from a page: one is an example, and none are words about a log."""
+    """Whether the console reader finds several steps in a page. A single step is an example, and a page without steps
+    only speaks about logs."""
     return len({step for record in _records(text) if isinstance(record, Rows) for step in record.steps}) > 1
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
-    """Whether a file is called like a console's log, and its beginning, which tells nothing, is text: it may open with
-    pages of other programs' lines."""
+    """Whether a file that is named like a console log, and shows no format in its beginning, is text: a log may begin
+    with pages of other programs' lines."""
     called = name.endswith(_TEXTS) or (not name.endswith(_NOT_LOGS) and _LOG_NAMES.search(name) is not None)
     return called and not is_binary(head)
 
 
 def is_messages(head: bytes, name: str) -> bool:
-    """Whether a text called like a log, in which nothing is a metric, holds a traceback, or warnings or errors as
-    loggers write them: beside a run's metrics it says what went wrong."""
+    """Whether a text that is named like a log, and holds no metrics, has a traceback, or warnings or errors as loggers
+    write them: it may say what went wrong in a run whose metrics are in other files."""
     if not _LOG_NAMES.search(name) or is_binary(head):
         return False
     if TRACEBACK.encode() in head:
@@ -159,13 +161,13 @@ def is_messages(head: bytes, name: str) -> bool:
 
 
 def sniff_end(tail: bytes, name: str) -> str | None:
-    """The format of such a file, from its last bytes."""
+    """The format of a file that `may_begin_late`, by its last bytes."""
     text = as_utf8(tail.partition(b"\n")[2].replace(b"\0", b""))
     return _console(text, name) or _learnt(text)
 
 
 def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
-    """Head and name of what a packed file holds."""
+    """Head and name of the content of a compressed file."""
     stem, dot, ending = name.rpartition(".")
     plain = stem if dot and ending in ("gz", "xz", "zst", "bz2") else name
     try:
@@ -215,9 +217,9 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
             return "jsonl"
         if not re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text):
             return _NOT_JSON
-        return _learnt(text) if name.endswith(_TEXTS) else None  # lists may be what a log's lines are made of
+        return _learnt(text) if name.endswith(_TEXTS) else None  # a log's lines may be lists
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
-        return None  # one object without a step: results or config
+        return None  # a single object without a step: results or config
     if 2 * len(rows) < len(lines) and (console := _console(text, name) or _learnt(text)) is not None:
         return console  # with a config in its first line, or answers among the others
     if listed and (console := _learnt(text)) is not None:
@@ -232,7 +234,7 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
 
 
 def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
-    """Whether a document, or what is here of it, holds rows of metrics."""
+    """The format of a document, or of the part at hand, if it holds rows of metrics; else None."""
     from rltui.readers.document_rows import begins_columns, held
 
     if not _BEGINS_DOCUMENT.match(text):
@@ -250,7 +252,7 @@ def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
 
 
 def _saved(text: bytes, name: str) -> str | None:
-    """Whether a YAML or TOML file, or what is here of it, holds rows of metrics."""
+    """The format of a YAML or TOML file, or of the part at hand, if it holds rows of metrics; else None."""
     from rltui.readers.document_rows import held
 
     for parse in (document.saved_rows, document.saved_part):
@@ -263,7 +265,7 @@ def _saved(text: bytes, name: str) -> str | None:
 
 
 def _begun(text: bytes) -> dict[str, object] | None:
-    """The cells of one long row, as far as they are there before it is cut off; None where it is cut off in prose."""
+    """The cells of one long row, up to where it is cut off; None if it is cut off within prose."""
     end = max(text.rfind(b',"'), text.rfind(b', "'))
     if len(text) - end > 5 * _TEXT:
         return None
@@ -277,7 +279,8 @@ def _begun(text: bytes) -> dict[str, object] | None:
 
 
 def _begins_with_row(text: bytes) -> bool:
-    """Whether the first line is a row of its own: the trainer's state at the end of a log of rows makes no document."""
+    """Whether the first line is a row of its own: a log of rows that ends with the trainer's state is not a
+    document."""
     first, newline, _ = text.partition(b"\n")
     try:
         row = orjson.loads(first) if newline else None
@@ -302,7 +305,7 @@ def _console(text: bytes, name: str) -> str | None:
         return "trl-console"
     patterns = line_pattern.in_use()
     if patterns and (name.endswith(_TEXTS) or _LOG_NAMES.search(name)):
-        return "console"  # the user says what its step lines are
+        return "console"  # the user described its step lines
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
     messages = [(prefix, plain(message)) for prefix, message in map(split_prefix, lines)]
     for _, message in messages:
@@ -317,12 +320,12 @@ def _console(text: bytes, name: str) -> str | None:
 
 
 def _learnt(text: bytes) -> str | None:
-    """A console's log whose step lines no dialect knows."""
+    """Whether this is a console log whose step lines belong to no known dialect."""
     return "console" if any(isinstance(record, Rows) for record in _records(text)) else None
 
 
 def _records(text: bytes) -> list[Record]:
-    """What a console's reader makes of the first lines."""
+    """The records that the console reader finds in the first lines."""
     from rltui.readers.console.reader import ConsoleReader
 
     reader = ConsoleReader()
@@ -331,7 +334,7 @@ def _records(text: bytes) -> list[Record]:
 
 
 def _broken_console(text: bytes) -> str | None:
-    """A console's log that a terminal broke at its width: whole lines tell more."""
+    """Whether this is a console log whose lines a terminal broke at its width: joined lines hold more numbers."""
     from rltui.readers.console import hard_wraps
 
     if not (whole := hard_wraps.whole(text)):
@@ -340,7 +343,7 @@ def _broken_console(text: bytes) -> str | None:
 
 
 def _told(text: bytes) -> int:
-    """How many numbers a console's reader takes from the first lines."""
+    """The count of numbers that the console reader finds in the first lines."""
     rows = [record for record in _records(text) if isinstance(record, Rows)]
     return sum(sum(x == x for x in column) for one in rows for column in one.values.values())
 
@@ -375,18 +378,18 @@ def _csv(text: bytes, name: str) -> str | None:
                 (i for i in range(len(body)) if table_of(map(str.encode, body[i : i + 2]), name) == table), None
             )
         ) is not None:
-            del body[:first]  # words above it
+            del body[:first]  # words above the table
         if body[1:2] and body[1].split() == [table.step]:
             del body[1]  # the name of the index
         rows = [cut(line, table.separator) for line in body[1:-1] or body[1:]]
     except csv.Error:
         return None
     again = next((place for place, row in enumerate(rows) if table.step in row and row != [*table.columns]), len(rows))
-    rows = rows[: max(again, 1)]  # what another header has above it
+    rows = rows[: max(again, 1)]  # up to the next header
     spaced = table.separator == SPACES
     rows = [row[1:] if spaced and len(row) == len(table.columns) + 1 else row for row in rows]
     columns = {column.lower() for column in table.columns}
-    fitting = [row for row in rows if len(row) == len(table.columns)]  # a bad row among them is skipped by the reader
+    fitting = [row for row in rows if len(row) == len(table.columns)]  # the reader skips the bad rows
     named = step_column(table.columns) is not None
     if (
         len(columns) < 2
@@ -408,7 +411,7 @@ def _csv(text: bytes, name: str) -> str | None:
     looked_at = kept if not named else range(len(table.columns))
     cells = [mark.plain(row[place]) for row in fitting for place in looked_at if row[place]]
     numbers = sum(1 for cell in cells if cell is None or number(cell.strip().removesuffix("%")) is not None)
-    some = len(cells) if not named and not table.steps else len(cells) / 2  # of a table without a step each
+    some = len(cells) if not named and not table.steps else len(cells) / 2  # all of them, if nothing names the step
     if numbers < some and not (table.long and named):
         return None
     several = (
@@ -421,7 +424,7 @@ def _csv(text: bytes, name: str) -> str | None:
 
 
 def _unnamed_console(text: bytes, name: str) -> str | None:
-    """A log that shows no metric: it has marks of training software, or says why a program ended."""
+    """Whether this is a console log without metrics: it has marks of training software, or says why a program ended."""
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
     if sum(1 for line in lines if _REQUIREMENT.match(line.strip())) * 2 > len(lines):
         return None

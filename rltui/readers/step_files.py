@@ -1,4 +1,5 @@
-"""One JSON file a step, as some loops save them: `step_000010.json` beside `step_000020.json`. One reader for all."""
+"""JSON files of one step each, as some loops save them: `step_000010.json` and `step_000020.json`. One reader reads
+them all."""
 
 from __future__ import annotations
 
@@ -17,19 +18,19 @@ from rltui.readers.rows import number
 
 FORMAT = "json-files"
 FEWEST = 3
-"""Fewer files of one name are somebody's results."""
+"""Fewer such files are results, not the steps of a run."""
 _NAME = re.compile(r"(.*?)(\d{1,15})\.json", re.IGNORECASE)
 _OTHER_COUNTS = ("epoch", "episode")
 
 
 def family(name: str) -> tuple[str, int] | None:
-    """What the names of such files have in common, and the number of this one; None for any other name."""
+    """The common part of the names of such files, and the number of this one; None for any other name."""
     found = _NAME.fullmatch(name)
     return (found[1], int(found[2])) if found is not None else None
 
 
 def is_row(text: bytes, name: str) -> bool:
-    """Whether a file holds the metrics of the step that its name says. A number in a name may be a rank or a seed."""
+    """Whether a file holds the metrics of the step in its name: the number may also be a rank or a seed."""
     named = family(name)
     row = _parsed(text) if named is not None else None
     if named is None or row is None:
@@ -59,7 +60,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
 
 
 class StepFilesReader:
-    """Takes files whole, each of which is the row of its step."""
+    """Takes whole files, each of which is the row of a step."""
 
     format = FORMAT
     whole = True
@@ -69,7 +70,7 @@ class StepFilesReader:
         self.skipped_at: dict[str, str] = {}
 
     def read(self, files: Iterable[tuple[str, bytes]]) -> list[Record]:
-        """Rows of files in the order of their steps: the path and the bytes of each."""
+        """The rows of files. `files`: path and bytes of each, in the order of their steps."""
         lines = JsonlReader()
         out: list[Record] = []
         for path, text in files:
@@ -77,8 +78,8 @@ class StepFilesReader:
             row = _parsed(text) if is_row(text, name) else None
             named = family(name)
             if row is None or named is None:
-                self.skipped["file that holds no metrics of its step"] += 1
-                self.skipped_at.setdefault("file that holds no metrics of its step", name)
+                self.skipped["file without metrics of its step"] += 1
+                self.skipped_at.setdefault("file without metrics of its step", name)
                 continue
             row = row if first_of("step", row) is not None else {"step": named[1], **row}
             out += lines.feed((json.dumps(row) + "\n").encode())

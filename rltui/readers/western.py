@@ -1,6 +1,5 @@
-"""Text that is no UTF-8: as consoles and editors of western Europe write it, with a byte for each letter, or those of
-China, with two. A byte that a torn UTF-8 character left is none of them.
-"""
+"""Reads text that is not UTF-8: as consoles and editors write it in western Europe, with one byte for each letter, or
+in China, with two. Bytes left over from a cut UTF-8 character are neither."""
 
 from __future__ import annotations
 
@@ -10,15 +9,17 @@ from rltui.lazy_regex import lazy
 
 _HIGH = lazy(rb"[\x80-\xff]+")
 _ENDS = lazy(rb"([\r\n])")
-"""Of lines and of painted bars, as the reader of a console cuts them."""
+"""Ends of lines and of redrawn progress bars, as the console reader cuts them."""
 _LETTERS = 4
-"""Bytes above ASCII side by side from which on they are Chinese, two for each sign: no word of Europe has so many."""
+"""From this many bytes above ASCII side by side on, they are Chinese, two for each sign: words of European languages
+have fewer."""
 _LOST = "\ufffd"
 _ERRORS = "rltui-one-byte"
 
 
 def as_utf8(text: bytes) -> bytes:
-    """Whole lines in UTF-8: each that is not is read by the bytes that it holds. The last line may still grow."""
+    """The text with each line in UTF-8: other lines are decoded by the encoding that their bytes suggest. The last line
+    may still grow."""
     if text.isascii():
         return text
     try:
@@ -41,7 +42,7 @@ def _line(line: bytes, grows: bool = False) -> bytes:
 
 
 def _chinese(line: bytes) -> str | None:
-    """The line as GB 18030 has it, if its bytes above ASCII come in pairs, several side by side somewhere."""
+    """The line decoded as GB 18030, if its bytes above ASCII come in pairs, with several side by side; else None."""
     runs = [len(run) for run in _HIGH.findall(line)]
     if max(runs) < _LETTERS or any(run % 2 for run in runs):
         return None
@@ -52,7 +53,7 @@ def _chinese(line: bytes) -> str | None:
 
 
 def _one_byte(wrong: UnicodeError) -> tuple[str, int]:
-    """A letter of Windows' western code page for a byte that stands alone."""
+    """Decodes a single byte by Windows' western code page."""
     if not isinstance(wrong, UnicodeDecodeError):
         raise wrong
     if wrong.end - wrong.start > 1:

@@ -1,1 +1,1 @@
-"""Samples: their formats, their index, a step's groups, and the numbers of them."""
+"""Samples: their formats, their index, the groups of a step, and numbers about them."""

@@ -1,6 +1,6 @@
-"""Whether the answer of a sample is the reference that its dump holds beside it, and whether the reward says the same.
+"""Whether the answer of a sample equals the reference answer in its dump, and whether the reward agrees.
 
-Only what a machine can compare without doubt is judged: a number against a number, a choice ("B") against a choice.
+Only what can be compared without doubt is judged: a number with a number, a choice ("B") with a choice.
 The names of references are data (`formats/fields.json`).
 """
 
@@ -28,13 +28,13 @@ _FRACTION = re.compile(r"(-?)\\d?frac\{(-?\d{1,9})\}\{(-?\d{1,9})\}|(-?)(\d{1,9}
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?")
 _CHOICE = re.compile(r"\(?([A-J])\)?\.?")
 LOOKED_AT = 20_000
-"""Characters of the end of a text: the answer stands there, and a loop before it is not searched through."""
+"""Characters at the end of a text that are searched: the answer is there, and a long loop before it costs no time."""
 SHOWN = 40
-"""Characters of an answer in a sentence."""
+"""Most characters of an answer in a sentence."""
 
 
 class AnswerCheck(NamedTuple):
-    """An answer as it stands in the text, the reference beside it, and whether they are the same."""
+    """An answer as it is in the text, its reference, and whether they are equal."""
 
     answer: str
     reference: str
@@ -42,8 +42,8 @@ class AnswerCheck(NamedTuple):
 
 
 def final_answer(text: str) -> str | None:
-    """What a text gives as its answer: the last `\\boxed{}`, `<answer>`, `####`, else what it says after "the answer
-    is"; None where it gives none."""
+    """The answer of a text: the last `\\boxed{}`, else the last `<answer>`, else the last `####`, else what comes after
+    "the answer is". None if there is none."""
     text = text[-LOOKED_AT:]
     at = text.rfind(_BOXED)
     if at >= 0:
@@ -65,7 +65,7 @@ def _braced(text: str, start: int) -> str | None:
 
 
 def value(text: str) -> float | str | None:
-    """A number or the letter of a choice; None for anything that is not surely one of them."""
+    """A number, or the letter of a choice; None for any other text."""
     plain = _WRAPPED.sub(r"\1", text).strip().strip("$ \t\n").rstrip(".")
     plain = plain.replace("\\!", "").replace("\\,", "").replace(",", "").replace("\\$", "").strip("$ ")
     if match := _FRACTION.fullmatch(plain):
@@ -92,7 +92,7 @@ def reference(raw: Raw) -> str | None:
 
 
 def verdict(raw: Raw) -> AnswerCheck | None:
-    """Whether the sample's answer is the reference; None where that cannot be told without doubt."""
+    """Whether the sample's answer equals the reference; None if that cannot be decided without doubt."""
     if not raw.completion:
         return None
     wanted = reference(raw)
@@ -113,8 +113,8 @@ def _short(text: str) -> str:
 
 
 def follows(right: Sequence[float], wrong: Sequence[float]) -> float | None:
-    """How often a right answer has more reward than a wrong one, a tie counting half: 1 for a reward that follows the
-    answer, one half for one that knows nothing of it. None where one of them is missing."""
+    """How often a right answer has more reward than a wrong one; a tie counts half. 1: the reward follows the answer;
+    0.5: it does not depend on it. `right`, `wrong`: rewards. None if one of them is empty."""
     if not right or not wrong:
         return None
     ranked = sorted(wrong)
@@ -123,9 +123,9 @@ def follows(right: Sequence[float], wrong: Sequence[float]) -> float | None:
 
 
 def judged(samples: Iterable[tuple[int, Raw, float | None]]) -> tuple[list[float], list[float], str]:
-    """Of samples with their place and reward: the rewards of those that answer as their reference does, of those that
-    do not, and one that its reward contradicts most, in words: a right one of the lowest reward, else a wrong one of
-    the highest."""
+    """`samples`: place, sample and reward. Returns the rewards of right answers, those of wrong ones, and in words the
+    sample whose reward contradicts its answer most: a right one with the lowest reward, else a wrong one with the
+    highest."""
     found: dict[bool, list[tuple[float, int, AnswerCheck]]] = {True: [], False: []}
     for place, raw, reward in samples:
         checked = None if reward is None else verdict(raw)

@@ -1,5 +1,5 @@
-"""What the samples of a step show of the pipeline that made them: texts that are copies, prompts that are set up
-wrongly, rewards that are missing. Patterns are data (`samples.json`)."""
+"""What the samples of a step show about the pipeline: copied texts, prompts that are set up wrongly, missing rewards.
+Patterns are data (`samples.json`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rltui.rollouts.samples import limits
 from rltui.text import clean
 
 LONG = 200
-"""Characters from which on two samples do not have the same text by chance."""
+"""Two samples with at least this many characters do not have the same text by chance."""
 PROMPT_END = 4000
-"""Characters of a prompt's beginning and of its end that are looked at."""
+"""Characters of a prompt's beginning and end that are looked at, each."""
 SHOWN = 60
 
 
 class AtPlace(NamedTuple):
-    """A sample by its place in the step."""
+    """A sample with its place in the step."""
 
     place: int
     raw: Raw
@@ -89,7 +89,8 @@ def _doubled() -> tuple[re.Pattern[str], ...]:
 
 
 def doubled_template(prompt: str) -> str | None:
-    """The place of a prompt where a chat template begins within a turn of another, or its first token stands twice."""
+    """The text in a prompt where a chat template begins inside a turn of another one, or where its first token is
+    doubled; None if there is none."""
     ends = prompt if len(prompt) <= 2 * PROMPT_END else f"{prompt[:PROMPT_END]} … {prompt[-PROMPT_END:]}"
     return next((match[0] for pattern in _doubled() if (match := pattern.search(ends))), None)
 
@@ -100,7 +101,7 @@ _SAID = (
 
 
 def shown_solution(raw: Raw) -> str | None:
-    """Where a prompt says its own reference as the answer."""
+    """The text in a prompt that gives its own reference as the answer; None if there is none."""
     wanted = (reference(raw) or "").strip()
     if not wanted or len(wanted) > 200:
         return None
@@ -110,7 +111,8 @@ def shown_solution(raw: Raw) -> str | None:
 
 
 def repeated_from(earlier: Sequence[tuple[int | None, Setup]], now: Setup) -> tuple[float, int | None, str]:
-    """Share of the long texts that stand in an earlier dump too, of which step most are, and one of them in words."""
+    """The share of long texts that an earlier dump holds too, the step that most of them come from, and one example in
+    words."""
     found: Counter[int] = Counter()
     example: dict[int, str] = {}
     for key, place in now.texts.items():

@@ -1,4 +1,4 @@
-"""What is kept of every rollout of a step while its text stays in the dump: numbers, and what its text is known by."""
+"""What is kept of each rollout of a step while its text stays in the dump: numbers, and hashes of its texts."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ class Group:
 
     @property
     def truncated(self) -> int | None:
-        """How many are cut at the limit; None where nothing tells of any."""
+        """How many are truncated; None if the dump does not tell for any."""
         cut = [found for place in self.members if (found := self._step.truncated(place)) is not None]
         return sum(cut) if cut else None
 
     @property
     def length_mean(self) -> float | None:
-        """In tokens."""
+        """Mean length in tokens; None if no length is known."""
         lengths = [length for place in self.members if (length := self._step.length(place)) is not None]
         return fmean(lengths) if lengths else None
 
     @property
     def best(self) -> int:
-        """The place of the highest reward; of equals the shortest."""
+        """The place of the sample with the highest reward; of equal ones the shortest."""
         return self._step.extreme(self.members, highest=True, default=self.members[0])
 
     @property
     def worst(self) -> int:
-        """The place of the lowest reward; of equals the longest."""
+        """The place of the sample with the lowest reward; of equal ones the longest."""
         return self._step.extreme(self.members, highest=False, default=self.members[0])
 
 
@@ -68,7 +68,7 @@ _FORMAT_NAME = re.compile(r"format|valid", re.I)
 
 
 class Numbers(NamedTuple):
-    """One rollout, and where its text is: place `at` of its block."""
+    """The numbers of one rollout. Its text is at place `at` of its block."""
 
     block: Block
     at: int
@@ -85,11 +85,11 @@ class Numbers(NamedTuple):
 
 
 class Numbering:
-    """Makes the numbers of samples of one step. `weights`: of the reward functions, as the config has them."""
+    """Makes the numbers of the samples of one step. `weights`: weights of the reward functions, from the config."""
 
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = tuple(weights)
-        self._keys: dict[int, str] = {}  # of a prompt's hash, its key
+        self._keys: dict[int, str] = {}  # hash of a prompt -> its key
 
     def of(self, block: Block, at: int, raw: Raw) -> Numbers:
         completion, prompt, failed = raw.completion, None, None

@@ -1,4 +1,4 @@
-"""What the samples of a step show of the pipeline that made them, as numbers (`copies.py` counts them)."""
+"""What the samples of a step show about the pipeline, as numbers (`copies.py` counts them)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from msgspec import Struct, field
 
 
 class Setup(Struct, frozen=True):
-    """Shares are 0..1, None where nothing tells. `long`: texts of 200 characters or more; `copied`: of those in groups
-    of two or more, how many another one of the group has too. `texts`: of each long text its place. `prompts`:
-    different prompts. `doubled`: prompts with a template in a template, `doubled_as` the place where one shows it.
-    `shown`: prompts that hold the reference as the answer. `unrewarded`: samples without a reward beside others that
-    have one. `references`: different reference answers, `ids`: different names of groups."""
+    """Shares are 0..1, None if unknown. `long`: number of texts with at least 200 characters. `copied`: share of those,
+    in groups with two or more, that another sample of the group has too. `texts`: hash of a long text -> place.
+    `prompts`: number of different prompts. `doubled`: share of prompts with a chat template in another one. `shown`:
+    share of prompts that give away their reference. `unrewarded`: share of samples without a reward, if others have
+    one. `references`, `ids`: number of different reference answers and of group names. Each `..._as`: an example in
+    words."""
 
     long: int = 0
     copied: float | None = None

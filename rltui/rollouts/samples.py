@@ -1,8 +1,8 @@
 """The samples of a run in numbers, for rules, tables and screens.
 
-Functions of one text come first: each says what it counts and gives None where the text is too short to tell. Then
-`SampleStats`, the numbers of one step, and `Samples`, those that a diagnosis may look at: of a few steps, which are a
-function of the steps there are, so that a run that was followed and one that is read at once are judged alike.
+Functions of one text come first. They give None if the text is too short to tell. Then come `SampleStats`, the numbers
+of one step, and `Samples`, what a diagnosis may look at: a few steps. These depend only on which steps have dumps, so
+that a followed run and one that is read at once get the same diagnosis.
 Thresholds and markers are data (`samples.json`), from the rules `degenerate-samples`, `eos-mismatch` and
 `reward-mode-share`. Shares are of the samples examined, 0..1.
 """
@@ -29,9 +29,9 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 _LOOKED_AT = 20_000  # characters of one text: a loop shows long before
 _RUN = re.compile(r"(\S)\1{7,}")
 EARLIER = 4
-"""At most one more than so many earlier dumps are read, evenly spread, the first among them..."""
+"""At most `EARLIER + 1` evenly spread dumps are read, including the first."""
 NEWEST = 3
-"""...and so many of the newest: a level counts once it has held for two or three dumps."""
+"""This many of the newest dumps are read too: a level counts only after it has held for two or three dumps."""
 
 
 class Limits(Record):
@@ -63,12 +63,13 @@ def limits() -> Limits:
 
 
 def is_empty(text: str) -> bool:
-    """No character but white space."""
+    """Whether a text holds nothing but white space."""
     return not text or text.isspace()
 
 
 def repeat_share(text: str) -> float | None:
-    """Share of the word 4-grams that stood in the text before: 0 for none, near 1 for a loop. None below 12 of them."""
+    """Share of word 4-grams that repeat an earlier one: 0 for none, near 1 for a loop. None for fewer than
+    `min_ngrams`."""
     words = _WORD.findall(text[:_LOOKED_AT])
     size = limits().ngram
     grams = list(zip(*(words[i:] for i in range(size)), strict=False))
@@ -76,7 +77,7 @@ def repeat_share(text: str) -> float | None:
 
 
 def most_repeated(text: str) -> tuple[str, int] | None:
-    """The word 4-gram that stands most often in a text, and how often; None where each stands once."""
+    """The most frequent word 4-gram of a text, and its count; None if none occurs twice."""
     words = _WORD.findall(text[:_LOOKED_AT])
     size = limits().ngram
     counts = Counter(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
@@ -93,28 +94,28 @@ def compression_ratio(text: str) -> float | None:
 
 
 def longest_run(text: str) -> tuple[str, int]:
-    """The character that stands most often in a row, from 8 on, and how often; ("", 0) where none does."""
+    """The character with the longest run of at least 8, and the length of that run; ("", 0) if there is none."""
     runs = [(match[1], match.end() - match.start()) for match in _RUN.finditer(text[:_LOOKED_AT])]
     return max(runs, key=lambda run: run[1], default=("", 0))
 
 
 def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
-    """Degenerate by one of: too large a share of repeated 4-grams, too high a compression ratio, one character too
-    often in a row."""
+    """Whether a text is degenerate: too many repeated 4-grams, too high a compression ratio, or one character too often
+    in a row."""
     loops = share is not None and share > limits().repeated_share
     compresses = ratio is not None and ratio > limits().compression_ratio
     return bool(loops or compresses or longest_run(text)[1] > limits().character_run)
 
 
 def is_token_zero(text: str) -> bool:
-    """Nothing but one punctuation mark, four times or more ("!!!!"): token 0, what NaN logits sample."""
+    """Whether a text is one punctuation mark four times or more ("!!!!"): token 0, which NaN logits sample."""
     stripped = text.strip()
     return len(stripped) >= 4 and len(set(stripped)) == 1 and not stripped[0].isalnum()
 
 
 def malformed_tag(text: str, prompt: str | None = None) -> str | None:
-    """The first tag of a known kind (`<think>`, `<answer>`, ...) that is opened and not closed, closed and not opened,
-    or opened twice; None where all are in order. A tag that the end of the prompt opens counts as opened."""
+    """The first known tag (`<think>`, `<answer>`, ...) that is opened and not closed, closed and not opened, or closed
+    before it is opened; None if there is none. A tag that the end of the prompt opens counts as opened."""
     tail = (prompt or "")[-200:].rstrip()
     for tag in limits().tags:
         opening, closing = f"<{tag}>", f"</{tag}>"
@@ -126,7 +127,7 @@ def malformed_tag(text: str, prompt: str | None = None) -> str | None:
 
 
 def tool_calls(text: str) -> tuple[int, int]:
-    """Calls that a text opens with `<tool_call>`, and how many of them nobody can run: not closed, or neither a JSON
+    """How many calls a text opens with `<tool_call>`, and how many of them cannot be run: not closed, or neither a JSON
     object with a name (and arguments that are JSON) nor `<function=...>`."""
     calls = text.split("<tool_call>")[1:]
     return len(calls), sum(not _is_call(call) for call in calls)
@@ -141,7 +142,7 @@ def _is_call(after: str) -> bool:
         return True
     try:
         call = json.loads(body)
-        if isinstance(call, dict) and isinstance(call.get("function"), dict):  # as chat APIs hold it
+        if isinstance(call, dict) and isinstance(call.get("function"), dict):  # the form of chat APIs
             call = call["function"]
             if isinstance(call.get("arguments"), str) and call["arguments"].strip():
                 json.loads(call["arguments"])
@@ -151,8 +152,8 @@ def _is_call(after: str) -> bool:
 
 
 def past_end(text: str) -> str | None:
-    """The end-of-turn marker or turn of the user after which the text goes on: generation did not stop where it should.
-    None where there is none; a marker at the very end is as it should be, and so is the answer of a tool after it."""
+    """The end-of-turn marker, or the user turn, after which the text goes on: generation did not stop where it should.
+    None if there is none. A marker at the very end is fine, and so is the answer of a tool after it."""
     stripped = text.rstrip()
     if any(marker in stripped for marker in limits().tool_turns):
         return None
@@ -164,24 +165,25 @@ def past_end(text: str) -> str | None:
 
 
 def decoder_artefact(text: str) -> str | None:
-    """The first mark of padding or of a wrong decoding in a text: a pad token, bytes that are no text, the space marks
-    of a tokenizer. None where there is none."""
+    """The first mark of padding or wrong decoding in a text: a pad token, bytes that are not text, a tokenizer's mark
+    for a space. None if there is none."""
     return next((mark for mark in limits().artefacts if mark in text), None)
 
 
 def non_ascii_share(text: str) -> float | None:
-    """Share of the characters that are no ASCII; None for an empty text."""
+    """Share of characters that are not ASCII; None for an empty text."""
     return None if not text else 1 - len(text.encode("ascii", "ignore")) / len(text)
 
 
 def scripts(text: str) -> int:
-    """Writing systems of which the text holds at least three letters (Greek is maths; Japanese is one with Chinese)."""
+    """Number of writing systems with at least three different letters in the text. Greek counts as maths, Japanese
+    counts as Chinese."""
     letters = Counter(_script(c) for c in set(text[:_LOOKED_AT]) if c.isalpha())
     return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
 
 
 def main_script(text: str) -> str:
-    """The writing system of most letters of a text (of its last 4,000 characters); "" where it has none."""
+    """The writing system of most letters in a text (its last 4,000 characters); "" if it has no letters."""
     end = text[-4000:]
     if end.isascii():
         return "LATIN" if any(map(str.isalpha, end)) else ""
@@ -190,7 +192,7 @@ def main_script(text: str) -> str:
 
 
 def in_other_script(text: str, prompt: str | None) -> bool:
-    """Most letters are of another writing system than those of the prompt."""
+    """Whether the main writing system of a text differs from that of its prompt."""
     if not prompt or (text.isascii() and prompt.isascii()):
         return False
     asked, given = main_script(prompt), main_script(text)
@@ -198,7 +200,7 @@ def in_other_script(text: str, prompt: str | None) -> bool:
 
 
 def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
-    """Different word n-grams over all n-grams of these texts together (distinct-n, Li et al. 2016), for each n of
+    """Share of different word n-grams among all n-grams of these texts (distinct-n, Li et al. 2016), for each n in
     `sizes`; None if there are no n-grams."""
     seen: list[set[Any]] = [set() for _ in sizes]
     totals = [0] * len(sizes)
@@ -228,7 +230,8 @@ def _rounded(values: Iterable[float]) -> Counter[float]:
 
 
 class Bar(Struct, frozen=True):
-    """One bar of a histogram: values from `low` to `high` (one value: the same), of which `truncated` are cut."""
+    """One bar of a histogram: `count` values from `low` to `high` (equal for a single value), `truncated` of them from
+    truncated responses."""
 
     low: float
     high: float
@@ -237,7 +240,8 @@ class Bar(Struct, frozen=True):
 
 
 def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None = None) -> tuple[Bar, ...]:
-    """Bars from low to high: one for each value where there are at most 12, else ten of equal width."""
+    """Bars from low to high: one for each value if there are at most `histogram_values`, else `histogram_bins` bars of
+    equal width."""
     if not values:
         return ()
     of_cut = [value for value, cut in zip(values, truncated or (), strict=False) if cut]
@@ -257,7 +261,7 @@ def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None =
 
 
 def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
-    """The same histogram in at most so many bars: neighbours become one, none is left out."""
+    """The same histogram in at most `most` bars: neighbours are joined, none is left out."""
     size = -(-len(bars) // most)
     parts = [bars[at : at + size] for at in range(0, len(bars), size or 1)]
     return tuple(
@@ -267,7 +271,7 @@ def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
 
 
 class TextMarks(Struct, frozen=True):
-    """What one completion shows. `repeat` and `compression` are None where it is too short to tell."""
+    """What one completion shows. `repeat` and `compression` are None if it is too short to tell."""
 
     empty: bool
     repeated: bool
@@ -304,11 +308,11 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
 
 
 class SampleStats(Struct, frozen=True):
-    """Numbers of one step's samples. Shares are 0..1; None says that the dump does not tell.
+    """Numbers of one step's samples. Shares are 0..1; None if the dump does not tell.
 
-    `samples` all, `examined` those whose text was read (evenly spread, at most 512). `truncated`, `mode` and
-    `zero_variance` are over all samples, groups of two or more; `invalid_format` counts malformed tags and a reward
-    component named after the format that is 0 or less; `invalid_whole` leaves out those that are cut at the limit.
+    `samples`: how many there are. `examined`: how many texts were read (evenly spread, at most 512). `truncated` and
+    `mode_share` are over all samples, `zero_variance` over groups of two or more. `invalid_format`: malformed tags, or
+    a reward component named after the format that is 0 or less. `invalid_whole`: the same without truncated responses.
     """
 
     step: int | None
@@ -334,13 +338,13 @@ class SampleStats(Struct, frozen=True):
     mode_share: float | None
     zero_variance: float | None  # share of groups
     length_mean: float | None  # tokens
-    groups: int = 0  # of two or more rewards
+    groups: int = 0  # with two or more rewards
     reward_min: float | None = None
     reward_max: float | None = None
     invalid_whole: float | None = None
-    tool_calls: float | None = None  # a sample
+    tool_calls: float | None = None  # mean number per sample
     tool_invalid: float | None = None  # share of the calls
-    right: int | None = None  # samples whose answer is the reference beside it
+    right: int | None = None  # samples whose answer is their reference
     wrong: int | None = None  # those whose answer is another one
     follows: float | None = None  # how often a right one has more reward than a wrong one (`answers.follows`)
     contradiction: str = ""  # a sample that its reward contradicts, in words
@@ -349,32 +353,32 @@ class SampleStats(Struct, frozen=True):
 
     @property
     def copied(self) -> float | None:
-        """Of long texts, how many another one of their group has too."""
+        """Share of long texts that another sample of their group has too."""
         return self.setup.copied if self.setup else None
 
     @property
     def doubled_prompts(self) -> float | None:
-        """Prompts with a template in a template."""
+        """Share of prompts with a chat template in another one."""
         return self.setup.doubled if self.setup else None
 
     @property
     def shown_solutions(self) -> float | None:
-        """Prompts that hold the reference as the answer."""
+        """Share of prompts that give away their reference."""
         return self.setup.shown if self.setup else None
 
     @property
     def unrewarded(self) -> float | None:
-        """Samples without a reward beside others that have one."""
+        """Share of samples without a reward, if others have one."""
         return self.setup.unrewarded if self.setup else None
 
     @property
     def prompts(self) -> float | None:
-        """Different prompts."""
+        """Number of different prompts."""
         return self.setup.prompts if self.setup else None
 
 
 def share(flags: Iterable[bool]) -> float | None:
-    """Of flags, how many are set; None without any."""
+    """The share of flags that are set; None if there are no flags."""
     known = list(flags)
     return sum(known) / len(known) if known else None
 
@@ -386,10 +390,11 @@ def _script(letter: str) -> str:
 
 
 class Samples(Struct, frozen=True):
-    """What is known of a run's rollouts. `steps` are those with a dump, ascending; `stats` those that were read.
+    """What is known of a run's rollouts. `steps`: those with a dump, ascending. `stats`: numbers of those that were
+    read.
 
-    `nameless` are samples that name no step: they tell of the whole run only. `pending`: still being read. `missing`
-    says what was looked for in vain, `enable` how this framework is told to keep its rollouts.
+    `nameless`: numbers of samples without a step, which only describe the run as a whole. `pending`: they are still
+    being read. `missing`: why there are none. `enable`: how to make this framework keep its rollouts.
     """
 
     steps: tuple[int, ...] = ()
@@ -400,15 +405,14 @@ class Samples(Struct, frozen=True):
     enable: str = ""
 
     def until(self, step: int) -> tuple[SampleStats, ...]:
-        """The dumps to judge by at a step, oldest first: nothing after it."""
+        """The numbers to judge by at a step, oldest first, without later steps."""
         return tuple(self.stats[one] for one in chosen(self.steps, step) if one in self.stats)
 
 
 def chosen(steps: Sequence[int], until: int) -> tuple[int, ...]:
-    """Of ascending steps the ones to read at a step: an even spread from the first on, and the newest.
+    """The steps to read, out of ascending `steps` up to `until`: evenly spread ones from the first on, and the newest.
 
-    The spread is over places that are multiples of a power of two: of those that were read while a run grew, none has
-    to be read again.
+    The spread ones are at multiples of a power of two, so that dumps read while the run grew are used again.
     """
     count = bisect_right(steps, until)
     stride = 1

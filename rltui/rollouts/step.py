@@ -1,9 +1,7 @@
-"""The rollouts of one step: their numbers as columns, groups by prompt, order and filters, texts on demand.
-
-Reward is the dump's total, else the sum of its reward functions, weighted where the config weighs them. A sample is
-truncated where the dump says so, where its tokens reach the response limit, or where nothing in the step is longer than
-the limit in characters and it has exactly that many (a tokenizer of single characters).
-"""
+"""The rollouts of one step: their numbers, groups by prompt, order and filters, texts on demand.  Reward is the dump's
+total, else the sum of its reward functions, with the weights of the config if it has them. A sample is truncated if the
+dump says so, or if its tokens reach the response limit. If no sample of the step has more characters than the limit,
+one with exactly that many counts as truncated (a tokenizer of single characters)."""
 
 from __future__ import annotations
 
@@ -30,8 +28,8 @@ Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 
 
 class StepRollouts:
-    """All rollouts of one step and split. Built once, then read only. `own`: the files are of this step alone, by their
-    names."""
+    """All rollouts of one step and split. Built once, then only read. `own`: by their names, the files hold only this
+    step."""
 
     def __init__(
         self,
@@ -85,7 +83,7 @@ class StepRollouts:
         )
 
     def beginning(self, place: int, characters: int) -> Rollout:
-        """One rollout of which the completion is cut short, for lists: its prompt and what is beside are left out."""
+        """One rollout for lists: only the first characters of its completion, without prompt and extra fields."""
         raw = self.raw(place)
         text = None if raw.completion is None else raw.completion[:characters]
         return raw._replace(prompt=None, completion=text, seen_by_reward=None, extra={}).cleaned()
@@ -96,7 +94,7 @@ class StepRollouts:
         return one.block.raw(one.at)
 
     def texts(self, place: int) -> tuple[str | None, str | None]:
-        """Prompt and completion as the dump holds them, to be searched; never to be shown."""
+        """Prompt and completion as the dump holds them, for searching; never to be shown."""
         raw = self.raw(place)
         return raw.prompt, raw.completion
 
@@ -116,11 +114,11 @@ class StepRollouts:
         return self._all[place].advantage
 
     def length(self, place: int) -> int | None:
-        """Tokens of the completion, None where the dump does not say."""
+        """Tokens of the completion; None if the dump does not say."""
         return self._all[place].length
 
     def truncated(self, place: int) -> bool | None:
-        """Whether the completion was cut at the limit; None where nothing tells."""
+        """Whether the completion was truncated; None if nothing tells."""
         one = self._all[place]
         if one.truncated is not None:
             return one.truncated
@@ -131,7 +129,7 @@ class StepRollouts:
         return None if one.chars is None or self._cut_at is None else one.chars >= self._cut_at
 
     def marks(self, place: int) -> TextMarks | None:
-        """What the text shows; None where the dump holds none."""
+        """What the text shows; None if the dump holds no text."""
         if place not in self._marks:
             one = self._all[place]
             if one.chars is None:
@@ -141,7 +139,8 @@ class StepRollouts:
         return self._marks[place]
 
     def is_invalid(self, place: int) -> bool | None:
-        """Invalid format: the reward's own component says so, or a tag is malformed. None where nothing tells."""
+        """Whether the format is invalid: by the reward's own format component, else by a malformed tag. None if nothing
+        tells."""
         failed = self._all[place].format_failed
         if failed is not None:
             return failed
@@ -149,7 +148,7 @@ class StepRollouts:
         return None if found is None else found.malformed is not None
 
     def is_wanted(self, place: int, wanted: Wanted) -> bool:
-        """Whether a sample passes a filter. What nothing tells does not pass."""
+        """Whether a sample passes a filter. If that is not known, it does not pass."""
         if wanted == "truncated":
             return self.truncated(place) is True
         if wanted == "empty":
@@ -169,12 +168,12 @@ class StepRollouts:
 
     @cached
     def lengths(self) -> list[float]:
-        """Tokens of those that say them."""
+        """Lengths in tokens, of the samples that state one."""
         return [float(one.length) for one in self._all if one.length is not None]
 
     @cached
     def groups(self) -> tuple[Group, ...]:
-        """Groups by prompt, in file order; empty where the dump tells neither prompt nor group."""
+        """Groups by prompt, in file order; empty if the dump has neither prompts nor group names."""
         members: dict[str, list[int]] = defaultdict(list)
         for place, one in enumerate(self._all):
             if one.group is not None:
@@ -182,7 +181,7 @@ class StepRollouts:
         return tuple(Group(self, key, tuple(places)) for key, places in members.items())
 
     def group_of(self, place: int) -> Group | None:
-        """The group of a sample, None where the dump tells neither its prompt nor its group."""
+        """The group of a sample; None if the dump has neither its prompt nor its group."""
         return self._by_key.get(self._all[place].group or "")
 
     @cached
@@ -190,15 +189,15 @@ class StepRollouts:
         return {group.key: group for group in self.groups}
 
     def best(self) -> int | None:
-        """The place of the highest reward; of equals the shortest."""
+        """The place of the sample with the highest reward; of equal ones the shortest. None without rewards."""
         return self.extreme(range(len(self._all)), highest=True, default=None)
 
     def worst(self) -> int | None:
-        """The place of the lowest reward; of equals the longest."""
+        """The place of the sample with the lowest reward; of equal ones the longest. None without rewards."""
         return self.extreme(range(len(self._all)), highest=False, default=None)
 
     def extreme(self, places: Sequence[int], *, highest: bool, default: T) -> int | T:
-        """Of these places that of the highest or lowest reward; `default` where none has any."""
+        """The place with the highest or lowest reward, among these; `default` if none has a reward."""
         rewards = [one.reward for place in places if (one := self._all[place]).reward is not None]
         if not rewards:
             return default
@@ -210,8 +209,8 @@ class StepRollouts:
     def select(
         self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
     ) -> list[int]:
-        """Places that are wanted and whose prompt or completion holds `text` (any case), in order. Samples without the
-        number to sort by come last."""
+        """The places that pass the filter and whose prompt or completion holds `text` (in any case), sorted. Samples
+        without the number to sort by come last."""
         places = range(len(self._all))
         chosen = [place for place in places if self.is_wanted(place, wanted)] if wanted else list(places)
         if text:
@@ -229,21 +228,21 @@ class StepRollouts:
         return known + [place for place in chosen if number(place) is None]
 
     def of_prompt(self, key: str) -> list[int]:
-        """The places of a prompt, by its `prompt_key`."""
+        """The places of the samples with this `prompt_key`."""
         return [place for place, one in enumerate(self._all) if one.prompt == key]
 
     def prompt_of(self, place: int) -> str | None:
-        """The prompt as the dump holds it, to look for it elsewhere; never to be shown."""
+        """The prompt as the dump holds it, for searching other steps; never to be shown."""
         return self.raw(place).prompt
 
     def examined(self, limit: int | None = None) -> list[int]:
-        """The places whose texts the statistics read: all, or an even spread of at most `limit` (512)."""
+        """The places whose texts the statistics read: all, or `limit` (default 512) evenly spread ones."""
         limit = limit or samples.limits().examined
         count = len(self._all)
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 
     def stats(self, limit: int | None = None) -> SampleStats:
-        """The step in numbers, for rules and tables. `limit`: texts that are read, 512 where it is not given."""
+        """The step in numbers, for rules and tables. `limit`: most texts that are read, 512 by default."""
         if limit not in self._stats:
             self._stats[limit] = self._counted(limit)
         return self._stats[limit]
@@ -307,7 +306,8 @@ class StepRollouts:
         return frozenset(group.key for group in self.groups if group.zero_variance)
 
     def reward_course(self, parts: int = 10) -> tuple[float | None, ...]:
-        """Mean reward of each tenth of the samples in file order: how rewards went where no sample names a step."""
+        """Mean reward of each of `parts` equal parts of the samples in file order: the course of the reward if samples
+        name no steps."""
         count = len(self._all)
         edges = [count * part // parts for part in range(parts + 1)]
         means = []
@@ -327,16 +327,16 @@ class StepRollouts:
 
     @property
     def length_unit(self) -> str:
-        """What `length_histogram` counts: tokens where the dump says them, else characters."""
+        """The unit of `length_histogram`: tokens if the dump states them, else characters."""
         return "tokens" if self.lengths else "characters"
 
     @property
     def length_limit(self) -> int | None:
-        """The limit in that unit, None where it is not known."""
+        """The length limit in that unit; None if unknown."""
         return self.cap if self.lengths else self._cut_at
 
     def length_histogram(self) -> tuple[samples.Bar, ...]:
-        """How long the completions are, in `length_unit`."""
+        """Histogram of the lengths of the completions, in `length_unit`."""
         sizes = [one.length for one in self._all] if self.lengths else [one.chars for one in self._all]
         known = [(float(size), cut) for size, cut in zip(sizes, self._cuts, strict=True) if size is not None]
         return samples.histogram([size for size, _ in known], [cut for _, cut in known])
@@ -344,17 +344,17 @@ class StepRollouts:
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _of_other_steps(self, others: Sequence[tuple[int | None, Numbers]]) -> str:
-        """What to say of samples that name another step than their file. Where no sample names the step of the file,
-        both count the same steps in another way, and the file is believed."""
+        """A note about samples that name another step than their file. If no sample names the file's step, the two
+        count the same steps differently: the samples are then kept under the file's step."""
         told = listed([str(one) for one in sorted({step for step, _ in others if step is not None})[:3]])
         if self._all:
             total = len(others) + len(self._all)
             return f"{len(others)} of {total} samples name another step than their file ({told}) and are left out"
         self._all = [one for _, one in others]
-        return f"the file is named after step {self.step}, and its samples name step {told}: the name counts"
+        return f"the file name says step {self.step} and its samples say step {told}: the file name counts"
 
     def _character_cap(self) -> int | None:
-        """The cap as a number of characters, where single characters are the tokens: see the module."""
+        """The length limit in characters, if single characters may be the tokens (see the module); else None."""
         longest = max((one.chars for one in self._all if one.chars is not None), default=0)
         return self.cap if self.cap is not None and longest <= self.cap else None
 
@@ -364,7 +364,7 @@ class StepRollouts:
         return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
 
     def _identical(self) -> float | None:
-        """Samples whose completion another one of the same group has, of all in groups of two or more."""
+        """Share of samples whose completion another sample of the group has too, among groups of two or more."""
         alike = total = 0
         for group in self.groups:
             texts = [self._all[place].text_hash for place in group.members if self._all[place].chars is not None]

@@ -19,8 +19,8 @@ _DIGITS = 6
 
 
 def aligned(counted: Table, stated: Table) -> Table | None:
-    """The rows of `counted` at the steps of those of `stated` that hold the same values. Rows behind the last of them
-    go on at the same distance, any other without its like is left out. None if fewer than half find theirs."""
+    """The rows of `counted` at the steps of the rows of `stated` that hold the same values. Rows after the last match
+    go on at the same distance. Any other row without a match is left out. None if fewer than half match."""
     keys = _shared(counted, stated)
     if not keys:
         return None
@@ -41,14 +41,14 @@ def aligned(counted: Table, stated: Table) -> Table | None:
 
 
 def _shared(counted: Table, stated: Table) -> list[str]:
-    """The columns that tell rows apart best, of those that both hold."""
+    """The columns of both tables that tell rows apart best."""
     both = [key for key in counted.columns if key in stated.columns]
     kinds = {key: len(np.unique(stated.columns[key].values[: stated.columns[key].axis.count])) for key in both}
     return sorted((key for key in both if kinds[key] > 1), key=lambda key: -kinds[key])[:_KEYS]
 
 
 def _grid(table: Table, keys: list[str]) -> Floats:
-    """The cells of these columns, a line a row; NaN for none."""
+    """The cells of these columns, shape (rows, columns); NaN where a row has none."""
     out: Floats = np.full((table.n, len(keys)), np.nan)
     for place, key in enumerate(keys):
         column = table.columns[key]
@@ -58,7 +58,7 @@ def _grid(table: Table, keys: list[str]) -> Floats:
 
 
 def _tolerance(values: Floats) -> Floats:
-    """Of each column, what rounding to its number of decimals can make of a value."""
+    """For each column how far rounding to its number of decimals can move a value."""
     out: Floats = np.zeros(values.shape[1])
     for place in range(values.shape[1]):
         known = values[~np.isnan(values[:, place]), place]
@@ -71,7 +71,7 @@ def _tolerance(values: Floats) -> Floats:
 
 
 def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
-    """For each row the row of `theirs` with the same values, behind that of the row before; -1 for none."""
+    """For each row the row of `theirs` with the same values, after the one found for the row before; -1 for none."""
     found: Ints = np.full(len(mine), -1, dtype=np.int64)
     at = 0
     for row, cells in enumerate(mine):
@@ -89,20 +89,20 @@ def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
 
 
 ROWS_A_STEP = 2
-"""With more than so many rows for each step between them only one spacing fits the bar."""
+"""Only with more than this many times as many rows as steps between two rows does a single spacing fit the bar."""
 
 
 class Spacing(NamedTuple):
-    """Steps from one row to the next, where the bar stands in another file: a job that Slurm runs has its rows in
-    `.out` and its bar in `.err`, and each row comes when the bar has gone on by as much. `first`: the first step was
-    logged too, whatever the spacing."""
+    """Steps from one row to the next, if the bar is in another file: a Slurm job has its rows in `.out` and its bar in
+    `.err`, and a row comes each time the bar has moved on by `steps`. `first`: the first step was logged too, whatever
+    the spacing."""
 
     steps: int
     first: bool
 
 
 def spacing(rows: int, bar: int) -> Spacing | None:
-    """By the number of rows and the newest step of the bar; None if they do not tell."""
+    """The spacing, from the number of rows and the newest step of the bar; None if these do not tell."""
     steps = round(bar / rows) if rows else 0
     if steps < 1 or rows <= ROWS_A_STEP * steps:
         return None

@@ -1,5 +1,5 @@
-"""The attempts of a run: what an earlier one did that a later one repeated, and why one ended, by the first error in
-its log that is not a consequence of another."""
+"""The attempts of a run: which steps a later attempt repeated, and why an attempt ended. The reason is the first error
+in its log that is not a consequence of another."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from rltui.run.ranks import late
 
 _SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
 _SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
-"""GiB of a unit. Logs mix powers of ten and of two; a growth is shown with one decimal, so that does not matter."""
+"""Size of each unit in GiB. Logs mix powers of ten and of two. Growth is shown with one decimal, so it does not
+matter."""
 TOGETHER = 40
 """Errors within so many lines of the first belong to it: a chain of tracebacks is seldom longer."""
 GREW_GIB = 0.05
-"""A smaller difference from attempt to attempt is no growth."""
+"""A smaller difference between two attempts is not growth."""
 
 _BEFORE = re.compile(r"^(?:\[[^\]]*\]:?\s*|\(\w+(?: pid=\d+[^)]*)?\)\s*|[\w.]+\.(?:cc|cpp|h|py):\d+: )+")
-"""What a launcher puts before a line: the rank, a time."""
+"""What a launcher puts before a line: the rank, a time, a source file."""
 LEAST_QUOTED, LEAST_FACT = 12, 3
-"""Least length of a quote that says anything, and of a fact that is not found by chance."""
+"""In characters. A shorter quote says nothing, a shorter fact may be found in a line by chance."""
 MOST_QUOTED = 240
 """Most characters of a quote; the line number is shown beside it."""
 QUOTES = " :,='\""
@@ -48,8 +49,8 @@ def _regex(text: str) -> None:
 
 
 class Remedy(Record):
-    """What to change; `config` maps a framework family to its keys. `phases`: where it happened for this to help, ""
-    if nothing tells where; none: wherever."""
+    """What to change. `config` maps a framework family to its keys. `phases`: it helps only if the run ended in one of
+    these ("": in an unknown one); empty: it helps in any."""
 
     text: str
     impact: Rank
@@ -59,12 +60,13 @@ class Remedy(Record):
 
 
 class Kind(Record):
-    """A way to end. `any`, `pattern`, `unless`: of the error's line; `any` has the plainest words first. `code`: what a
-    frame of the traceback holds; with `own` it must be the innermost one outside of installed packages. `facts`:
-    patterns whose named groups are filled into `details`. `phases`: say in which phase. `grows`: the fact that may grow
-    from attempt to attempt. `metrics`: what may have grown before it. `symptom`: others are the better name. `ranks`:
-    each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `interrupted`: it
-    was ended from outside, and is to be resumed as it is. `title` goes into "the run ended: TITLE"."""
+    """A way in which a run ends. `any`, `pattern`, `unless` look at the error's line; `any` has the plainest words
+    first. `code`: what a frame of the traceback holds; with `own` that must be the innermost frame outside installed
+    packages. `facts`: patterns whose named groups are filled into `details`. `phases`: the phase is named too. `grows`:
+    the fact that may grow from attempt to attempt. `metrics`: what may have grown before the end. `symptom`: any other
+    kind is the better name. `ranks`: each rank prints how far it got. `by_hand`: somebody ended it on purpose, so it is
+    not a fault. `interrupted`: it was ended from outside and can be resumed unchanged. `title` goes into "the run
+    ended: TITLE"."""
 
     id: str
     title: str
@@ -91,12 +93,12 @@ class Kind(Record):
             raise ValueError("neither `any` nor `code`")
 
     def place(self, note: Note) -> int:
-        """The rank of the first of `any` that the line holds: lower is plainer."""
+        """The index of the first of `any` that the line holds: lower is plainer."""
         return next((i for i, text in enumerate(self.any) if text in note.text), len(self.any))
 
 
 class FailedIn(Record):
-    """Where it happened, by the names in a frame. `part_of`: a phase that also calls this one."""
+    """The phase in which it happened, by the names in a frame. `part_of`: a phase that also calls this one."""
 
     name: str
     code: str
@@ -123,8 +125,8 @@ def _crashes() -> Crashes:
 
 
 class Crash(Struct, frozen=True):
-    """How an attempt ended. `note` is the line that says so, `facts` what it tells in its own units, `details` the same
-    in words, `phase` where it happened (empty if nothing tells), `said` the line that names it best."""
+    """How an attempt ended. `note`: the line that says so. `facts`: what that line states, in its own units. `phase`:
+    where it happened (empty if unknown). `said`: the line that names it best."""
 
     kind: Kind
     note: Note
@@ -168,21 +170,22 @@ class Crash(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """What the log tells of it: "2.00 GiB were asked for, 1.19 GiB of 79.1 GiB were free"."""
+        """What the log says about it: "2.00 GiB were asked for, 1.19 GiB of 79.1 GiB were free"."""
         told = [_filled(detail, self.facts) for detail in self.kind.details]
         return ", ".join(text for text in told if text)
 
     @property
     def text(self) -> str:
-        """The title with what the log tells of it, as one clause."""
+        """The title with what the log says about it, as one clause."""
         shown = self.shown
         return f"{self.title} ({shown})" if shown else self.title
 
 
 def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | None:
-    """The named end that these errors belong to, in the order of the log: the first that is no symptom, else the first
-    symptom. None if neither the first error that is no symptom nor one printed with it (a chain of tracebacks) has a
-    name; it is then quoted in its own words. `beside`: notes that may hold the same error of other ranks."""
+    """The named end of these errors, which stand in the order of the log: of the first that is not a symptom, else of
+    the first symptom. None if neither the first error that is not a symptom nor one printed with it (a chain of
+    tracebacks) has a name; the error is then quoted as it is. `beside`: notes that may hold the same error from other
+    ranks."""
     named = [(note, _kind(note)) for note in errors]
     causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
     together = [(note, kind) for note, kind in causes if 0 <= note.line - causes[0][0].line <= TOGETHER]
@@ -213,8 +216,8 @@ def first_first(errors: Iterable[Note]) -> list[Note]:
 
 
 def again(crashes: Sequence[Crash]) -> str:
-    """What the last end has in common with those of earlier attempts, oldest first: "It is the 3rd such end, with 2.0
-    GiB more each time". Empty if it is the first of its kind."""
+    """What the last of these ends (oldest first) has in common with earlier ones: "it is the 3rd end of this kind, with
+    2.0 GiB more each time". Empty if it is the first of its kind."""
     if not crashes:
         return ""
     last = crashes[-1]
@@ -253,7 +256,7 @@ def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
 
 
 def innermost(frames: Iterable[str]) -> str:
-    """The innermost frame that is of no installed package; empty if there is none."""
+    """The innermost frame outside installed packages; empty if there is none."""
     own = [frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame]
     return own[-1] if own else ""
 
@@ -265,7 +268,7 @@ def _near(frame: str) -> str:
 
 
 def _phase(note: Note) -> str:
-    """Where the innermost frame that names a phase belongs."""
+    """The phase that the innermost telling frame names, or the one that it is part of."""
     inner: FailedIn | None = None
     for frame in (*reversed(note.frames), note.text):
         found = next((phase for phase in _crashes().phase if re.search(phase.code, _near(frame))), None)
@@ -300,8 +303,8 @@ def _ordinal(n: int) -> str:
 
 
 class Attempt(Struct, frozen=True):
-    """`rows` rows, of the steps `first` to `last`, that a later attempt took the place of. `ended`: what ended it, in
-    the log's words; empty where the log does not say."""
+    """An attempt whose `rows` rows, from step `first` to `last`, were replaced by a later attempt. `ended`: what ended
+    it, by its name or in the log's words; empty if the log does not say."""
 
     first: int
     last: int
@@ -316,14 +319,14 @@ class Attempt(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """Why the attempt ended after which the run went on from `step`, by the name of its error."""
+    """Why the attempt before `step` ended, by the name of its error. The next attempt went on from `step`."""
 
     step: int
     because: str
 
 
 def ends(restarts: Iterable[int], notes: Iterable[Note]) -> tuple[Ended, ...]:
-    """Of each restart whose reason the logs name."""
+    """One for each restart whose reason the logs name."""
     crashes = earlier_ends(notes)
     out = []
     for step in restarts:
@@ -334,7 +337,7 @@ def ends(restarts: Iterable[int], notes: Iterable[Note]) -> tuple[Ended, ...]:
 
 
 def attempts(history: History, notes: Iterable[Note]) -> tuple[Attempt, ...]:
-    """In the order in which they were abandoned."""
+    """The abandoned attempts, in the order in which they were abandoned."""
     abandoned = history.abandoned
     if not abandoned:
         return ()
@@ -358,8 +361,8 @@ def _ended(notes: list[Note]) -> str:
 
 
 def earlier_ends(notes: Iterable[Note]) -> list[Crash]:
-    """The ends, as far as they have a name, of the attempts before the last one, oldest first. An attempt ends where
-    the log tells of a launch, or goes back to an earlier step; what ended it stands at its last step."""
+    """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
+    goes back to an earlier step. What ended it stands at its last step."""
     out: list[Crash] = []
     errors: list[Note] = []
     last = -1

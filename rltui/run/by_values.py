@@ -1,5 +1,5 @@
-"""What the values of a key tell that its name leaves open: the sign of an entropy that is logged as a loss, whether
-seconds are of a step or of the whole run so far, and whether a success "in percent" is a share."""
+"""What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
+seconds count one step or the whole run so far, and whether a success "in percent" is really a share."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rltui.run.table import Series
 
 ELAPSED = "elapsed_s"
 LEAST = 4
-"""How many rows of seconds decide: fewer may rise by chance."""
+"""This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
-"""Within this factor seconds have the same pace."""
+"""Two paces in seconds are the same if they differ by at most this factor."""
 ANEW = 4
-"""What begins anew falls to such a part of what it was, and does so in fewer rows than one in so many."""
+"""A timer that restarts falls to at most 1/ANEW of its value, and at most one row in ANEW is a restart."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
 SHARE = "called a percentage, but never above 1: it is taken for a share"
 SUCCESS = 0.02
-"""Of a success rate that is a share: a policy that gets it right less often has little to learn from."""
+"""Least median of a success rate that is a share: a policy that succeeds less often has little to learn from."""
 
 
 def by_values(meaning: Meaning, points: Series) -> Meaning | None:
-    """The meaning of a key by its values, if that differs from its name's."""
+    """The meaning of a key by its values; None if the name already gives that meaning."""
     if meaning.canonical == "entropy":
         told = points.values[points.values != 0]
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
@@ -34,8 +34,8 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
 
 
 def is_share(points: Series) -> bool:
-    """Whether what counts as a percentage by its name lies between 0 and 1 from the start on, and not only at 0. Once a
-    value is above 1 it is a percentage."""
+    """Whether all values of a key that is named a percentage lie between 0 and 1, and not all at 0. One value above 1
+    makes it a percentage."""
     x = points.values
     if len(x) < LEAST or x.min() < 0 or x.max() > 1 or not x.any():
         return False
@@ -43,8 +43,8 @@ def is_share(points: Series) -> bool:
 
 
 def is_elapsed(points: Series) -> bool:
-    """Whether seconds only rise, at about the pace of the rows, and begin anew but now and then: with an epoch or a
-    restart. Those of single steps fall as often as they rise, and do not begin at 0."""
+    """Whether seconds rise at about the pace of the rows and start again only now and then, with an epoch or a restart.
+    Seconds of single steps fall as often as they rise, and do not begin at 0."""
     values, steps = points.values, points.steps
     if len(values) < LEAST:
         return False

@@ -21,15 +21,16 @@ _OWN = re.compile(
 )
 """Keys that differ with each launch: names, output paths, the number of steps."""
 ALIKE = 0.5
-"""Share of the keys that two prints must have in common, so that a key that stands in one of them only is set there."""
+"""Share of the keys that two prints must have in common. Only then does a key that one of them lacks count as unset."""
 
 
 MOST = 400
-"""How many prints are kept: settings printed between all rows are no launch."""
+"""At most this many prints are kept: settings that are printed between all rows are not those of a launch."""
 
 
 class SettingsPrint(Struct, frozen=True):
-    """Settings in a log. `form`: how they were printed, "printed dict". `after`: the newest step before them."""
+    """Settings in a log. `form`: how they were printed, such as "printed dict". `after`: the newest step before
+    them."""
 
     log: str
     form: str
@@ -53,13 +54,13 @@ class Prints:
         self._printed: list[SettingsPrint] = []
 
     def add(self, config: ConfigRecord, log: str) -> None:
-        """Settings of one log; those of other containers are printed nowhere."""
+        """Takes settings of one log. Settings without a line number come from other containers and are left out."""
         form, at, _ = config.origin.partition(" at line ")
         if at and len(self._printed) < MOST:
             self._printed.append(SettingsPrint(log, form, config.after, config.values))
 
     def changed(self, resumes: Sequence[Note], history: History) -> tuple[Changed, ...]:
-        """By step. What is printed between two rows counts only where the log says there that the run was resumed."""
+        """The changes, by step. Settings printed between two rows count only if the log says there that it resumed."""
         if len(self._printed) < 2:
             return ()
         parts = {part.name: part for part in history.parts if part.table.n}
@@ -78,7 +79,7 @@ class Prints:
 
 
 def _launched(one: SettingsPrint, part: Part | None, resumes: Sequence[Note]) -> int | None:
-    """The first row of the launch that printed it; None where it was no launch."""
+    """The step of the first row of the launch that printed it; None if it was not a launch."""
     if part is None:
         return None
     steps = part.table.steps
@@ -94,7 +95,7 @@ def _launched(one: SettingsPrint, part: Part | None, resumes: Sequence[Note]) ->
 def _differ(
     before: Mapping[str, list[object]], now: Mapping[str, list[object]]
 ) -> Iterable[tuple[str, object, object]]:
-    """Keys with another value. One with several values in a launch is of several models, so nobody can compare it."""
+    """Keys with another value. A key with several values in one launch belongs to several models: not comparable."""
     shared = len(before.keys() & now.keys())
     alike = shared >= ALIKE * max(len(before), len(now))
     for key in dict.fromkeys([*before, *now]):

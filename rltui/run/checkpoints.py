@@ -40,7 +40,7 @@ def _layouts() -> tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]
 
 
 def step_of(path: str) -> int | None:
-    """The step that a checkpoint directory's name states, None for any other directory."""
+    """The step in the name of a checkpoint directory; None for any other directory."""
     whole, partial = _layouts()
     clean_path = path.rstrip("/")
     if any(pattern.search(clean_path) for pattern in partial):
@@ -53,7 +53,7 @@ def step_of(path: str) -> int | None:
 
 
 def named_in(text: str) -> tuple[int, str] | None:
-    """Step and directory of the checkpoint that a line of a log names, itself or by a file within it."""
+    """Step and directory of the checkpoint that a log line names, directly or by a file in it."""
     for word in _PATH.findall(text):
         path = word.rstrip(".")
         while path:
@@ -66,8 +66,8 @@ def named_in(text: str) -> tuple[int, str] | None:
 def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoint]:
     """Checkpoints among directories, by step. `files` are (path, size in bytes) of the same listing.
 
-    Complete is a checkpoint that holds weights, every file that all its siblings hold, and that is not much smaller
-    than they are. Where no sibling holds weights (a copy of the logs alone) nobody can tell: None.
+    A checkpoint is complete if it holds weights and every file that all its siblings hold, and is not much smaller
+    than they are. If neither it nor a sibling holds weights (a copy of the logs alone), that is not known: None.
     """
     steps = {path.rstrip("/"): step for path in dirs if (step := step_of(path)) is not None}
     contents: dict[str, dict[str, int]] = {path: {} for path in steps}

@@ -21,27 +21,27 @@ def cells_of(rows: Rows, i: int) -> dict[str, float]:
 
 
 def _filled_up(cells: Floats, count: int) -> Floats:
-    """So many cells: a NaN for each that is missing at the end."""
+    """The cells, filled up with NaN at the end to `count`."""
     return cells if len(cells) == count else np.concatenate((cells, np.full(count - len(cells), nan)))
 
 
 def _logged(cells: Floats, bad: Iterable[int], first: int) -> NDArray[np.bool_] | None:
-    """Which rows of a block, of which these are from row `first` on, hold a cell; None: all. `bad`: the rows in which
-    NaN or an infinity was logged."""
+    """Which of the rows of these cells hold a value; None: all. `first`: the row of the block that `cells` begin at.
+    `bad`: the rows of the block in which NaN or an infinity was logged."""
     held = np.isfinite(cells)
     held[[i - first for i in bad if first <= i < first + len(cells)]] = True
     return None if held.all() else held
 
 
 class Filled(NamedTuple):
-    """What cells did to a row: some are new to it, some have other values than it had."""
+    """What new cells did to a row: `added` cells that it did not have, `revised` values that it had."""
 
     added: bool
     revised: bool
 
 
 class ColumnSet(dict[str, Column]):
-    """Columns that are logged together share an axis. Numbers, steps and times of the rows are the table's."""
+    """Columns that are logged together share an axis. The table keeps the numbers, steps and times of the rows."""
 
     def axes(self) -> Iterator[tuple[Axis, list[str]]]:
         """Each axis with the keys of its columns."""
@@ -67,8 +67,8 @@ class ColumnSet(dict[str, Column]):
     # -- a block -------------------------------------------------------------------------------------------------
 
     def extend(self, start: int, steps: Ints, times: Floats, rows: Rows, first: int) -> None:
-        """Rows of a block from its row `first` on, as many as there are `steps`, become rows `start` and following, a
-        column at a time."""
+        """Appends the rows of a block from its row `first` on, one for each of `steps`, as rows `start` and following.
+        It goes column by column."""
         self._join_axes()
         stop = first + len(steps)
         groups: dict[tuple[Axis | None, bytes], tuple[dict[str, Floats], Ints | None]] = {}
@@ -89,7 +89,7 @@ class ColumnSet(dict[str, Column]):
                 target.extend(np.arange(start, start + len(steps)), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            # at once: a short log has as many columns as a long one
+            # one allocation for all new columns: a short log has as many columns as a long one
             fresh = iter(room_for(len(columns), target.count)) if axis is None else None
             for key, cells in columns.items():
                 column = self[key]
@@ -99,7 +99,7 @@ class ColumnSet(dict[str, Column]):
                     column.all_finite = False
 
     def _join_axes(self) -> None:
-        """Columns that have come to be in the same rows share one axis again: a block may end within a row."""
+        """Lets columns that are in the same rows again share one axis: they part if a block ends within a row."""
         seen: dict[tuple[int, int], Axis] = {}
         for axis, keys in self.axes():
             other = seen.setdefault((axis.count, axis.last_row()), axis)
@@ -108,7 +108,7 @@ class ColumnSet(dict[str, Column]):
                     self[key].move(other)
 
     def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
-        """The axis that these columns, all of `axis`, go on with alone: a new one if others stay behind."""
+        """The axis for these columns, which share `axis`, without any other column: a copy if others use `axis` too."""
         if axis is None:
             new, none = Axis.empty(), np.empty(0, dtype=np.float64)
             for key in keys:
@@ -124,7 +124,7 @@ class ColumnSet(dict[str, Column]):
     # -- a row ---------------------------------------------------------------------------------------------------
 
     def fill(self, row: int, step: int, time: float, cells: Mapping[str, float]) -> Filled:
-        """Sets cells of a row that is there."""
+        """Sets cells of an existing row."""
         groups: dict[Axis | None, list[str]] = {}
         for key in cells:
             column = self.get(key)
@@ -153,7 +153,7 @@ class ColumnSet(dict[str, Column]):
         return Filled(added, revised)
 
     def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:
-        """Other values at a place that is held: a view handed out before keeps what it showed."""
+        """Changes values that are there, in a copy: a view that was handed out before keeps what it showed."""
         changed = False
         for key in keys:
             column = self[key]
@@ -165,7 +165,7 @@ class ColumnSet(dict[str, Column]):
         return changed
 
     def restamp(self, row: int, time: float) -> None:
-        """A row has another time."""
+        """Gives a row another time."""
         for axis, _ in self.axes():
             place = axis.place(row)
             if axis.holds(row, place):
@@ -173,7 +173,7 @@ class ColumnSet(dict[str, Column]):
                 axis.times[place] = time
 
     def shift(self, row: int) -> None:
-        """The rows from `row` on are one further down, as a new one was put before them."""
+        """Moves the rows from `row` on one down, as a new one was put before them."""
         for axis, _ in self.axes():
             place = axis.place(row)
             if place < axis.count:

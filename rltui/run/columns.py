@@ -1,6 +1,5 @@
-"""Columns of a table that grow at their end. Columns that are logged together share one axis: which rows they are in.
-
-Storage grows by doubling, unused room is never touched. A `Series` is a view on the filled part, never a copy, so that
+"""Columns of a table that grow at their end. Columns that are logged together share one axis: the rows that they are
+in.  Storage grows by doubling. A `Series` is a view on the filled part, never a copy, so that
 a snapshot for the screen costs nothing. Appending never touches what a view shows; a revision replaces the array.
 """
 
@@ -22,8 +21,8 @@ class Series(msgspec.Struct, frozen=True, eq=False):
     """The logged points of one metric, in step order: only rows that hold the metric.
 
     `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
-    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN;
-    `finite_points`: the others without those that are NaN, where they were picked out already.
+    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN.
+    `finite_points`: the points that are not NaN, if they were picked out already.
     """
 
     key: str
@@ -66,7 +65,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep], True)
 
     def where(self, keep: NDArray[np.bool_]) -> Series:
-        """The points of the places that are to be kept."""
+        """The points at which `keep` is true."""
         return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep])
 
     def _cut(self, start: int, end: int) -> Series:
@@ -78,8 +77,8 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
 
 def have_finite_sums(columns: Sequence[Floats]) -> list[bool]:
-    """Of each column whether no cell is NaN or infinite, asked by their sum, which is quicker than to look at each. Of
-    cells that sum up to more than a float holds it says no, too."""
+    """For each column whether no cell is NaN or infinite. It looks at the sum, which is quicker than each cell. If the
+    sum overflows, the answer is False too."""
     add = np.add.reduce
     with np.errstate(over="ignore", invalid="ignore"):
         return [isfinite(add(cells)) for cells in columns]
@@ -100,7 +99,7 @@ def room_for(columns: int, count: int) -> Floats:
 
 
 class Axis:
-    """The rows that a group of columns is in, with step and time of each. `members`: how many columns use it."""
+    """The rows that a group of columns is in, with the step and time of each. `members`: how many columns use it."""
 
     __slots__ = ("_cut", "_whole", "count", "members", "rows", "steps", "times")
 
@@ -108,10 +107,10 @@ class Axis:
         self.rows, self.steps, self.times = rows, steps, times
         self.count = len(rows)
         self.members = 0
-        self._whole = self._cut = rows, steps, times  # what `filled` told last, and of which arrays
+        self._whole = self._cut = rows, steps, times  # what `filled` gave last, and of which arrays
 
     def filled(self) -> tuple[Ints, Ints, Floats]:
-        """Views of rows, steps and times without the room: the same for all columns until something is added."""
+        """Views of rows, steps and times without unused room: the same objects until something is added."""
         n, whole, cut = self.count, self._whole, self._cut
         same = whole[0] is self.rows and whole[1] is self.steps and whole[2] is self.times
         if not same or len(cut[0]) != n:
@@ -200,7 +199,7 @@ class Column:
 
 
 class _Picked:
-    """The finite points of a column that holds others too. Of a column that has grown only what is new is looked at."""
+    """The finite points of a column that holds others too. If the column has grown, only new points are looked at."""
 
     __slots__ = ("axis", "of", "seen", "values")
 
@@ -211,7 +210,7 @@ class _Picked:
         self.seen = 0
 
     def fits(self, column: Column) -> bool:
-        """Nothing was done to the column but to append."""
+        """Whether the column was only appended to since."""
         axis = column.axis
         return all(a is b for a, b in zip(self.of, (column.values, axis.rows, axis.steps, axis.times), strict=True))
 

@@ -18,7 +18,7 @@ _TEXT_LIMIT = 500
 
 
 class ConfigValue(Struct, frozen=True):
-    """A config value. `key` and `source` as the user wrote them; `active` is false if the value has no effect (a KL
+    """A config value. `key` is as the user wrote it; `active` is false if the value has no effect (a KL
     coefficient while the KL loss is off), and `note` says why."""
 
     value: object
@@ -37,7 +37,7 @@ class Config:
         self._leaves: tuple[object, dict[str, list[tuple[str, ConfigValue]]]] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
-        """Takes flat dotted keys; secrets and control characters stay outside."""
+        """Takes flat dotted keys, without secrets and control characters."""
         merged = dict(self.raw)
         for key, value in values.items():
             name = clean(str(key), _TEXT_LIMIT)
@@ -50,8 +50,8 @@ class Config:
         self.raw = merged
 
     def resolved(self, name: str) -> dict[str, ConfigValue]:
-        """Canonical key -> value, for the dialect of that name. A loop that logs in a framework's words may keep its
-        settings in plain ones."""
+        """Canonical key -> value, for the dialect of that name. If it knows none of the keys, the generic dialect is
+        asked: a loop that logs in a framework's words may have plain names for its settings."""
         if not self.raw:
             return {}
         names = dialect(name)
@@ -68,7 +68,7 @@ class Config:
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
 
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
-        """The value of a key that stands below others (`optim.lr`), unless they are another model's or several
+        """The value of a key below other names (`optim.lr`); none if those name another model or several values
         differ."""
         for key in map(normalized, keys):
             held = [e for name, e in self._below().get(key.rpartition(".")[2], ()) if name.endswith(f".{key}")]
@@ -78,8 +78,8 @@ class Config:
         return []
 
     def _cut(self, canonical: str, by_name: Mapping[str, str], known: Names) -> list[ConfigValue]:
-        """The value of a key without the outermost parts of its path (`actor.optim.lr`), if no other setting ends
-        so."""
+        """The value of a key without the outermost parts of its path (`actor.optim.lr`), if no other setting has this
+        ending."""
         for key in map(normalized, known[canonical]):
             parts = key.split(".")
             for tail in (".".join(parts[i:]) for i in range(1, len(parts) - 1)):
@@ -88,7 +88,7 @@ class Config:
         return []
 
     def _below(self) -> Mapping[str, list[tuple[str, ConfigValue]]]:
-        """Last part of a dotted key -> the keys that end so, with their values."""
+        """Last part of a dotted key -> the keys with this last part, with their values."""
         if self._leaves is None or self._leaves[0] is not self.raw:
             leaves: dict[str, list[tuple[str, ConfigValue]]] = {}
             for name, entry in self.raw.items():
@@ -101,7 +101,7 @@ class Config:
         return self._leaves[1]
 
     def before(self, changes: Iterable[Changed]) -> Config:
-        """As it was before these changes, the newest first. One that another source has overruled is left out."""
+        """The config before these changes (newest first). A change that another source has overruled is left out."""
         raw = dict(self.raw)
         for one in changes:
             entry = raw.get(one.key)
@@ -116,8 +116,8 @@ class Config:
         return earlier
 
     def positive(self, name: str, canonical: str) -> float | None:
-        """The first positive number that any source gives for a canonical key. Several may stand side by side: a
-        launch says `max_steps` -1 and the trainer's state file the number that it worked out."""
+        """The positive number for a canonical key that was added last. Sources may differ: a launch says `max_steps`
+        -1, the trainer's state file says the number that it worked out."""
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
         values = (value for key, value in keyed if key in keys or _of_training(key) in keys)
@@ -136,7 +136,7 @@ def _ends_another(tail: str, canonical: str, known: Names) -> bool:
 
 
 def _of_training(key: str) -> str:
-    """A setting that stands below the name of the training alone, without that: `training.max_steps`."""
+    """The key without a first part that only names the training: `max_steps` for `training.max_steps`."""
     above, dot, leaf = key.partition(".")
     return leaf if dot and above in spellings().own_parts else key
 

@@ -18,21 +18,22 @@ from rltui.run.table import Table
 LEAST = 3
 """Least number of steps that differ; fewer are corrections."""
 MOSTLY = 0.8
-"""Share of the steps since the first different one that have to differ: a row that was done anew differs alone."""
+"""Share of the steps from the first different one on that must differ: a repeated row differs alone."""
 LATER_S = 60.0
-"""A source is newer than another if it was written so much later. Writers of one process flush within that time."""
+"""Seconds by which a newer source must be written later. All writers of one process flush within that time."""
 FARTHEST = 2
-"""Sources count steps from 0 or 1, before or after the update: so far apart the same row may be numbered."""
+"""Most steps by which two sources may number the same row differently: they count from 0 or 1, before or after the
+update."""
 DIGITS = 6
-"""With so many significant digits a number was not rounded to be read; fewer are all that a console prints."""
+"""A number with this many significant digits was not rounded for reading; a console prints fewer."""
 DECIMALS = 10
-"""A column may be rounded to so many places behind the point: a learning rate."""
+"""Most decimals to which a column may be rounded: a learning rate needs many."""
 NEWEST = 500
-"""Points by which it is told how far apart two sources number the same rows."""
+"""Newest points of a metric that `distance` compares."""
 VOTES = 9
-"""...and the metrics."""
+"""Most metrics that `distance` compares."""
 SAMPLE = 200
-"""Values by which the digits of a column are told."""
+"""About how many values show the digits of a column."""
 MEASURED = 0.1
 """A column that changes direction at more than this share of its points was measured; a schedule or a counter
 does not."""
@@ -41,10 +42,10 @@ Flags = NDArray[np.bool_]
 
 
 class Contradiction(Struct, frozen=True):
-    """From step `since` on `left` states other values than `kept`, which counts. `whole`: nothing that was measured is
-    the same in both, so that no row of `left` counts since then; else its columns `keys` do not.
+    """From step `since` on `left` states other values than `kept`, which counts. `whole`: no measured metric is the
+    same in both, so no row of `left` counts from there on. Otherwise only its columns `keys` do not count.
 
-    `key` as `left` names it; `step` with both `values` (of `kept` and of `left`): where they are farthest apart.
+    `key`: an example, as `left` names it. `step` and `values` (`kept`, `left`): where its two values differ most.
     """
 
     kept: str
@@ -58,25 +59,25 @@ class Contradiction(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the one that counts and the other one are called."""
+        """The names of the source that counts and of the other one."""
         kept, left = os.path.basename(self.kept), os.path.basename(self.left)
         return (self.kept, self.left) if kept == left else (kept, left)
 
     @property
     def text(self) -> str:
-        """What the report says of it."""
+        """What the report says about it."""
         kept, left = self.names
         others = f" and {len(self.keys) - 1} more" if len(self.keys) > 1 else ""
         ours, theirs = self.values
-        done = "no row of it counts since then" if self.whole else "its values of that do not count"
+        lost = f"No row of {left} counts from there on" if self.whole else f"These values of {left} do not count"
         return (
-            f"{left} contradicts {kept} since step {self.since}: {self.key}{others}, as at step {self.step} "
-            f"{theirs:.4g} against {ours:.4g}, and {done}"
+            f"{left} contradicts {kept} since step {self.since}: {self.key}{others} "
+            f"(at step {self.step}: {theirs:.4g} against {ours:.4g}). {lost}"
         )
 
 
 class _Pair(Struct, frozen=True):
-    """The points of one metric at the steps that two sources share. `differ`: beyond what rounding makes."""
+    """The points of one metric at the steps that two sources share. `differ`: by more than rounding explains."""
 
     key: str
     steps: Ints
@@ -86,7 +87,7 @@ class _Pair(Struct, frozen=True):
 
     @property
     def since(self) -> int | None:
-        """The place from which on nearly all points differ; None if there is none."""
+        """The index of the point from which on nearly all differ; None if there is none."""
         behind = np.cumsum(self.differ[::-1])[::-1]
         share = behind / np.arange(len(behind), 0, -1)
         found = np.flatnonzero(self.differ & (share >= MOSTLY) & (behind >= LEAST))
@@ -94,8 +95,8 @@ class _Pair(Struct, frozen=True):
 
 
 def in_order(parts: Sequence[Part], left_before: frozenset[str]) -> list[Part]:
-    """The parts, those first that count where they contradict others: the fresher one, of equally fresh ones that which
-    counted before, then the better container."""
+    """The parts, first those that count if parts contradict each other: the fresher one, else the one that counted
+    before, else the better container."""
     ordered: list[Part] = []
     for part in sorted(parts, key=lambda p: (p.name in left_before, -p.rank[0], -p.rank[1])):
         at = next((i for i, other in enumerate(ordered) if _later(part, other)), len(ordered))
@@ -111,7 +112,7 @@ def _later(a: Part, b: Part) -> bool:
 
 
 def distance(by: Table, other: Table, meaning: Callable[[str], str]) -> int:
-    """How many steps `other` is ahead of `by` with the same values; 0 if that explains nothing."""
+    """How many steps higher `other` numbers the same values than `by`; 0 if no shift makes them agree."""
     votes: Counter[int] = Counter()
     for key, one, two in _shared(by, other, meaning):
         if votes.total() == VOTES:
@@ -137,7 +138,7 @@ def _same(key: str, one: Series, two: Series, ahead: int) -> float:
 
 
 def moved(table: Table, ahead: int) -> Table:
-    """The same rows so many steps earlier."""
+    """The same rows, `ahead` steps earlier."""
     out = Table()
     groups = []
     for axis, keys in table.axes():
@@ -173,8 +174,8 @@ def between(kept: Part, left: Part, meaning: Callable[[str], str], until: int | 
 
 
 def _shared(kept: Table, left: Table, meaning: Callable[[str], str]) -> list[tuple[str, Series, Series]]:
-    """The metrics of both: the key of `left`, and the points. The keys may stand below another prefix in each, where
-    each has but one of that meaning."""
+    """The metrics that both hold: the key of `left`, and the points of both. The prefixes of the keys may differ if
+    each source has only one key of that meaning."""
     ours, theirs = _by_meaning(kept, meaning), _by_meaning(left, meaning)
     out = []
     for key in left.columns:
@@ -215,7 +216,7 @@ def _pair(key: str, kept: Series, left: Series, ahead: int = 0, until: int | Non
 
 
 def _rounding(values: Floats, at: Ints) -> Floats:
-    """What rounding to be read can have made of the values at these places: half a unit of the last digit that the
+    """How far rounding for a reader can have moved the values at these places: half a unit of the last digit that the
     column shows."""
     sample = values[:: max(1, len(values) // SAMPLE)]
     written = [f"{value:.{DIGITS}e}".split("e")[0] for value in sample.tolist() if value]

@@ -1,5 +1,5 @@
-"""The hardware of a run: samples of its machines as columns, so that what is asked of all of them at once is one step
-of numpy, and assigned to the phases of a step by the step's own timings.
+"""The hardware of a run: samples of its machines as columns, so that numpy answers a question about all of them at
+once. Each sample belongs to a phase by the step's own timers.
 
 Utilisation is told by power: a GPU's own figure only says that some kernel ran, so a rank that waits for others shows
 100 %. A row is written when its step ends. The timers, in the order in which a step runs its phases, cut the time
@@ -29,21 +29,21 @@ OF_HOST = ("ram_used_gb", "free_gb", "aside")
 Flags = NDArray[np.bool_]
 
 GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory, and larger batches raise it"
-IN_USE_GB = 1.0  # of memory, below which a GPU is nobody's: the driver alone holds some hundred MB
-LEAST = 3  # samples of a phase, below which nothing is said about it
+IN_USE_GB = 1.0  # a GPU with less memory in use belongs to nobody: the driver alone holds some hundred MB
+LEAST = 3  # samples that a phase needs before a GPU of it is called idle or ahead
 LOW = 0.6
-"""A GPU that draws less than this share of its peers' power above idle, in the same phase, does less than they do."""
+"""A GPU does less than its peers if it draws less than this share of their power above idle in the same phase."""
 AHEAD = 2.0
-"""A GPU that draws so many times its peers' power above idle still works while they wait."""
+"""A GPU that draws this many times its peers' power above idle still works while they wait."""
 BUSY = 0.1  # power-based utilisation from which a GPU is at work: decoding draws little
 
 
 class SampleColumns(Struct, frozen=True, eq=False):
-    """One row a sample, oldest first, one column a GPU; NaN where nothing was told.
+    """A row for each sample, oldest first, a column for each GPU; NaN if nothing was measured.
 
     `gpu` holds arrays of (samples, GPUs) by the names of `OF_GPU`, `host` of (samples,) by those of `OF_HOST`.
-    `foreign_gb`: memory that processes of others (or dead ones, as inf) hold. `free_gb`: of the disk of the
-    checkpoints, else of the run's directory. `aside`: 1 where a job ran beside the training.
+    `foreign_gb`: memory that others' processes hold (inf if a dead one holds any). `free_gb`: free on the disk of the
+    checkpoints, else of the run's directory. `aside`: 1 if a job ran beside the training.
     """
 
     samples: tuple[HardwareSample, ...]
@@ -56,14 +56,14 @@ class SampleColumns(Struct, frozen=True, eq=False):
         return len(self.samples)
 
     def until(self, time: float) -> SampleColumns:
-        """Those taken up to `time`."""
+        """The samples taken up to `time`, seconds since the epoch."""
         return self._cut(slice(0, int(self.times.searchsorted(time, "right"))))
 
     def since(self, time: float) -> SampleColumns:
         return self._cut(slice(int(self.times.searchsorted(time)), None))
 
     def of_gpus(self, chosen: NDArray[np.bool_]) -> SampleColumns:
-        """Those of the GPUs that are chosen, by column."""
+        """The samples with only the GPUs (columns) that are chosen."""
         if chosen.all():
             return self
         gpus = tuple(gpu for gpu, taken in zip(self.gpus, chosen.tolist(), strict=True) if taken)
@@ -93,7 +93,7 @@ class SampleColumns(Struct, frozen=True, eq=False):
 
 def columns(samples: tuple[HardwareSample, ...]) -> SampleColumns:
     """Samples as columns."""
-    alike: dict[tuple[Gpu, ...], list[int]] = {}  # GPUs of a sample -> the samples that tell of just these
+    alike: dict[tuple[Gpu, ...], list[int]] = {}  # GPUs of a sample -> the samples of exactly these
     for row, sample in enumerate(samples):
         alike.setdefault(tuple([(g.node, g.index) for g in sample.gpus]), []).append(row)
     gpus = tuple(dict.fromkeys(gpu for known in alike for gpu in known))
@@ -178,8 +178,8 @@ class StepTiming(Struct, frozen=True):
 
 
 class Placed(Struct, frozen=True, eq=False):
-    """Where each sample lies: `steps` -1 between two steps, `phases` an index into `names`, -1 where no timer covers
-    that time."""
+    """Step and phase of each sample. `steps`: -1 between two steps. `phases`: an index into `names`, -1 if no timer
+    covers that time."""
 
     names: tuple[str, ...]
     steps: Ints
@@ -202,14 +202,14 @@ class PhaseHardware(Struct, frozen=True):
 
 
 def step_ends(run: Run, rows: int) -> Floats:
-    """When each of the first `rows` rows was written, as `written` tells it."""
+    """When each of the first `rows` rows was written (see `written`)."""
     table = run.history.table
     return written(table.steps[:rows], table.times[:rows], run.pulse.beats)
 
 
 def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> Floats:
-    """When each row was written, seconds since the epoch: by its time stamp, else by when it was seen to come (`beats`:
-    step, seconds); NaN unknown."""
+    """When each row was written, in seconds since the epoch: its time stamp, else when it was seen to arrive (`beats`:
+    step, seconds); NaN if unknown."""
     if not len(steps) or not beats:
         return times
     seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few, the rows may be many
@@ -222,7 +222,7 @@ def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> F
 
 
 def row_time(run: Run, row: int) -> float:
-    """When a row was written, as `step_ends` tells it."""
+    """When a row was written, as `step_ends` has it."""
     table = run.history.table
     if table.times[row] == table.times[row]:
         return float(table.times[row])
@@ -274,8 +274,8 @@ def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
 
 
 def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
-    """One entry a phase that holds samples, in the order in which a step runs them. GPUs without memory in use are not
-    the run's; power and memory are told of those that work in any phase."""
+    """One entry for each phase with samples, in the order in which a step runs them. GPUs without memory in use are not
+    the run's. Power and memory are those of the GPUs that work in any phase."""
     held = np.fmax.reduce(seen.gpu["memory_used_gb"], axis=0, initial=np.nan)
     seen = seen.of_gpus(~(held < IN_USE_GB))
     use = seen.power_use(seen.idle_w())
@@ -289,8 +289,8 @@ def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
 
 
 def per_step(ends: Floats, times: Floats, values: Floats, least: bool = False) -> tuple[Ints, Floats]:
-    """Rows, and the most (`least`: the least) of the values within each, from the end of the row before to the row's
-    own. `values`: a column, or one a GPU; NaN where a row has none. Rows without a sample are left out."""
+    """Rows, and the largest value of each (with `least` the smallest), from the end of the row before to its own end.
+    `values`: one a sample, or one a sample and GPU; NaN if unknown. Rows without a sample are left out."""
     known = np.flatnonzero(np.isfinite(ends))
     at = ends[known].searchsorted(times)
     inside = (at > 0) & (at < len(known))
@@ -329,7 +329,7 @@ def _most(values: Floats) -> float | None:
 
 
 def _idle(use: Floats) -> list[int]:
-    """GPUs whose median lies below `LOW` of the median of all, where those work."""
+    """GPUs whose median power use is below `LOW` of the median GPU's, if that one works."""
     middle = column_medians(use)
     middle[np.isfinite(use).sum(axis=0) < LEAST] = np.nan
     known = middle[np.isfinite(middle)]
@@ -339,7 +339,7 @@ def _idle(use: Floats) -> list[int]:
 
 
 def _ahead(use: Floats) -> list[int]:
-    """GPUs that work alone in at least 30 % of the samples of a phase."""
+    """GPUs that work alone or with few others in at least 30 % of the samples of a phase."""
     count = np.isfinite(use).sum(axis=1)
     usual = column_medians(use.T)[:, None]
     working = (use >= BUSY) & (use > AHEAD * usual) & (count >= 3)[:, None]

@@ -18,8 +18,8 @@ from rltui.run.table import Floats, Ints, Series, Table
 __all__ = ["History", "Part", "Series", "Table"]
 
 FEW_ROWS = 16
-"""Up to so many new rows, or an eighth of all, are merged one by one; with more the table is built again, and so is the
-diagnosis (a writer that flushes every two minutes brings many rows at once)."""
+"""Up to this many new rows, or an eighth of all, are merged one by one. With more the table is built again, and so is
+the diagnosis (a writer that flushes every two minutes brings many rows at once)."""
 
 
 class History:
@@ -30,37 +30,38 @@ class History:
         self._merged: Table | None = None
         self._ends: dict[str, int] = {}
         self._placed: dict[str, Part] = {}  # parts that state no steps, at those of another part
-        self.unplaced: dict[str, int] = {}  # part -> rows left out: nothing tells which step they are of
+        self.unplaced: dict[str, int] = {}  # part -> number of rows left out because their step is not known
         self.ahead: dict[str, int] = {}  # part -> steps by which it numbers the same rows higher than a better one
         self.behind: dict[str, float] = {}  # part -> seconds that its clock is behind that of a better one
         self.contradictions: tuple[Contradiction, ...] = ()
-        self.meaning: Callable[[str], str] = str  # of a key: two keys of one meaning are of one metric
+        self.meaning: Callable[[str], str] = str  # key -> meaning: keys with one meaning are one metric
         self._bar: int | None = None
         self._every: int | None = None
         self._since = 0  # rows folded in since the sources were compared
 
     @property
     def counted(self) -> bool:
-        """Whether the steps of the run are not known, so that its rows are counted."""
+        """Whether the log states no steps, so that rows are counted instead."""
         filled = [part for part in self.parts if part.table.n]
         return bool(filled) and all(part.counted for part in filled) and self._spacing() is None
 
     @property
     def counts(self) -> dict[str, int]:
-        """Of the parts whose rows were counted: the last count."""
+        """Part -> its last count, for each part whose rows were counted."""
         if self._spacing() is not None:
             return {}
         return {part.name: int(part.table.steps[-1]) for part in self.parts if part.table.n and part.counted}
 
     def reach(self, bar: int | None, every: int | None = None) -> None:
-        """The newest step of a progress bar in a log that holds no rows: of a job whose two streams are two files.
-        `every`: steps from row to row by the config."""
+        """Takes the newest step of a progress bar in a log without rows: a job's two streams may be two files. `every`:
+        steps from row to row by the config."""
         before, self._bar, self._every = self._spacing(), bar, every
         if self._spacing() != before:
             self.rebuild()
 
     def _spacing(self) -> Spacing | None:
-        """How far the only rows that there are stand apart, if a bar elsewhere tells, or else the config."""
+        """How many steps apart the rows are, if only one part has rows and a bar in another log, or the config,
+        tells."""
         filled = [part for part in self.parts if part.table.n]
         if len(filled) != 1 or not filled[0].counted:
             return None
@@ -90,7 +91,7 @@ class History:
         return self._merged
 
     def _agreeing(self, filled: list[Part]) -> list[Part]:
-        """The parts, each under the step numbers of the better ones; what one of them contradicts is looked up."""
+        """The parts, each renumbered to the steps of the better ones. It also fills `ahead` and `contradictions`."""
         self.ahead, self._since = {}, 0
         left_before = frozenset(one.left for one in self.contradictions)
         kept: list[Part] = []
@@ -116,7 +117,8 @@ class History:
         return between(kept, left, self.meaning, min(ends, default=None))
 
     def _place(self, stated: list[Part], counted: list[Part]) -> list[Part]:
-        """Parts whose rows were counted never mix with those that state their steps, but by the same values."""
+        """Counted parts get their steps from stated ones, by rows with the same values; other counted rows are left
+        out."""
         by = stated[0].table if len(stated) == 1 else _merge(stated, attempts(stated))
         for part in counted:
             table = aligned(part.table, by)
@@ -127,8 +129,8 @@ class History:
 
     @property
     def abandoned(self) -> list[tuple[int, int, int]]:
-        """First and last step, and number, of the rows of each attempt that a later one took the place of: as the file
-        tells that saw most of them, and where a later file took over."""
+        """First step, last step and number of the rows of each attempt that a later one replaced. It takes the file
+        that saw most attempts, and adds those that ended where a later file took over."""
         found: list[tuple[int, int, int]] = max((p.table.abandoned for p in self.parts), key=len, default=[])
         if not self.table.n:
             return found
@@ -157,7 +159,8 @@ class History:
         self.rebuild()
 
     def add(self, part: Part, rows: Rows) -> None:
-        """Adds rows to a part and folds them into the merged table: row by row when few, else it is built anew."""
+        """Adds rows to a part and folds them into the merged table: row by row if few, else the table is built
+        again."""
         merged, table = self._merged, part.table
         before, restarts = table.n, len(table.restarts)
         if rows.printed:
@@ -198,8 +201,8 @@ class History:
             merged.put(step, time, cells, fold=True)
 
     def cut(self, step: int) -> None:
-        """Forgets what is of a later step. Rows that were counted stay at the steps that the whole run places them at:
-        what is left of the others would place them elsewhere."""
+        """Forgets all rows after this step. Counted rows keep the steps that the whole run gives them: with fewer rows
+        to compare they would get others."""
         whole, alone = self.table, self._spacing() is not None
         for part in self.parts:
             if part.name in self._placed or (alone and part.table.n):
@@ -208,7 +211,7 @@ class History:
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Makes the next use build the merged table again (a part was replaced, renamed or filled in bulk)."""
+        """Makes the next use build the merged table again, as a part was replaced, renamed or filled in bulk."""
         self._merged = None
 
 
@@ -218,8 +221,8 @@ def _merge(
     contradictions: Sequence[Contradiction] = (),
     behind: Mapping[str, float] = MappingProxyType({}),
 ) -> Table:
-    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`, `behind`: see `clocks`. What a better
-    source contradicts is left out. Columns that one part holds alone are shared with it, not copied."""
+    """All parts in one table. `ordered`: by rising rank. `ends`: see `attempts`. `behind`: see `clocks`. What a better
+    source contradicts is left out. A column that only one part holds is shared with it, not copied."""
     out = Table()
     if not ordered:
         return out

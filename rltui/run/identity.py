@@ -29,8 +29,8 @@ def algorithm(
     texts: Iterable[str],
     table: Table,
 ) -> str | None:
-    """The algorithm by config, else the one of this dialect, else by what the log calls it, else by the metrics
-    that are there. None: unknown."""
+    """The algorithm by config, else the only one of this dialect, else by the log's words, else by the logged metrics.
+    DPO is known by its metrics before the words. None: unknown."""
     known = algorithms()
     stated = stated_algorithm(dialect_name, config, raw)
     if stated is not None:
@@ -44,22 +44,24 @@ def algorithm(
         return named
     if present:
         return present[0]
-    parts = dialect_name != GENERIC and "reward_component_mean" in canonical  # any loop may log parts of its reward
+    parts = (
+        dialect_name != GENERIC and "reward_component_mean" in canonical
+    )  # but any home-made loop may log parts of its reward
     return "GRPO" if _returns_are_advantages(table) or parts else None
 
 
 def stated_algorithm(
     dialect_name: str, config: Mapping[str, ConfigValue], raw: Mapping[str, ConfigValue]
 ) -> str | None:
-    """The algorithm as far as no row has to be looked at: by config, else the one of this dialect. `raw`: every key of
-    the config, among which a home-made loop names its algorithm in its own words."""
+    """The algorithm without a look at rows: by config, else the only one of this dialect. `raw`: every key of the
+    config; a home-made loop may name its algorithm there in its own words."""
     names = dialect(dialect_name)
     stated = _by_config(names, config) or names.algorithm
     return _by_own_words(raw) if stated is None and names.name == GENERIC else stated
 
 
 def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
-    """What settings whose keys may name an algorithm say, the most telling key first."""
+    """The algorithm that a setting names, among keys that may name one; the most telling key first."""
     known = algorithms()
     texts: dict[str, str] = {}
     for key, entry in raw.items():
@@ -77,7 +79,7 @@ def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
 
 
 def algorithm_words(dialect_name: str) -> set[str]:
-    """What stands in a text that states an algorithm: the keys of its config, and its names."""
+    """The words that show that a text states an algorithm: config keys, and the algorithms' names."""
     config = dialect(dialect_name).config
     keys = {key.rpartition(".")[2] for name in _STATING for key in config.get(name, ())}
     own = set(algorithms().config_keys) if dialect_name == GENERIC else set()

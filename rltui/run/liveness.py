@@ -29,16 +29,15 @@ _STATES: dict[Word, State] = {
 
 
 class RunState(Struct, frozen=True):
-    """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
+    """The state of a run, with the evidence in words (`because`) and the line that is quoted, if any.
 
-    `crash`: what the errors of a crashed run are called, None if they have no name, and then `error` is the first of
-    them; `loop`: what the ends of earlier
-    attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
-    that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
-    should be going. `vanished`: its process went before the plan was done, without a word.
-    `error_after`: what the log of a run with all steps done ends with, if that is an error: what was to be saved at the
-    end may be missing. `told_at`: the step at which it stood so, if that is of the past. `broke_off`: for longer than
-    usual nothing has come, and no word says that it ended."""
+    `crash`: the named end of a crashed run. None if the errors have no name; `error` is then the first of them. `loop`:
+    what the ends of earlier attempts have in common with this one. `card`: only if the run is followed. `sure`: the
+    state is beyond doubt; a log that merely ends never is. `followed`: the run's growth is watched. `expected`: a
+    process or the scheduler says that it should be running. `vanished`: its process went before the plan was done, and
+    the log says nothing of it. `error_after`: the error that ends the log of a run with all steps done: what it saves
+    at the end may be missing. `told_at`: the step of an earlier state. `broke_off`: nothing has come for longer than
+    usual, and nothing says that the run ended."""
 
     state: State
     because: str
@@ -67,12 +66,12 @@ def stood(step: int) -> RunState:
 class LifeSigns(Struct, frozen=True):
     """What the judgement needs. Times are seconds since the epoch.
 
-    `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, which may be
-    `zoned` (see `Rows`), `written`: the last write to its files, `beside`: that to a log without times beside one
-    with times (`written_beside`). `scheduled`: the scheduler says that it runs. Only with `followed` counts `pulse`.
-    `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
-    count for a step. `outlived`: logs without steps to whose last words rows came later.
-    `counted`: the steps are not known, the rows are counted.
+    `now`: the moment; None if the present does not matter. `stamped`: the newest time inside the data, which may be
+    `zoned` (see `Rows`). `written`: the last write to its files. `beside`: the last write to a log without times beside
+    one with times (`written_beside`). `scheduled`: the scheduler says that it runs. `pulse` counts only if `followed`.
+    `pace` and `phase_takes` are asked only if nothing else decides. `counts`: the last count of each source whose rows
+    are counted. `outlived`: logs without steps after whose last words rows still came. `counted`: the steps of the run
+    are not known, so its rows are counted.
     """
 
     table: Table
@@ -95,9 +94,9 @@ class LifeSigns(Struct, frozen=True):
 
 
 def judge(seen: LifeSigns) -> RunState:
-    """The state. A fulfilled plan counts before any words in the log, and an error with no training after it before an
-    end mark. Without an end mark a run is running while its newest row is younger than its usual gap allows; it is
-    unknown if only a young file speaks for it, and stalled if a known plan was not reached."""
+    """The state. A finished plan counts before any words in the log. An error with no training after it counts before
+    an end mark. Without an end mark a run is running while its newest row is younger than the usual gap allows. It is
+    unknown if only the age of a file speaks for it, and stalled if it did not reach a known plan."""
     state = _judged(seen)
     return replace(state, followed=seen.followed, expected=_expected(seen))
 
@@ -168,18 +167,17 @@ def _judged(seen: LifeSigns) -> RunState:
 
 
 CLOSED_S = 60.0
-"""Rows may be stamped so much later than the end that a tracker records."""
+"""Rows may be stamped this many seconds later than the end that a tracker records."""
 
 
 def _closed(seen: LifeSigns) -> bool:
-    """Whether a tracker recorded the end of the run, good or bad, and nothing came since: a run that is resumed goes
-    on."""
+    """Whether a tracker recorded the end of the run, good or bad, and nothing came later: a resumed run goes on."""
     end = None if seen.exit is None else seen.exit.time
     return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 
 
 def _counted_out(notes: Notes, planned: int | None) -> bool:
-    """Whether the newest bar stands at the end of the plan, be its last rows logged or not."""
+    """Whether a log's newest bar stands at the end of the plan, even if the last rows are not logged."""
     return planned is not None and any(source.bar == planned for source in notes.sources.values())
 
 
@@ -188,7 +186,7 @@ def _expected(seen: LifeSigns) -> bool:
 
 
 def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
-    """The run's signs of life, and whether there is more than the time of a file: rows of now, growth, a process."""
+    """The run's signs of life, and whether they are more than the time of a file: times of rows, growth, a process."""
     if seen.followed and seen.pulse.heard:
         return seen.pulse, True
     if seen.now is None:
@@ -215,11 +213,11 @@ def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, 
 
 
 def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
-    """The end that a log announces, and the errors that nothing survived, the first one first.
+    """The end that a log announces, and the errors that ended the training, the first one first.
 
-    Survived is an error with more than one more row after it: a log that several processes write into may show the
-    row of the failed step after the error. What came after an announced end is no crash; what came before it is one,
-    unless training went on. A log that ends more than a row before the newest one speaks of an earlier attempt.
+    The training survived an error if more than one row came after it: if several processes write one log, the row of
+    the failed step may come after the error. An error after an announced end is not a crash. One before it is a crash,
+    unless training went on. A log that ends more than one row before the newest row belongs to an earlier attempt.
     """
     ended: Note | None = None
     deadly: list[Note] = []

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class MetricName(Struct, frozen=True):
-    """How a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
+    """What a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
 
     `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,
     length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` tells several
@@ -51,12 +51,12 @@ class MetricName(Struct, frozen=True):
     member: str = ""
     meaning: str = ""
     trap: str = ""
-    own_trap: str = ""  # the part of it that is of this framework and version
+    own_trap: str = ""  # the part of `trap` that belongs to this framework and version
     direction: str = "none"
 
 
 def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
-    """The name of a key, with what is easily misread about it in this framework and version."""
+    """The name of a key, with how it is easily misread in this framework and version."""
     told, own = trap(m.canonical, dialect, version), own_trap(m.canonical, dialect, version)
     told, own = (". ".join(text for text in (m.told, said) if text) for said in (told, own))
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
@@ -67,8 +67,8 @@ _STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """Gives keys with the same meaning different labels: the later ones have their key in their label, or its last part
-    if that differs."""
+    """Gives keys with the same label different ones: each later one gets the last part of its key added, or the whole
+    key if that part is taken."""
     ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
     out: dict[str, Meaning] = {}
     for key, meaning in meanings.items():
@@ -81,7 +81,7 @@ def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
 
 
 def _is_open(meaning: Meaning, dialect: str) -> bool:
-    """Whether the values of a key have a say in what it means. Not where a framework is known to log it."""
+    """Whether the values of a key may decide what it means. Not if its framework is known to log this key."""
     if dialect != GENERIC and meaning.key in dialect_of(dialect).exact:
         return False
     if meaning.canonical == "entropy":
@@ -93,19 +93,19 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
 
 _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
-"""Single words that mean something else beside the rewards of chosen and rejected answers."""
+"""Single words that mean something else if rewards of chosen and rejected answers are logged too."""
 
 _DRIFT, _ENTROPY = frozenset(("kl_ref", "ppo_kl")), ("H", "train/H")
-"""The letter for entropy says so beside a KL."""
+"""A key `H` is the entropy if a KL is logged too."""
 
 
 def _words(key: str) -> Words:
-    """The words of a name without the first parts that only sort; none of one in another script."""
+    """The words of a key without the first parts that only sort; empty for a key in another script."""
     return next((spelt.words for spelt in reversed(readings(key))), ())
 
 
 def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """The keys of a home-made loop that mean another thing beside some others than alone."""
+    """The keys of a home-made loop whose meaning depends on the keys beside them, with that meaning."""
     canonical = {meaning.canonical for meaning in meanings.values()}
     found: dict[str, str] = {}
     if canonical >= _PREFERENCE:
@@ -115,7 +115,7 @@ def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
         found |= {key: "entropy" for key in meanings if key in _ENTROPY}
     if "pg_loss" in canonical and "vf_loss" not in canonical:
         held_out = [key for key, meaning in meanings.items() if meaning.group == VALIDATION]
-        if [_words(key) for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's
+        if [_words(key) for key in held_out] == [("loss", "val")]:  # no other validation key: it is the critic's loss
             found[held_out[0]] = "vf_loss"
     return {key: meant_as(name, meanings[key]) for key, name in found.items()}
 
@@ -126,7 +126,7 @@ def is_canonical(name: str) -> bool:
 
 
 def unknown_metric(name: str) -> str:
-    """What is wrong with a canonical name that the user gave, with the nearest known ones; empty for a known name."""
+    """Why a canonical name that the user gave is wrong, with the nearest known names; empty for a known name."""
     known = [*metrics(), *(PHASE + phase for phase in phases())]
     if name in known:
         return ""
@@ -151,9 +151,8 @@ def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
 
 
 class Names:
-    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> raw key, named by the
-    user for this run; `aliases`: canonical -> raw keys in the user's settings, of which the first that this run logs
-    counts."""
+    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> raw key that the user
+    named for this run. `aliases`: canonical -> raw keys in the user's settings; the first that this run logs counts."""
 
     def __init__(self) -> None:
         self.dialect = GENERIC
@@ -163,16 +162,16 @@ class Names:
         self._count = 0
         self._keys: tuple[str, ...] = ()
         self._meanings: Mapping[str, Meaning] = {}
-        self.open: dict[str, Meaning] = {}  # keys whose values have a say in what they mean: by their names
-        self._beside: dict[str, Meaning] = {}  # keys that mean what they do by the keys beside them
-        self._told: dict[str, Meaning] = {}  # these, and what the values of open keys say
+        self.open: dict[str, Meaning] = {}  # keys whose values may change their meaning -> meaning by name
+        self._beside: dict[str, Meaning] = {}  # keys whose meaning depends on the keys beside them
+        self._told: dict[str, Meaning] = {}  # `_beside`, and the meanings by the values of open keys
         self._sources: dict[str, list[str]] = {}
         self._only: dict[str, str | None] = {}
         self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
-        """Takes up new columns or another dialect; true when anything changed. Cheap where `columns` is the same object
-        with as many keys as before: keys are only ever added to it."""
+        """Takes up new columns or another dialect; True if anything changed. Cheap if `columns` is the same object with
+        as many keys as before, as keys are only ever added to it."""
         if columns is self._columns and len(columns) == self._count and dialect == self.dialect:
             return False
         self._columns, self._count = columns, len(columns)
@@ -189,7 +188,7 @@ class Names:
         return True
 
     def listen(self, values: Callable[[str], Series | None]) -> bool:
-        """Takes up what the values of open keys say; true when anything changed."""
+        """Takes up what the values of open keys say; True if anything changed."""
         from rltui.run.by_values import by_values  # numpy: series are there, so it is too
 
         asked = ((by_values(own, s.finite()), key) for key, own in self.open.items() if (s := values(key)) is not None)
@@ -201,7 +200,7 @@ class Names:
         return True
 
     def _call(self) -> Collection[str]:
-        """Names all keys anew; the keys that the user named."""
+        """Gives all keys their meanings again. Returns the keys that the user named."""
         columns, told = self._columns, self._told
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
@@ -232,11 +231,11 @@ class Names:
         return {name: key for name, key in found.items() if key is not None}
 
     def _column(self, key: str) -> str:
-        """The column of a key as the user wrote it: with the prefix of its container it may be without one here."""
+        """The column of a key that the user wrote: it may have a container's prefix that the column lacks."""
         return key if key in self._columns else bare_key(key, self.dialect)
 
     def unlogged(self) -> list[str]:
-        """What to say of each key that the user named for this run and that it does not log."""
+        """A message for each key that the user named for this run and that the run does not log."""
         if self._unlogged is None:
             wrong = [
                 item for item in self.forced.items() if self._columns and self._column(item[1]) not in self._columns
@@ -247,7 +246,7 @@ class Names:
         return self._unlogged
 
     def is_turned(self, key: str) -> bool:
-        """Whether its values told that the sign of a key is turned."""
+        """Whether the values of a key showed that its sign is flipped."""
         return key in self._told and self._told[key].scale < 0
 
     @property
@@ -273,8 +272,8 @@ class Names:
         return found
 
     def only(self, canonical: str) -> str | None:
-        """The one column that may stand for a canonical name, if its numbers need no conversion: asked for every metric
-        on every row."""
+        """The only column for a canonical name, if its numbers need no conversion; else None. Cached, as it is asked
+        for every metric on every row."""
         if canonical not in self._only:
             known = is_canonical(canonical) or canonical in self.forced
             keys = self.sources(canonical) if known else []
@@ -296,11 +295,11 @@ def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[
 
 
 def canonical_series(table: Table, names: Names, canonical: str, rows: int | None = None) -> Series | None:
-    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: as if the
-    run had no more.
+    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: only the
+    first so many rows of the run.
 
     A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
-    sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
+    sits in the reward). Of several validation sets it is the one with most points, then with most samples a prompt.
     """
     keys = names.sources(canonical)
     found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
@@ -311,14 +310,14 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
 
 
 def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """The series that stands for a canonical metric, of those that may."""
+    """The series that stands for a canonical metric, out of the candidates."""
     if not found:
         return None
     return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
 
 
 def in_use(found: Sequence[Series]) -> Series:
-    """Of the series that may stand for one metric, preferred ones first: the first that is not always 0."""
+    """The first of the candidates (preferred ones first) that is not always 0, else the first of all."""
     if len(found) == 1:
         return found[0]
     return next((s for s in found if s.values[-1] or s.values.any()), found[0])

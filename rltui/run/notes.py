@@ -13,7 +13,7 @@ from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
 LAST_KEPT = 250
-"""How many of the last notes of one kind are kept: the first ones tell how it began, the last ones how it is now."""
+"""Of each kind this many first and last notes are kept: the first show how it began, the last how it is now."""
 SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
@@ -31,8 +31,8 @@ class LogStanding(Struct, frozen=True):
 
 
 class Save(Struct):
-    """A checkpoint that a log names. `done`: it says that it is saved, not only that it is begun. `whole`: as far as
-    was known when the next attempt began."""
+    """A checkpoint that a log names. `done`: the log says that it is saved, not only begun. `whole`: whether it was
+    complete when the next attempt began; None if none has begun."""
 
     path: str
     line: int
@@ -43,15 +43,15 @@ class Save(Struct):
 class NoteSource(Struct):
     """What one log says about its end, in file order, since its last launch.
 
-    An error that the training survived is forgotten but for its shape. Of a flood of alike errors the first is kept,
-    so that no flood can push out another.
+    Of an error that the training survived only the shape is kept. Of many similar errors at one step only the first is
+    kept, so that they cannot push out others.
     """
 
     events: list[LogStanding] = field(default_factory=list)
     row: int | None = None  # newest training step
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
-    shown: dict[str, Note] = field(default_factory=dict)  # by kind the newest one that may show more yet
+    shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
     saves: dict[int, Save] = field(default_factory=dict)  # by step
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
@@ -69,7 +69,7 @@ class NoteSource(Struct):
         self.row = self.bar = None
 
     def save(self, note: Note) -> bool:
-        """Takes what a line says of a checkpoint. False if it was told before: each rank tells of each of its files."""
+        """Takes what a line says about a checkpoint. False if that is known: each rank names each of its files."""
         named = named_in(note.text)
         if named is None:
             return True
@@ -89,25 +89,26 @@ class NoteSource(Struct):
                 yield Checkpoint(step, save.path, None)
 
     def _whole(self, step: int, save: Save) -> bool:
-        """The training went on after it, or the log says that it is saved and no error follows at its step."""
+        """Whether the training went on after it, or the log says that it ended or that the checkpoint is saved, and
+        then shows no error."""
         if save.whole is not None:
             return save.whole
         after = {event.note.kind for event in self.events if event.note.line > save.line}
         return (self.row is not None and self.row > step) or "end" in after or (save.done and after.isdisjoint(FATAL))
 
     def retract(self, note: Note) -> None:
-        """What an error showed while it was still being written."""
+        """Forgets a note of an error that was still being written."""
         self.events = [event for event in self.events if event.note is not note]
 
     def reach(self, step: int | None) -> None:
-        """The newest row. A step back is a restart: what was said before is of another attempt."""
+        """Takes the newest step. A step back is a restart: what was said before belongs to another attempt."""
         if step is not None:
             if self.row is not None and step < self.row:
                 self.launch()
             self.row = step
 
     def say(self, note: Note, step: int | None) -> None:
-        """Takes an end or an error, unless one of its shape stands at this step already."""
+        """Takes an end or an error, unless an error of the same shape is known at this step."""
         event = LogStanding(note, step, _shape(note))
         if note.kind != "end" and any(e.shape == event.shape and e.step == step for e in self.events):
             return
@@ -121,8 +122,8 @@ class NoteSource(Struct):
         self.events.append(event)
 
     def since(self, step: int) -> list[LogStanding]:
-        """What was said at this step or later, without errors of a kind that was survived before. Where a log tells
-        steps, an error of unknown place came before the first of them; an end of unknown place stays an end."""
+        """What was said at this step or later, without errors of a shape that the training survived before. If the log
+        states steps, an error at an unknown step came before the first of them; an end at an unknown step counts."""
         late, survived = [], set(self._survived)
         for event in self.events:
             stood = event.step
@@ -184,7 +185,7 @@ class Notes:
         self.ungraded_says = ""  # what it said first
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
-        """`head_step`: the newest training step of that log, for lines that do not state where they stand."""
+        """`head_step`: the newest training step of that log, for notes that state no step."""
         log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:
@@ -219,7 +220,7 @@ class Notes:
             log.say(note, row if row is not None else log.bar)
 
     def reach(self, source: str, step: int | None) -> None:
-        """The newest training step of a log, its rows all read."""
+        """Takes the newest training step of a log after all its rows were read."""
         log = self.sources.get(source)
         if log is not None and step is not None and (log.row is None or step > log.row):
             log.row = step
@@ -230,7 +231,7 @@ class Notes:
 
     @property
     def all(self) -> list[Note]:
-        """Notable lines in the order in which they were read, the newest progress lines last."""
+        """All kept notes in the order in which they were read, the newest progress and phase lines last."""
         if self._all is None:
             ordered = sorted((item for kept in self._kept.values() for item in kept), key=lambda item: item[0])
             self._all = [*(note for _, note in ordered), *self._progress.values()]

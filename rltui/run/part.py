@@ -1,9 +1,8 @@
-"""The table of one source of a run: what is printed all at once in it, and where another attempt at the run took over
-from it.
-
-Rows that a program printed all at once, as it ended or once an epoch, repeat what is there, with more digits or fewer,
-and may add to it. They begin no attempt, unless all rows of the file came so: then those of the next launch have other
-values. A list that says otherwise than the rows of its steps is no history of this run, whatever it is.
+"""The table of one source of a run, with rows that are printed all at once, and where another attempt took over from
+it.  A program may print many rows all at once, as it ends or once an epoch. They repeat known rows, with more or fewer
+digits, and may add some. They begin no attempt, unless all rows of the file came this way: then a list with other
+values is that of the next launch. Otherwise a list that contradicts the rows of its steps is not taken for this run's
+history.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from rltui.run.table import OTHER_SHARE, Table
 LOOKED_AT = 8
 """How many of the first rows of a file decide whether it is a later attempt."""
 OTHER = "printed rows with other values than the rows of their steps"
-STEPLESS = "printed rows without a step, with values of none of the rows that are there"
+STEPLESS = "printed rows without a step, whose values match no known row"
 ROUNDED = Decimal("0.51")
-"""Rounding moves a number by at most half a unit of its last digit; a little more, as floats are not exact."""
+"""Rounding moves a number by at most half a unit of its last digit. A little more is allowed, as floats are not
+exact."""
 
 Cells = Mapping[str, float]
 
 
 class Part(Struct):
-    """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins.
+    """The table of one source within a run. The higher `rank` wins a cell.
 
-    `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,
-    one after the other, where they hold the same keys with other values. `counts`: its reader counted rows. `written`:
-    when the file last was, in seconds since the epoch. `one_by_one`: rows came so, not printed all at once; `left_out`:
+    `rank` is (class of the container, start in seconds since the epoch). Parts of one class with the same keys and
+    other values are attempts, one after the other. `counts`: its reader counted rows. `written`: the last write to the
+    file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `left_out`:
     reason -> how many printed rows do not count, and where the first is.
     """
 
@@ -47,13 +47,13 @@ class Part(Struct):
 
     @property
     def counted(self) -> bool:
-        """Whether its steps are not known: most of its rows were counted."""
+        """Whether its steps are not known, as most of its rows were counted."""
         return self.counts or 2 * self.table.counted > self.table.n
 
 
 def attempts(ordered: list[Part]) -> dict[str, int]:
-    """Part -> the step from which a later attempt at the run took over: parts of one class that hold the same keys,
-    where the later one begins within the earlier or right behind it and does not just repeat it."""
+    """Part -> the step from which a later attempt took over. Both are of one class and share half of the keys; the
+    later one begins within the earlier one or right after it, and does not just repeat it."""
     ends: dict[str, int] = {}
     for i, earlier in enumerate(ordered):
         for later in ordered[i + 1 :]:
@@ -108,14 +108,14 @@ def add_printed(part: Part, rows: Rows) -> None:
 
 
 def _counts(part: Part, n: int) -> list[list[int]]:
-    """The steps that so many rows may have which state none: from 1 on, or those of the rows that are there."""
+    """The steps that `n` rows without steps may have: those of the known rows, or 1 to n."""
     there: list[int] = part.table.steps.tolist()
     own = [] if part.one_by_one or (there and not part.counted) else [list(range(1, n + 1))]
     return [there, *own] if n == len(there) else own
 
 
 def _agree(table: Table, steps: list[int], cells: Sequence[Cells]) -> bool | None:
-    """Whether most rows say what the rows of their steps say; None if no row says of the same."""
+    """Whether most rows agree with the known rows of their steps; None if no row can be compared."""
     found = [
         same
         for step, row in zip(steps, cells, strict=True)
@@ -125,7 +125,7 @@ def _agree(table: Table, steps: list[int], cells: Sequence[Cells]) -> bool | Non
 
 
 def _same(old: Cells, new: Cells) -> bool | None:
-    """Whether two rows agree in most of what both hold, but for rounding; None if they share nothing."""
+    """Whether two rows agree, apart from rounding, in most cells that both hold; None if they share none."""
     both = [(old[key], x) for key, x in new.items() if key in old]
     other = sum(1 for a, b in both if not _is_rounded(a, b))
     return other < OTHER_SHARE * len(both) if both else None

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: medians of its phases over the last steps, adding up to the step."""
+"""Where the time of a step goes: medians of its phases over the last steps, with the rest that no timer covers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NO_PHASES = PhaseTable(0, None, ())
 
 
 def outside_step(rules: Timers, version: str | None) -> frozenset[str]:
-    """Phases that this version times beside the step."""
+    """Phases that this version times outside the step."""
     have = version_number(version)
     out: tuple[str, ...] = ()
     for outside in rules.outside or ():
@@ -60,8 +60,8 @@ def phase_table(
 ) -> PhaseTable:
     """The phases of the last `window` steps before row `until_row`.
 
-    A phase that a step did not run (a checkpoint, a validation) took it no time, so the median step holds only what
-    most steps run; the rest is told in the note. "other" is what no timer covers.
+    A phase that a step did not run (a checkpoint, a validation) took no time in it, so the median step holds only what
+    most steps run. The note names the others. "other" is what no timer covers.
     """
     rules = dialect(names.dialect).phases
     end = table.n if until_row is None else min(until_row, table.n)
@@ -115,7 +115,7 @@ def _children(names: Names, version: str | None, rules: Timers) -> dict[str, str
 
 
 def _whole(names: Names) -> str | None:
-    """The timer of the whole step: beside those of the phases, else wherever the run logs its seconds."""
+    """The key of the whole step's timer: among those of the phases, else wherever the run logs it; None if nowhere."""
     keys = names.sources(PHASE + "step")
     return keys[0] if keys else names.only("time_per_step_s")
 
@@ -123,7 +123,7 @@ def _whole(names: Names) -> str | None:
 def _step_rows(
     table: Table, whole: str | None, children: dict[str, str], end: int, window: int
 ) -> tuple[Ints, Floats | None]:
-    """The rows of the last steps, and the seconds of each where the whole step is timed."""
+    """The rows of the last steps, and the seconds of each if the whole step is timed."""
     if whole is not None:
         series = table.series(whole)
         if series is not None:
@@ -136,8 +136,8 @@ def _step_rows(
 
 
 def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
-    """Seconds of a phase in each of the steps that end at `rows`. Timers that are logged in rows of their own, one a
-    call, count for the step that ends next."""
+    """Seconds of a phase in each of the steps that end at `rows`. A timer that is logged in rows of its own, one for
+    each call, counts for the step that ends next."""
     out: Floats = np.zeros(len(rows))
     series = table.series(key)
     if series is None:

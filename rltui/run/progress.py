@@ -1,5 +1,5 @@
-"""How far a run is (planned steps, and how many it is short of), and how long its steps usually take: those that
-validate or save a checkpoint apart from the rest.
+"""How far a run is (planned steps, and how many are left), and how long its steps usually take. Steps that validate or
+save a checkpoint are counted apart from the rest.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rltui.run.table import Floats, Ints, Series, Table
 
 _NEWEST_ROWS = 20
 _EXACT_FROM = 0.5
-"""Epochs are logged with two decimals: only from this share of an epoch on do they tell the length of one."""
+"""Epochs are logged with two decimals: only from this part of an epoch on they tell how many steps an epoch has."""
 BEATS = 201
 LINES = 1000
 PHASES = 64
 ENDED = ("gone", "zombie")
 """States of a process that has ended."""
 LATE_S = 2.0
-"""What a process wrote last may be read so long after it was seen to be gone."""
+"""The last output of a process may be read this many seconds after it was seen to be gone."""
 DURATIONS = 50
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
@@ -36,8 +36,8 @@ _CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d
 def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[str], Series | None]) -> int | None:
     """Planned steps: by config, by what progress lines count towards, by the logged share that is done, or by epochs.
 
-    None where nothing tells. A plan that the run has passed is no plan; one that lay behind it when it began counts
-    from there: a stage that goes on with the steps of the one before.
+    None if nothing tells. A plan that the run has passed does not count. A plan below the run's first step counts from
+    that step: a stage may go on with the step numbers of the stage before.
     """
     logged = [series for name in USUAL if (series := find(name)) is not None and len(series)]
     first = min((int(series.steps[0]) for series in logged), default=None)
@@ -62,19 +62,19 @@ def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[st
 
 
 USUAL = ("reward_mean", "total_loss", "epoch", "lr")
-"""Metrics of which every run logs at least one."""
+"""Every run logs at least one of these metrics."""
 
 
 def steps_short(table: Table, planned: int | None) -> int | None:
-    """How many planned steps the last row is short of, None without a plan or rows. A trainer that counts from 0 ends
-    one short of its plan."""
+    """How many planned steps are left after the last row; None without a plan or rows. A trainer that counts from 0
+    ends one step before its plan."""
     if planned is None or not table.n:
         return None
     return max(0, planned - (1 if table.steps[0] == 0 else 0) - int(table.steps[-1]))
 
 
 def row_gap(table: Table) -> int:
-    """Steps between two rows, usually."""
+    """The usual number of steps between two rows (median)."""
     if table.n < 2:
         return 1
     steps = table.steps[-_NEWEST_ROWS:]
@@ -82,14 +82,14 @@ def row_gap(table: Table) -> int:
 
 
 class Pulse(Struct):
-    """Times in seconds since the epoch, by the clock of the one who listens. Filled by the session.
+    """The run's signs of life, filled by the session. Times are seconds since the epoch, by this machine's clock.
 
-    `processes` and `gpus` are the newest facts of the run's machines, empty where there are none; they come from this
+    `processes` and `gpus` are the newest facts about the run's machines, empty if there are none. They come from this
     machine or from an agent on another one.
     """
 
     moved_at: float | None = None  # a step, a counter or a phase moved
-    output_at: float | None = None  # anything was written that was not said before in this step
+    output_at: float | None = None  # something was written that is new in this step
     heard: bool = False  # something came while we listened: it is no dead copy
     phase: Note | None = None  # what was announced since the last step
     phase_at: float | None = None
@@ -109,28 +109,29 @@ class Pulse(Struct):
     def start(
         self, written_at: float | None, step: int | None, counters: tuple[object, ...], phase: Note | None
     ) -> None:
-        """What was there before: its newest sign of life is when the files were last written."""
+        """Takes what was there before: the newest sign of life is the last write to the files."""
         self.moved_at = self.output_at = self.phase_at = written_at
         self._step, self._last, self.phase, self._announced = step, counters, phase, phase
 
     def feel(self, processes: tuple[ProcessFact, ...], now: float) -> None:
-        """The newest facts of the run's processes. Those that are gone say nothing of a run that moved since: it was
-        resumed by others, which are yet to be found."""
+        """Takes the newest facts about the run's processes. If all are gone but the run moved since, they say nothing:
+        other processes resumed it, which are not found yet."""
         gone = bool(processes) and all(p.state in ENDED for p in processes)
         self.gone_at = None if not gone else now if self.gone_at is None else self.gone_at
         outlived = self.gone_at is not None and self.moved_at is not None and self.moved_at > self.gone_at + LATE_S
         self.processes = () if outlived else processes
 
     def line(self, text: str) -> None:
-        """A line of the log. One that repeats itself, its clock aside, is no sign of life: servers idle aloud."""
+        """Takes a line of the log. A line that repeats, apart from its time, is no sign of life: idle servers log
+        too."""
         said = _CLOCK.sub("", text)
         if said not in self._said and len(self._said) < LINES:
             self._said.add(said)
             self._fresh = True
 
     def hear(self, now: float, step: int | None, counters: tuple[object, ...], phase: Note | None) -> None:
-        """Something new was read. `step`: the newest training step or position of the bar; `counters`: everything that
-        changes when work is done, so that a bar painted again at the same place is no movement."""
+        """Takes that something new was read. `step`: the newest training step or position of the bar. `counters`: all
+        that changes when work is done, so that a bar printed again at the same place is no movement."""
         self.heard = True
         stepped = step is not None and step != self._step
         if counters != self._last or stepped:
@@ -162,13 +163,13 @@ class Pulse(Struct):
 
 
 def phase_key(phase: Note) -> str:
-    """What the announcements of one phase have in common: the text without its numbers."""
+    """What all announcements of one phase have in common: kind, and text without its numbers."""
     return f"{phase.kind} {_NUMBER.sub('0', phase.text)}"
 
 
 RECENT = 200
-"""How many steps the usual duration is learned from: enough for a 95th percentile, few enough to follow growing
-responses."""
+"""Steps from which the usual duration is learned: enough for a 95th percentile, few enough to follow responses that
+grow."""
 
 
 class Usual(Struct, frozen=True):
@@ -180,7 +181,7 @@ class Usual(Struct, frozen=True):
 
 
 def usual(seconds: Sequence[float] | Floats) -> Usual | None:
-    """None without any duration."""
+    """Of durations in seconds; None if there is none above 0."""
     known = np.asarray(seconds, dtype=np.float64)
     known = known[np.isfinite(known) & (known > 0)]
     if not len(known):
@@ -189,9 +190,9 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 
 
 class LearnedPace(Struct, frozen=True):
-    """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
-    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
-    `longest_s`: the most seconds from one row to the next, whatever was done meanwhile, of `gaps` that were seen."""
+    """`plain`: a step that neither validates nor saves. `special`: from one row to the next if a step between them
+    validates or saves. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
+    `longest_s`: the most seconds between two rows, out of `gaps` such times."""
 
     plain: Usual | None = None
     special: Usual | None = None
@@ -218,8 +219,8 @@ def learn(
     """The pace of the recent steps.
 
     Durations come from the times of the rows, else from when steps were seen to arrive (`beats`: step, seconds), else
-    from the logged step time (`timer`, seconds a step). `marks`: steps that validated or saved; `periods`: every so
-    many steps it is planned; `step`: the newest one.
+    from the logged step time (`timer`, seconds a step). `marks`: steps that validated or saved. `periods`: the planned
+    intervals of both, in steps. `step`: the newest step.
     """
     marked = np.array(sorted(set(marks)), dtype=np.int64)  # np.unique would import np.ma
     steps, seconds, gaps = _intervals(table)
@@ -240,8 +241,8 @@ def learn(
 
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
-    """Newest step, seconds and number of steps from each row with a time to the next one. From one attempt at the run
-    to the next one no step was made."""
+    """For each row with a time and the next one: the step of the latter, seconds and steps between them. The time
+    between two attempts is left out, as no step was made in it."""
     known = table.timed(RECENT + 1)
     steps, seconds, gaps = _differences(table.steps[known], table.times[known])
     if not table.restarts:
@@ -258,13 +259,13 @@ def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:
 
 
 def _period(marked: Ints) -> set[int]:
-    """The period that past marks kept to."""
+    """The interval of the last marks, if they are evenly spaced; else empty."""
     apart = set(np.diff(marked[-4:]).tolist())
     return apart if len(marked) > 2 and len(apart) == 1 else set()
 
 
 def _due(step: int, stride: int, marked: Ints, periods: set[int]) -> bool:
-    """Whether the step after `step` validates or saves, or `step` did and that may still go on."""
+    """Whether a step up to the next row validates or saves, or `step` did and that may still go on."""
     if len(marked) and marked[-1] == step:
         return True
     return any(p > 0 and any(s % p == 0 for s in range(max(1, step), step + stride + 1)) for p in periods)

@@ -1,4 +1,4 @@
-"""Which rank the others wait for, by what the watchdogs of a collective operation print."""
+"""Which rank the others wait for, by what the watchdogs of collective operations (NCCL) print."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ _RANK = re.compile(r"(?:PG ID (?P<group>\d+)[^\]]*?)?\b[Rr]ank ?(?P<rank>\d+)\]"
 _WAITS = re.compile(r"SeqNum=(?P<at>\d+), OpType=(?P<op>\w+)")
 _CAME = re.compile(r"[Ll]ast enqueued NCCL work: (?P<at>\d+)")
 NEAR = 10
-"""Operations by which a rank in another one may lag: further apart they are of other groups of ranks."""
+"""Most operations by which a rank may lag behind. If they are further apart, the ranks belong to other groups."""
 
 
 class _Rank(Struct):
-    """`waits`: number and name of the operation that it waits in; `came`: number of the last that it began."""
+    """`waits`: number and name of the operation that the rank waits in. `came`: number of the last one that it
+    began."""
 
     waits: tuple[int, str] | None = None
     came: int | None = None
 
     @property
     def least(self) -> int:
-        """So far it came at least."""
+        """The number of the last operation that it is known to have begun."""
         return max(self.came or 0, self.waits[0] if self.waits is not None else 0)
 
 
@@ -54,7 +55,7 @@ def _join(groups: dict[str, dict[int, _Rank]]) -> None:
 
 
 def _behind(ranks: Mapping[int, _Rank]) -> str:
-    """Those that began fewer operations than the others, if they are not more than these."""
+    """Tells of the ranks that began fewer operations than the others, if they are not the majority; else empty."""
     furthest = max((rank.least for rank in ranks.values()), default=0)
     few = {number: rank.came for number, rank in ranks.items() if rank.came is not None and rank.came < furthest}
     there = [number for number, rank in ranks.items() if rank.least == furthest]
@@ -68,7 +69,7 @@ def _behind(ranks: Mapping[int, _Rank]) -> str:
 
 
 def _elsewhere(ranks: Mapping[int, _Rank]) -> str:
-    """The only one that waits in an earlier operation of another kind, while the others agree."""
+    """Tells of the one rank that waits in an earlier operation of another kind, if all others agree; else empty."""
     waits = {number: rank.waits for number, rank in ranks.items() if rank.waits is not None}
     usual = Counter(waits.values()).most_common(1)
     if not usual or usual[0][1] < 2:

@@ -1,6 +1,6 @@
 """One run as everything above sees it: history under canonical names, config, phases, checkpoints, log, state.
 
-Filled by the session from readers' records; knows neither files nor screens. The session calls, in any order,
+The session fills it from the readers' records; it knows neither files nor screens. The session calls, in any order,
 
     add_config(values, source)   add_note(note, source)   add_info(info)   set_checkpoints(found)
 
@@ -50,11 +50,11 @@ __all__ = [
 ]
 
 _HINTS = 400
-"""So many lines of text are kept to tell the framework by: its banner stands near the beginning."""
+"""Lines of text that are kept to recognise the framework: its banner stands near the beginning."""
 
 
 class Run:
-    """See the module's docstring. Everything is cheap to ask; series are views, not copies."""
+    """See the module's docstring. Every question is cheap; series are views, not copies."""
 
     def __init__(self, run_id: str, path: str) -> None:
         self.id = run_id
@@ -72,7 +72,7 @@ class Run:
         self.dialect = GENERIC  # the file of names in use: finer than the framework (verl_0_2, trl_ppo)
         self.algorithm: str | None = None
         self.planned_steps: int | None = None
-        self.followed = False  # a live follow: file times may stand in for missing time stamps
+        self.followed = False  # it is followed live: file times may replace missing time stamps
         self.scheduled = False  # the scheduler says that it runs
         self.as_of: float | None = None  # newest time stamp inside the data, seconds since the epoch
         self.info: dict[str, str] = {}  # what containers state: run_id, name, project, host, ...
@@ -80,9 +80,9 @@ class Run:
         self._resolved: dict[str, ConfigValue] | None = None
         self._names = Names()
         self._metric_names: dict[str, MetricName] | None = {}  # None: not made yet
-        self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # of the names as they were
-        self._heard: tuple[int, int] | None = None  # the rows whose values had their say in what keys mean
-        self._named_for: str | None = None  # the version whose traps the names tell
+        self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # names, and `keys` made for them
+        self._heard: tuple[int, int] | None = None  # id and length of the table whose values last decided meanings
+        self._named_for: str | None = None  # the version for which the names tell traps
         self._notes = Notes()
         self.prints = Prints()
         self._hints: list[str] = []
@@ -95,12 +95,12 @@ class Run:
     # -- filling -------------------------------------------------------------------------------------------------
 
     def add_config(self, values: Mapping[str, object], source: str) -> None:
-        """Flat dotted keys of one container; `source` says which, in the user's words."""
+        """Takes flat dotted keys of one container; `source` names it in the user's words."""
         self._config.add(values, source)
         self._resolved = None
 
     def add_note(self, note: Note, source: str) -> None:
-        """A notable line. `source` is the name of the part of the history that its log fills, if it fills one."""
+        """Takes a notable line. `source` is the part of the history that its log fills, if it fills one."""
         if note.kind == "module":
             self._hint(f"{MODULE}{note.text}")
             return
@@ -121,7 +121,7 @@ class Run:
         return [placed(*one) for one in self._notes.ungraded[-newest:]], self._notes.ungraded_says
 
     def add_info(self, info: RunInfo) -> None:
-        """Identity that a container states; the first one to state a thing wins."""
+        """Takes what a container states about the run's identity; the first value for a key wins."""
         self.info = {**info.values, **self.info}
         for value in info.values.values():
             self._hint(value)
@@ -136,7 +136,7 @@ class Run:
 
     @property
     def key_map(self) -> dict[str, str]:
-        """Canonical name -> raw key, as the user forced it. Assign before `refresh_names`."""
+        """Canonical name -> raw key, as the user set it. Assign before `refresh_names`."""
         return self._names.forced
 
     @key_map.setter
@@ -144,7 +144,7 @@ class Run:
         self._names.forced = dict(forced)
 
     def identify(self) -> None:
-        """Framework, version, algorithm and plan from keys, config and text."""
+        """Finds framework, version, algorithm and plan in keys, config and text."""
         self.detect()
         rows = {part.name for part in self.history.parts if part.table.n}
         bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
@@ -159,8 +159,8 @@ class Run:
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
 
     def _every(self) -> int | None:
-        """Steps from one row to the next as the config has it, if so many rows fit into the plan: what counts for rows
-        without a step."""
+        """Steps from one row to the next by the config, if the counted rows then fit into the plan; else None. It
+        serves rows without a step."""
         said, planned = self.config.get("logging_steps"), self._config.positive(self.dialect, "total_steps")
         if said is None or planned is None or not isinstance(said.value, int) or isinstance(said.value, bool):
             return None
@@ -168,7 +168,7 @@ class Run:
         return said.value if said.value > 1 and (rows - 1) * said.value <= planned else None
 
     def detect(self) -> None:
-        """Framework and version alone: its keys may have to be renamed before anything else is told from them."""
+        """Finds only framework and version: keys may have to be renamed before anything else can be found."""
         table = self.history.table
         seen = (len(table.columns), len(self._config.raw), len(self._hints), len(self.info))
         if seen != self._seen:
@@ -182,7 +182,7 @@ class Run:
                 self._resolved = None
 
     def refresh_names(self) -> None:
-        """Takes up columns that are new."""
+        """Takes up new columns, and what new values say about the meaning of keys."""
         version, table = self.framework_version, self.history.table
         changed = self._names.refresh(table.columns, self.dialect)
         if self._names.open and (changed or self._heard != (id(table), table.n)):
@@ -194,19 +194,19 @@ class Run:
 
     @property
     def stated_plan(self) -> int | None:
-        """The planned steps that the config states, be they passed or not."""
+        """The planned steps that the config states, even if the run has passed them."""
         stated = self._config.positive(self.dialect, "total_steps")
         return None if stated is None else int(stated)
 
     @property
     def bar_totals(self) -> set[int]:
-        """What progress lines count towards and the run has not passed."""
+        """The totals that progress lines count towards and that the run has not passed."""
         table = self.history.table
         return {total for total in self._notes.totals if not table.n or total >= table.steps[-1]}
 
     def forget_after(self, step: int) -> None:
-        """As if the run had been looked at when it stood at `step`: later notes, checkpoints and its end are gone. The
-        rows are the caller's to cut."""
+        """Makes the run as it was at `step`: later notes, checkpoints and its end are gone. The caller cuts the
+        rows."""
         self._cut_at = step
         self._notes.forget_after(step)
         self.exit = None
@@ -216,17 +216,17 @@ class Run:
 
     @property
     def notes(self) -> list[Note]:
-        """Notable lines, oldest first; of progress lines the newest only."""
+        """Notable lines, oldest first; of progress lines only the newest, at the end."""
         return self._notes.all
 
     @property
     def changed(self) -> tuple[Changed, ...]:
-        """Settings with which a later launch began otherwise."""
+        """Settings that differ between one launch and the next."""
         return self.prints.changed(self._notes.of_kind("resume"), self.history)
 
     @property
     def earlier_configs(self) -> list[tuple[int, dict[str, ConfigValue]]]:
-        """The first step of each launch that began with other settings, and the config until then; oldest first."""
+        """For each launch with other settings, oldest first: its first step, and the config before it."""
         changed = self.changed
         out = []
         for step in sorted({one.step for one in changed}):
@@ -236,15 +236,15 @@ class Run:
 
     @property
     def saved(self) -> list[Checkpoint]:
-        """The checkpoints on disk. Without any, as where only the log was copied, those that the logs tell of."""
+        """The checkpoints on disk. If there are none (only the log was copied), those that the logs name."""
         return self.checkpoints or self._notes.saved()
 
     def newest_time(self) -> float | None:
-        """The newest time stamp of rows and notes, by one clock: notes of a log whose rows have no times may be of
-        another zone than those that have."""
+        """The newest time stamp of rows and notes. If rows have times, only notes of logs whose rows have times count:
+        others may be in another time zone."""
         rows = self.history.table.newest_time
         if self._cut_at is not None and rows is not None:
-            return rows  # notes of other lines may be of later
+            return rows  # notes that state no step may be later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if rows is None or name in timed]
@@ -272,12 +272,12 @@ class Run:
         return self._metric_names
 
     def series(self, name: str) -> Series | None:
-        """By canonical name (the first key that resolves to it and holds points; in canonical units) or by raw key
-        (as logged)."""
+        """A series by canonical name (the first key that resolves to it and holds points, in canonical units) or by raw
+        key (as logged); None if there is none."""
         return self.all_series()(name)
 
     def all_series(self, rows: int | None = None) -> Callable[[str], Series | None]:
-        """`series` of the rows that are there now, or of the first `rows`: to ask for many names one after another."""
+        """A function like `series`, for the rows of now or the first `rows` of them: quick for many names in a row."""
         self.refresh_names()
         table, names, forced = self.history.table, self._names, self.key_map
 
@@ -310,11 +310,11 @@ class Run:
         return self._keys[1]
 
     def is_turned(self, key: str) -> bool:
-        """Whether the values of a key, which are of a loss, have their sign turned in its series."""
+        """Whether the series of a key has its sign flipped, as its values are those of a loss."""
         return self._names.is_turned(key)
 
     def unlogged(self) -> list[str]:
-        """What to say of each entry of `key_map` whose key this run does not log."""
+        """A message for each entry of `key_map` whose key this run does not log."""
         self.refresh_names()
         return self._names.unlogged()
 
@@ -330,22 +330,22 @@ class Run:
         return out
 
     def columns(self) -> dict[str, Series]:
-        """Every column by raw key; what the vocabulary knows stands in canonical units."""
+        """Every column by raw key; those that the vocabulary knows in canonical units."""
         self.refresh_names()
         table, meanings = self.history.table, self._names.meanings
         return {key: converted(s, meanings[key]) for key in table.columns if (s := table.series(key)) is not None}
 
     def listen(self) -> None:
-        """The first read is over and the following begins: what is there by now was not seen to come."""
+        """Begins to follow after the first read: what is there by now was not seen to arrive."""
         written = max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=self.as_of)
         self.pulse.start(written, *self._counters())
 
     def heard(self, now: float) -> None:
-        """Something new was read at `now`."""
+        """Takes that something new was read at `now`."""
         self.pulse.hear(now, *self._counters())
 
     def _counters(self) -> tuple[int | None, tuple[object, ...], Note | None]:
-        """The newest step of rows and bars, all that moves as work is done, and the phase announced last."""
+        """The newest step of rows and bars, all that changes while work is done, and the phase announced last."""
         head = self.history.table.head_step
         bars = tuple(source.bar for source in self._notes.sources.values())
         phase = self._notes.under_way
@@ -376,7 +376,7 @@ class Run:
         return self._pace[1]
 
     def _phase_takes(self) -> Usual | None:
-        """Seconds that the phase under way usually takes: as it was seen to, else by the logged timers."""
+        """Seconds that the current phase usually takes: as measured while following, else by the logged timers."""
         phase = self.pulse.phase
         if phase is None:
             return None
@@ -407,19 +407,19 @@ class Run:
         return marks
 
     def _periods(self) -> set[int]:
-        """Every so many steps a validation or a checkpoint is planned. TRL also takes shares of the plan below 1."""
+        """Planned intervals of validation and checkpoints, in steps. TRL also takes shares of the plan, below 1."""
         stated = {self._config.positive(self.dialect, name) for name in ("test_freq", "save_freq")}
         plan = self.planned_steps or 0
         return {round(p if p >= 1 else p * plan) for p in stated if p is not None}
 
     def state(self, now: float | None = None) -> RunState:
-        """How the run stands at `now`, seconds since the epoch; without it nothing is said of the present."""
+        """The state of the run at `now`, seconds since the epoch; without `now` nothing is said about the present."""
         if self._cut_at is not None:
             return stood(self._cut_at)
         return judge(self.evidence(now))
 
     def evidence(self, now: float | None = None) -> LifeSigns:
-        """What the state is judged by."""
+        """What the state is judged by, with the newest rows and file times."""
         for part in self.history.parts:
             self._notes.reach(part.name, part.table.head_step)
         if self.followed and self.pulse.moved_at is None:

@@ -1,4 +1,4 @@
-"""What a report tells of each file of a run."""
+"""What a report says about each file of a run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from rltui.readers.base import LeftOut
 
 
 class SourceInfo(Struct, frozen=True):
-    """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
-    for a file that was ignored (note: why).
+    """What was read from where. `skipped`: reason -> number of records; `skipped_at`: reason -> where the first one is.
+    `used`: False for a file that was ignored (`note` says why).
 
-    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
-    `Rows`), `lag` how far behind the training its writer is known to be, in words ("" where it writes at once).
-    `broken`: the error of its reader, by a fault of rltui, after which nothing more of it was taken.
-    `untaken`: lines of a console of which nothing was taken, and that are no rows as far as is known.
+    `newest`: the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
+    `Rows`). `lag`: how late its writer is known to write, in words ("" if it writes at once). `broken`: the error of
+    its reader (a bug of rltui), after which nothing more was read. `untaken`: console lines from which nothing was
+    taken; they do not look like rows.
     """
 
     path: str
@@ -32,11 +32,11 @@ class SourceInfo(Struct, frozen=True):
     broken: str = ""
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Records that were skipped, then lines of which nothing was taken."""
+        """Records that were skipped, then lines from which nothing was taken."""
         skipped = (LeftOut(why, n, self.skipped_at.get(why, "")) for why, n in self.skipped.items() if n)
         return (*skipped, *self.untaken)
 
     def skipped_text(self) -> str:
-        """`2 lines that are not JSON (first at line 7), ...`; empty if none was."""
+        """`2 lines that are not JSON (first at line 7), ...`; empty if nothing was skipped."""
         first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
         return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)

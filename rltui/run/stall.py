@@ -1,4 +1,4 @@
-"""Hung, slow or fine? Log silence, counters that move, processes and GPU power, held against this run's own pace."""
+"""Hung, slow or fine? Compares log silence, counters, processes and GPU power with this run's own pace."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ SLOW = 2.0
 SLOW_S = 10.0
 HUNG = 3.0
 HUNG_ADD_S = 600.0
-"""Slow: no movement for twice the 95th percentile of the step time, and 10 s. Hung: for 3 times, and 600 s more than
-it. The 600 s are verl's NCCL time-out."""
+"""Slow: no movement for twice the 95th percentile of the step time, at least 10 s. Hung: for 3 times it, at least 600 s
+more than it. The 600 s are verl's NCCL time-out."""
 QUIET = 60.0
 QUIET_FROM = 30
 QUIET_LEAST_S = 180.0
-"""Hung already after 60 times the longest time from row to row, if so many such times were seen: a run whose steps take
-a second does not pause for minutes. Some writers flush every two minutes, so never before three."""
+"""Hung already after 60 times the longest time between two rows, if 30 such times were seen: a run with steps of a
+second does not pause for minutes. Some writers flush every two minutes, so it is at least three minutes."""
 IDLE_ADD_S = 60.0
-"""In place of the 600 s where processes and GPUs are seen to do nothing."""
+"""Replaces the 600 s if processes and GPUs are seen to do nothing."""
 WORKING = 10.0
 WORKING_ADD_S = 3600.0
-"""Hung all the same, where GPUs work or the log is written: for 10 times, and an hour more than it."""
+"""If GPUs work or the log is written, it is hung only after 10 times the 95th percentile, at least an hour more than
+it."""
 SURE = 10.0
 SURE_S = 1200.0
 GPU_IDLE_S = 900.0
 """Beyond doubt: 10 times the 95th percentile and twice the NCCL time-out, or all GPUs idle for 15 minutes."""
 FIRST_S = 1800.0
-"""What was never seen to its end (first steps, the first validation) may take this long: models load and compile."""
+"""What was not yet seen to end (first steps, the first validation) may take this long: models load and compile."""
 KNOWN_FROM = 5
 STOPPED_S = 2.0
-"""A stopped process is hung after a usual step, but not sooner than this."""
+"""A stopped process makes the run hung after the time of a usual step, but not sooner than this."""
 HELD = ("stopped", "traced")
-"""States of a process that does not run until somebody lets it."""
+"""States of a process that does not run until somebody continues it."""
 IDLE_CPU = 0.05
 LOW_POWER = 0.3
 BUSY = 0.9
-"""CPU cores of all processes; shares of the power limit and of utilisation."""
+"""CPU cores of all processes, share of the power limit, share of utilisation."""
 
 
 class StallCard(Struct, frozen=True):
-    """How a followed run stands. `because`: the evidence, a phrase a line, the most telling first. `since`: when the
-    present step (or `phase`, where the log announced one) began, seconds since the epoch. `usual_s` and `high_s`:
-    median and 95th percentile of what that takes. `sure`: beyond doubt. `over`: nothing more will come."""
+    """How a followed run is doing. `because`: the evidence, one phrase a line, the most telling first. `since`: when
+    the current step (or `phase`, if the log announced one) began, seconds since the epoch. `usual_s`, `high_s`: median
+    and 95th percentile of its duration. `sure`: beyond doubt. `over`: nothing more will come."""
 
     verdict: Word
     because: tuple[str, ...] = ()
@@ -67,8 +68,8 @@ class StallCard(Struct, frozen=True):
 def weigh(
     pulse: Pulse, pace: LearnedPace, at: str, planned: bool, now: float, phase_takes: Usual | None = None
 ) -> StallCard:
-    """The verdict for a run whose words say neither end nor error. `at`: where it stands, in words; `planned`: its
-    planned steps are known and not reached; `phase_takes`: what the phase that was announced last usually takes."""
+    """The verdict for a run whose log states neither an end nor an error. `at`: where it is, in words. `planned`: its
+    planned steps are known and not reached. `phase_takes`: how long the phase that was announced last usually takes."""
     if pulse.phase is not None and pulse.phase.kind in ("validation", "checkpoint"):
         pace = replace(pace, next_special=True)
     age = _age(pulse.moved_at, now)
@@ -79,7 +80,7 @@ def weigh(
     word, sure = _verdict(pulse, processes, wait, age, now)
     observed = pulse.heard or bool(processes)
     if word == "hung" and not observed and not planned:
-        word = "unknown"  # a log that merely ends: nobody saw it alive, nobody knows where it was to end
+        word = "unknown"  # a log that merely ends: it was not seen alive, and its planned end is not known
     if word == "hung" and pulse.blind and not any(p.state in HELD for p in processes):
         word, sure = "unknown", False  # it may go on, unseen
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
@@ -108,8 +109,8 @@ def weigh(
 
 
 def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
-    """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing came after it
-    for longer than a caught error holds up a training."""
+    """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing has come
+    since for longer than an error that the trainer catches delays the training."""
     if pulse.processes and all(p.state in ENDED for p in pulse.processes):
         return True
     wait = _Wait(pace, pace.plain is not None)
@@ -118,7 +119,7 @@ def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
 
 
 def alive(pulse: Pulse) -> bool:
-    """Whether a process of the run is known to be there."""
+    """Whether a process that writes the run's log is known to live."""
     return any(p.how == "log" and p.state not in ENDED for p in pulse.processes)
 
 
@@ -132,7 +133,7 @@ class _Wait:
         self._least = 0.0 if known else FIRST_S
         learned = known and pace.gaps >= QUIET_FROM and pace.longest_s > 0
         self.quiet = max(QUIET * pace.longest_s, QUIET_LEAST_S, SLOW * self.high) if learned else inf
-        """Seconds without a row after which none is to be expected, whatever else is not known."""
+        """Seconds without a row after which no row is expected any more, even if nothing else is known."""
 
     def slow(self) -> float:
         return max(SLOW * self.high, SLOW_S, self._least)
@@ -168,8 +169,8 @@ def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: f
 
 
 def _stride(pace: LearnedPace) -> int:
-    """Steps that one duration stands for: durations of a plain step are for one, those of special ones from row to
-    row."""
+    """Number of durations from one row to the next: a plain duration covers one step, a special one all steps between
+    two rows."""
     return 1 if pace.next_special and pace.special is not None else pace.stride
 
 

@@ -1,4 +1,4 @@
-"""Sums and extremes of columns that grow at their end, at a cost that does not grow with them."""
+"""Medians, quantiles and spreads of arrays, and sums and extremes of columns that grow at their end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.run.columns import Floats
 
 
 def median(x: Floats) -> float:
-    """NaN on an empty array and on one that holds a NaN. Asked more often than all else, so it stands by itself."""
+    """The median; NaN for an empty array or one with a NaN. It has its own code, as it is called most often."""
     n = len(x)
     if n == 0:
         return nan
@@ -29,13 +29,13 @@ def median(x: Floats) -> float:
 
 
 def sd(x: Floats) -> float:
-    """Standard deviation of one point or more, to the last digit as `numpy.std` has it, at a quarter of its price."""
+    """Standard deviation of at least one point, equal to `numpy.std` to the last digit, in a quarter of its time."""
     d = x - np.add.reduce(x) / len(x)
     return sqrt(float(np.add.reduce(d * d)) / len(x))
 
 
 def quantile(x: Floats, share: float) -> float:
-    """Between two points linearly, as numpy's default. NaN on an empty array and on one that holds a NaN."""
+    """The quantile, linear between two points, as numpy's default. NaN for an empty array or one with a NaN."""
     n = len(x)
     if n == 0:
         return nan
@@ -55,7 +55,7 @@ def quantile(x: Floats, share: float) -> float:
 
 
 def column_medians(x: Floats) -> Floats:
-    """Median of each column of a matrix, NaN left out; NaN where a column holds nothing else."""
+    """Median of each column of a matrix without its NaN; NaN for a column that holds only NaN."""
     if not len(x):
         return np.full(x.shape[1], np.nan)
     ordered, count, each = np.sort(x, axis=0), np.isfinite(x).sum(axis=0), np.arange(x.shape[1])
@@ -67,23 +67,23 @@ def column_medians(x: Floats) -> Floats:
 
 
 BLOCK = 1024
-"""Points of a block whose sum, minimum and maximum are kept."""
+"""Points of a block. For each block sum, minimum and maximum are kept."""
 SPANS = 8
-"""So many sums of windows are kept."""
+"""Most sums of windows that are kept."""
 
 
 class BlockSums(Struct):
-    """Sums, and minimum and maximum so far, of the full blocks of a column. Threads that look at an older and a newer
-    state of it share them: all values asked about begin with those seen before or are the first of them."""
+    """The sum of each full block of a column, and its minimum and maximum up to there. Threads that look at an older
+    and a newer state of the column may share one: of two states one must be the beginning of the other."""
 
     _sums: list[float] = field(default_factory=list)
     _lows: list[float] = field(default_factory=list)
     _highs: list[float] = field(default_factory=list)
-    _spans: dict[tuple[int, int], float] = field(default_factory=dict)  # sums asked for lately
+    _spans: dict[tuple[int, int], float] = field(default_factory=dict)  # (start, stop) -> sum, of recent calls
     _filling: Lock = field(default_factory=Lock)
 
     def over(self, values: Floats) -> tuple[float, float, float]:
-        """Sum, minimum and maximum of all values; 0, inf and -inf where there are none."""
+        """Sum, minimum and maximum of all values; 0, inf and -inf if there are none."""
         full = self._fill(values)
         total = sum(self._sums[:full])
         low, high = (self._lows[full - 1], self._highs[full - 1]) if full else (float("inf"), float("-inf"))
@@ -94,7 +94,7 @@ class BlockSums(Struct):
         return total + float(np.add.reduce(rest)), low, high
 
     def sum(self, values: Floats, start: int, stop: int) -> float:
-        """Sum of values[start:stop]. The windows at the start and in the middle of a column seldom move."""
+        """Sum of values[start:stop]. It is kept, as windows at the start and in the middle of a column seldom move."""
         known = self._spans.get((start, stop))
         if known is None:
             if len(self._spans) >= SPANS:
@@ -114,7 +114,7 @@ class BlockSums(Struct):
         return whole
 
     def _fill(self, values: Floats) -> int:
-        """Takes up new full blocks; how many these values have."""
+        """Takes up new full blocks. Returns how many full blocks these values have."""
         full = len(values) // BLOCK
         if full <= len(self._sums):
             return full
@@ -124,5 +124,5 @@ class BlockSums(Struct):
                 low, high = float(np.minimum.reduce(block)), float(np.maximum.reduce(block))
                 self._lows.append(min(self._lows[-1], low) if i else low)
                 self._highs.append(max(self._highs[-1], high) if i else high)
-                self._sums.append(float(np.add.reduce(block)))  # last: the others are there where it is
+                self._sums.append(float(np.add.reduce(block)))  # last, so that its length is never ahead of the others
         return full

@@ -1,8 +1,8 @@
 """Rows of one source as columns: one row a training step, missing cells told from logged NaN (see `columns`).
 
-A restart goes back to a step that is there and finds other values, in a whole row, or as it goes on from there; or it
-writes the same values at later times. A late revision (a cell of an old step updated, a validation written after later
-steps) goes back with a part of a row, and the next one goes on where the run was.
+A restart goes back to a known step. It finds other values, in a whole row or in the rows that follow, or it writes the
+same values at later times. A late revision (a cell of an old step updated, a validation written after later steps) goes
+back with a part of a row only, and the next row goes on where the run was.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
 
 OTHER_SHARE = 0.5
-"""A row is done anew where at least so much of what it repeats has another value: a resumed run does everything anew, a
-repeated row nothing, a revision a cell or two."""
+"""A row is made again if at least this share of the cells that it repeats has other values. A resumed run changes all
+cells, a repeated row none, a revision one or two."""
 
 WHOLE_SHARE = 0.5
-"""A record with at least so much of what the row held is a whole row."""
+"""A record with at least this share of the row's cells is a whole row."""
 
 ABANDONED_ROWS = 2
-"""Rows beyond a restart are abandoned where it goes back at least so far: two processes that write into one log are
-apart by one row."""
+"""Rows after a restart count as abandoned if it goes back by at least this many: two processes that write one log
+differ by one row."""
 
 SURE_ROWS = 3
-"""Rows that came again as they were: a trainer that does the same each time wrote them, and one row of it that is
-another may be one whose first line was torn."""
+"""After this many rows that came again unchanged, the trainer does the same each time. One row with other values is
+then no restart yet: its first line may have been torn."""
 
 
 LATER_ROWS = 2
-"""So many rows that came again, each written later than all before it, are of a run that was resumed and does the same
-as before: copies keep their times."""
+"""This many repeated rows, each written later than all before it, belong to a resumed run that does the same as before:
+copies would keep their times."""
 
 
 TIMED_ROWS = 8
-"""So many whole rows in a row with a cell or two that are others were made anew by a run that does the same as before:
-a step does not take as long twice. Copies are the same, and a revision is of a row or few."""
+"""This many successive whole rows with one or two other cells come from a resumed run that does the same as before: a
+step never takes exactly as long twice. Copies are equal, and a revision changes few rows."""
 
 
 class GoneBack(Struct):
-    """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
-    many came since then. `timed`: how many whole ones in a row of which a cell or two had other values. `odd`: the
-    newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not: the next one tells whether the
-    run does other things from there on, or that row alone is another. `time`: the newest that was stated, `later`: how
-    many whole rows in a row were written after it, each after the one before."""
+    """Records went back to row `row`. `anew`: since then one had other values than the known row. `again`: how many
+    came since then. `timed`: how many successive whole rows had other values in some cells. `odd`: the newest record
+    (step, time, cells), if it has other values and the `SURE_ROWS` before it had not; the next one shows whether the
+    run does other things from there on or only that row differs. `time`: the newest time stated so far. `later`: how
+    many successive whole rows were written after it, each later than the one before."""
 
     row: int
     anew: bool
@@ -63,12 +63,12 @@ class GoneBack(Struct):
 
 
 def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
-    """Whether a row repeats most of another."""
+    """Whether a row holds most of the cells of another."""
     return sum(key in new for key in old) >= WHOLE_SHARE * len(old)
 
 
 def done_anew(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
-    """Whether a row repeats another with other values in most cells that both hold."""
+    """Whether a row repeats another with other values in at least `OTHER_SHARE` of the cells that both hold."""
     both, other = _shared(old, new)
     return other > 0 and other >= OTHER_SHARE * both
 
@@ -80,14 +80,14 @@ def _shared(old: Mapping[str, float], new: Mapping[str, float]) -> tuple[int, in
 
 
 class Table:
-    """Rows in increasing step order. A second row of the same step is folded into the first, cell by cell."""
+    """Rows in rising order of steps. A second row of the same step is folded into the first, cell by cell."""
 
     def __init__(self) -> None:
         self.n = 0
         self.restarts: list[int] = []
         self.counted = 0  # rows that state no step
         self.overwritten = 0  # rows that stated other values for the step of the record before them
-        self.repeated = 0  # rows that repeated what was there
+        self.repeated = 0  # rows that repeated known rows
         self.zoned = False  # the newest times name their zone
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
         self.columns = ColumnSet()
@@ -96,7 +96,7 @@ class Table:
         self._times: Floats = np.empty(0, dtype=np.float64)
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
         self._head = -1  # row of the newest record: after a restart it lies before the end
-        self._back: GoneBack | None = None  # records went back: a restart or a late revision, nobody can tell yet
+        self._back: GoneBack | None = None  # records went back: a restart or a late revision, not known yet
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -110,26 +110,26 @@ class Table:
 
     @property
     def head_step(self) -> int | None:
-        """Step where the run is: that of the newest record, after a restart smaller than the largest step seen."""
+        """The step where the run is: that of the newest record. After a restart it is below the largest step seen."""
         if self._head < 0:
             return None
         return int(self._steps[self._head if self._back is None else self.n - 1])
 
     @property
     def head_time(self) -> float | None:
-        """Time of the newest record, None where it states none."""
+        """Time of the newest record; None if it states none."""
         time = float(self._times[self._head]) if self._head >= 0 else nan
         return time if time == time else None
 
     @property
     def newest_time(self) -> float | None:
-        """The newest time that any row states, None where none does."""
+        """The newest time that any row states; None if none does."""
         if self._newest_time is None:
             self._newest_time = float(np.fmax.reduce(self.times, initial=nan))
         return self._newest_time if self._newest_time == self._newest_time else None
 
     def timed(self, most: int) -> Ints:
-        """Numbers of the newest rows that state a time, at most so many."""
+        """Numbers of the newest rows that state a time, at most `most`."""
         reach = most if self.newest_time is not None else 0
         while True:
             start = max(0, self.n - reach)
@@ -144,7 +144,7 @@ class Table:
         return None if column is None else column.series(key)
 
     def row_at(self, step: int) -> int | None:
-        """Row number of a step, None where the step has no row."""
+        """Row number of a step; None if the step has no row."""
         i = int(self.steps.searchsorted(step))
         return i if i < self.n and self._steps[i] == step else None
 
@@ -157,7 +157,7 @@ class Table:
         return self.columns.axes()
 
     def take_changed(self) -> int | None:
-        """The earliest already shown row that was revised since the last call, then forgets it."""
+        """The first row that was revised since the last call; None if there is none. The mark is then forgotten."""
         changed, self._changed_from = self._changed_from, None
         return changed
 
@@ -192,7 +192,7 @@ class Table:
         return out
 
     def _extend(self, steps: Ints, rows: Rows, first: int) -> None:
-        """The rows of a block from `first` on that have these steps, which lie behind the last one."""
+        """Appends the rows of a block from `first` on, with these steps, which lie after the last one."""
         start, end = self.n, self.n + len(steps)
         times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first : first + len(steps)]
         self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)
@@ -204,11 +204,11 @@ class Table:
         self.columns.extend(start, steps, times, rows, first)
 
     def put(self, step: int, time: float, cells: Mapping[str, float], fold: bool = False) -> None:
-        """One row. NaN or an infinity in `cells` means that it was logged so; absent keys are missing.
+        """Adds one row. NaN or an infinity in `cells` means that it was logged; absent keys are missing.
 
-        Rows that go back to earlier steps with other values for what is there are another attempt (see `restarts`),
-        unless they are only folded in from another source: the rows beyond are abandoned. In any case the later value
-        wins and keys of both are kept.
+        Rows that go back to earlier steps with other values begin another attempt (see `restarts`), and the known rows
+        after them are abandoned; not with `fold`, for rows from another source. In any case the later value wins and
+        the keys of both are kept.
         """
         if not fold:
             self._follow(step, time, cells)
@@ -233,7 +233,7 @@ class Table:
         self._head = row
 
     def _follow(self, step: int, time: float, cells: Mapping[str, float]) -> None:
-        """Looks whether a row goes back, whole or on from there: then the run was restarted."""
+        """Decides whether this row, with those before it, shows that the run was restarted."""
         if self._back is not None and self._back.odd is not None:
             row = self.row_at(step)
             if row is not None and step > self._back.odd[0] and not done_anew(self.cells(row), cells):
@@ -269,7 +269,7 @@ class Table:
         self._restart(self._back.row, row)
 
     def _settle(self) -> None:
-        """The newest row was the first that a restarted run did otherwise."""
+        """Takes the odd row as the first of a restarted run with other values."""
         if self._back is None or self._back.odd is None:
             return
         step, time, cells = self._back.odd
@@ -279,12 +279,12 @@ class Table:
     def _restart(self, begin: int, anew: int) -> None:
         self._back = None
         self.restarts.append(int(self._steps[begin]))
-        self._mark(begin)  # what was said of the rows since then did not know it
+        self._mark(begin)  # what was derived from the rows since then did not know of the restart
         if self.n - 1 - begin >= ABANDONED_ROWS:
             self._leave(begin, anew)
 
     def _stamped(self, time: float) -> None:
-        """A row more states this time, NaN for none."""
+        """Takes the time of a new row; NaN if it states none."""
         if self._newest_time is not None and not (time != time or self._newest_time >= time):
             self._newest_time = time
 
@@ -304,8 +304,8 @@ class Table:
         self._mark(row)
 
     def load(self, steps: Ints, times: Floats, groups: Iterable[tuple[Axis, Mapping[str, Floats]]]) -> None:
-        """Fills an empty table with rising steps and whole columns by axis, which must state the same steps and times.
-        The arrays stay the caller's: they are copied before the first change."""
+        """Fills an empty table with rising steps and whole columns by axis; each axis must have the same steps and
+        times. The caller keeps the arrays: they are copied before the first change."""
         self.n = len(steps)
         self._head = self.n - 1
         self._steps, self._times = steps, times
@@ -315,7 +315,7 @@ class Table:
                 self.columns[key] = Column(axis, values, bool(np.isfinite(values).all()))
 
     def place(self, steps: Mapping[int, int]) -> None:
-        """Rows that were counted have these steps: count -> step. They are the newest ones."""
+        """Gives counted rows their steps (count -> step). They must be the newest rows."""
         first = int(self.steps.searchsorted(min(steps))) if steps else self.n
         rows = [(int(self._steps[i]), float(self._times[i]), self.cells(i)) for i in range(first, self.n)]
         self.keep(first)
@@ -323,11 +323,12 @@ class Table:
             self.put(steps.get(step, step), time, cells)
 
     def set_head(self, step: int) -> None:
-        """Names the step of the newest record."""
+        """Sets the step of the newest record."""
         self._head = min(int(self.steps.searchsorted(step)), self.n - 1)
 
     def restart_at(self, step: int) -> None:
-        """A new attempt begins at `step` (the file was truncated, a new file began): later rows are abandoned."""
+        """Begins a new attempt at `step` (the file was truncated, a new file began): rows from there on are
+        abandoned."""
         row = int(self.steps.searchsorted(step))
         if row < self.n:
             if row:
@@ -335,8 +336,8 @@ class Table:
             self._leave(row, row)
 
     def _leave(self, begin: int, anew: int) -> None:
-        """Rows from row `begin` on were of an attempt that is over. Those before row `anew` stand: the next one
-        repeated them as they were."""
+        """Abandons the rows from row `begin` on, as their attempt is over. Those before row `anew` stay: the next
+        attempt repeated them unchanged."""
         self.abandoned.append((int(self._steps[begin]), int(self._steps[self.n - 1]), self.n - begin))
         self.keep(anew)
 
@@ -353,7 +354,7 @@ class Table:
         self._mark(n)
 
     def rename(self, name: Callable[[str], str]) -> None:
-        """Renames columns; where two meet, the cells of the later one win."""
+        """Renames columns; if two meet, the cells of the later one win."""
         self.columns.rename(name, self.steps, self.times)
 
     def _mark(self, row: int) -> None:

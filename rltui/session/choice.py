@@ -1,4 +1,4 @@
-"""Which files of a run are read, which are left out and why, and what the report says of each."""
+"""Which files of a run are read, which are left out and why, and what the report says about each."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 MANY = 10
-"""So many rows that repeat a step are another start; fewer are corrections."""
+"""More rows than this that repeat a step hint at a second run; fewer are corrections."""
 
 
 def left_out(found: Found) -> dict[str, str]:
-    """The files of a run that are not read, and why: a console log that W&B captured while the trainer's own is there,
+    """The files of a run that are not read, and why: a console log that W&B captured if the trainer's own log is there,
     and all but the largest trainer_state.json (each holds the whole history up to its checkpoint)."""
     files = found.listing.by_path
     formats = dict(found.candidate.files)
@@ -70,9 +70,9 @@ def told(feed: AnyFeed) -> SourceInfo:
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]
     if table.overwritten and AVERAGED not in feed.remarks:
         several = ": two runs in one file?" if 2 * table.overwritten > max(MANY, table.n) else ""
-        notes.append(f"rows with other values for a step that was there, the later count: {table.overwritten}{several}")
+        notes.append(f"rows that repeat a step with other values (the later row counts): {table.overwritten}{several}")
     if table.repeated:
-        notes.append(f"rows that came again as they were: {table.repeated}")
+        notes.append(f"rows that came again unchanged: {table.repeated}")
     notes += [feed.hint] if feed.hint else []
     lines = line_reader(feed.reader)
     return SourceInfo(
@@ -86,5 +86,5 @@ def told(feed: AnyFeed) -> SourceInfo:
         zoned=feed.part.table.zoned,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
-        untaken=() if lines is None or feed.gap else tuple(lines.left_out()),  # of the ends alone it is no number
+        untaken=() if lines is None or feed.gap else tuple(lines.left_out()),  # the ends alone give no total
     )

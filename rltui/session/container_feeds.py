@@ -28,8 +28,8 @@ _STEP_FILE_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class StepFilesFeed(Source):
-    """`path` is one of the files. A file that was written anew, or that comes after one of a later step, begins the
-    whole run anew."""
+    """A folder with one file a step; `path` is one of them. If a file was rewritten, or comes after one of a later
+    step, the whole run is read again."""
 
     reader: StepFilesReader = field(default_factory=StepFilesReader, init=False)
     _seen: dict[str, tuple[int, float, str]] = field(default_factory=dict, init=False)
@@ -83,13 +83,13 @@ def _written(file: FileStat) -> tuple[int, float, str]:
 _TRIES = 3
 """How often a poll tries to read a database between two writes."""
 _SHARE = 10.0
-"""A database is read again only after so many times the time that its last reading took."""
+"""A database is read again only after this many times the duration of its last reading."""
 _PARAM_BYTES = 1 << 16
 _STORE_FILES = 10_000
 
 
 def read_database(place: Place, path: str) -> tuple[bytes, bytes] | SourceError:
-    """A database and its write-ahead log, both at the same moment as far as that can be known."""
+    """The bytes of a database and of its write-ahead log, of one moment if neither changed meanwhile."""
     database = b""
     wal: bytes | SourceError = b""
     for _ in range(_TRIES):
@@ -113,13 +113,13 @@ def _state(place: Place, path: str) -> tuple[FileStat | SourceError, FileStat | 
 
 @dataclass(slots=True)
 class DatabaseFeed(Source):
-    """One run of a database. The file is read whole whenever it changed; rows go on where the last read ended."""
+    """One run of a database. The file is read whole each time it changed; rows go on where the last read ended."""
 
     run: str
     reader: DatabaseReader = field(init=False)
     _seen: tuple[FileStat | SourceError, FileStat | None] | None = field(default=None, init=False)
     _not_before: float = field(default=0.0, init=False)
-    _damage: SourceError | None = field(default=None, init=False)  # of what was seen
+    _damage: SourceError | None = field(default=None, init=False)  # the error of the state `_seen`
 
     def __post_init__(self) -> None:
         Source.__post_init__(self)
@@ -145,7 +145,7 @@ class DatabaseFeed(Source):
             return Batch([], 0, False, error=found)
         try:
             connection = open_bytes(*found)
-        except Damaged as damage:  # half written, perhaps: the next change is another try
+        except Damaged as damage:  # perhaps half written: it is tried again after the next change
             self._seen = state
             self._damage = SourceError(self.path, "io", f"the database cannot be read: {damage}")
             return Batch([], 0, False, error=self._damage)
@@ -174,7 +174,7 @@ class DatabaseFeed(Source):
 @dataclass(slots=True)
 class StoreFeed(Source):
     """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and reads what was
-    appended."""
+    added."""
 
     reader: MlflowStoreReader = field(default_factory=MlflowStoreReader, init=False)
     _followers: dict[str, Follower] = field(default_factory=dict, init=False)
@@ -186,7 +186,7 @@ class StoreFeed(Source):
         return [self.path, os.path.join(folder, METRICS), *self._followers]
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        """New values and params. A metric's file that was rewritten begins the whole run anew."""
+        """New values and params. If the file of a metric was rewritten, the whole run is read again."""
         folder = os.path.dirname(self.path)
         listing = self.place.walk(folder)
         if listing.error is not None:
@@ -219,7 +219,7 @@ class StoreFeed(Source):
         return Batch(self.reader.read(meta, params, metrics), bytes_read, False)
 
     def _follow(self, path: str) -> bytes | None:
-        """The bytes after those read before; None where the file was rewritten."""
+        """The bytes after those read before; None if the file was rewritten."""
         follower = self._followers.get(path)
         if follower is None:
             follower = self._followers[path] = self.place.follow(path)

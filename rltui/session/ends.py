@@ -17,9 +17,9 @@ BLOCK = 1 << 15
 
 
 class Extent(Struct, frozen=True):
-    """Bytes read of the beginning and of the end of a file that is larger than `whole_bytes`. `again_bytes`: if the end
-    holds no row, so much of it is read at most. `lines`: the lines of a log are kept. `first_rows`: so are the rows of
-    the beginning; without them it says only what stands there besides rows (config, banners)."""
+    """How many bytes are read of the beginning and the end of a file that is larger than `whole_bytes`. `again_bytes`:
+    most bytes of the end, if a shorter end holds no row. `lines`: log lines are kept. `first_rows`: rows of the
+    beginning are kept; if not, only other records are taken from there (config, banners)."""
 
     head_bytes: int
     tail_bytes: int
@@ -33,25 +33,25 @@ ALL = None
 """Every byte."""
 
 ENDS = Extent(1 << 13, 1 << 14, 1 << 16, 1 << 18, lines=False, first_rows=True)
-"""A list of many runs: some 3 and 6 rows of 60 metrics of a console log; smaller files are read whole."""
+"""For a list of many runs: about 3 first and 6 last console rows of 60 metrics. Smaller files are read whole."""
 
 NEWEST = Extent(BLOCK, 1 << 16, 0, 1 << 16, lines=True, first_rows=False)
-"""What the screen shows while a long history is read: some 25 rows of 60 metrics."""
+"""For the screen while a long history is read: about 25 rows of 60 metrics."""
 
 WHOLE_MOST = 1 << 22
 """Up to this size a file is read whole if it cannot be read from its end (packed, a database, one JSON document), or if
-its end names an error. Of a larger one nothing is known until all of it is read."""
+its end names an error. If a larger one cannot be read from its end, nothing is known until all of it is read."""
 
 
 QUIET_S = 5.0
-"""A file that was not written to for so long has ended: a last line without a newline is complete."""
+"""A file that was not written to for this long has ended: its last line is complete even without a newline."""
 
 _BLOCKED_LEAST = 3 * BLOCK // 4
 
 
 class EndsRead(Struct):
-    """The records of the beginning (its first `first_bytes`) and those of the end of a file, `gap` bytes apart; `bytes`
-    were read. `reader` has read them, its last record may be open."""
+    """The records of a file's beginning (`first_bytes` long) and end, `gap` bytes apart. `bytes`: how many were read.
+    `reader`: the reader of the end, whose last record may be incomplete."""
 
     first: list[Record]
     newest: list[Record]
@@ -64,9 +64,9 @@ class EndsRead(Struct):
 def read_ends(
     place: Place, path: str, format: str, size: int, extent: Extent, run: str = ""
 ) -> EndsRead | SourceError | None:
-    """`size`: of the file, in bytes; `run`: the one of several in it.
+    """Reads both ends of a file of `size` bytes. `run`: the run to read, if the file holds several.
 
-    None for a file that cannot be read from its end: packed, or one document."""
+    None for a file that cannot be read from its end, as it is packed or one document."""
     name = os.path.basename(path)
     reader = make(format, name, run)
     if reader.whole:
@@ -89,7 +89,7 @@ def read_ends(
                 end = head[: delta.offset] + delta.data
             apart = (
                 make(format, name, run) if formats()[format].begins == "anywhere" else reader
-            )  # a record cut by the gap takes its length
+            )  # a reader that meets the gap inside a record would take its length from the wrong bytes
             first, newest = _fed(apart, begin.removeprefix(BOM_UTF8), extent), _fed(reader, end, extent)
             wanted *= 4
             if not gap or wanted > extent.again_bytes or any(isinstance(record, Rows) for record in newest):
@@ -103,8 +103,8 @@ def read_ends(
 
 
 def _tail_bytes(format: str, size: int, extent: Extent) -> int:
-    """Bytes of the end to ask for. What stands behind the last border of a block is enough for a list, if it is not
-    too little."""
+    """How many bytes of the end to read. For a list the bytes after the last block border are enough, if there are not
+    too few."""
     if formats()[format].begins != "block" or not extent.first_rows:
         return extent.tail_bytes
     last = size % BLOCK
@@ -112,7 +112,7 @@ def _tail_bytes(format: str, size: int, extent: Extent) -> int:
 
 
 def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
-    """What to feed of the beginning of a file and of its end, so that the end begins at a whole record."""
+    """The parts of beginning and end to feed to the reader, so that the end begins with a whole record."""
     if formats()[format].begins == "anywhere":
         return head, tail
     if formats()[format].begins == "block":

@@ -19,7 +19,7 @@ from rltui.sources.base import Follower, Place, SourceError
 
 
 class Batch(Struct):
-    """What one read brought. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
+    """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
 
     records: list[Record]
     bytes_read: int
@@ -30,13 +30,14 @@ class Batch(Struct):
 
 @dataclass(slots=True)
 class Source:
-    """What the feeds of all containers have in common. `part` is its table in the run's history, `note` what to say of
-    it, `restarting`: it was rewritten, its next rows begin a new attempt. `size` in bytes, `mtime` since the epoch.
+    """What the feeds of all containers have in common. `part`: its table in the run's history. `note`: what the report
+    says about it. `restarting`: it was rewritten, so its next rows begin a new attempt. `size`: in bytes. `mtime`: in
+    seconds since the epoch.
 
-    `remarks`: what its reader said that it did with so many rows, `hint`: what would have more of it read.
+    `remarks`: what its reader did with rows -> how many rows. `hint`: how the user can get more of it read.
 
-    `gap`: bytes in its middle that were not read, `first_bytes` bytes and `first_rows` rows stand before them;
-    `in_order`: the rows of its ends state steps that rise."""
+    `gap`: bytes in its middle that were not read, after `first_bytes` bytes with `first_rows` rows. `in_order`: the
+    rows of both ends state rising steps."""
 
     path: str
     format: str
@@ -57,11 +58,11 @@ class Source:
         self.part = Part(self.path, (formats()[self.format].rank, self.mtime))
 
     def finish(self) -> list[Record]:
-        """The file has ended: its last record counts even without a newline, if it can be parsed."""
+        """The last records of a file that has ended: one without a newline counts too, if it can be parsed."""
         return []
 
     def rest(self) -> list[Record]:
-        """The file is quiet: gives out rows that its reader held back in case later lines complete them."""
+        """Rows of a file that is quiet: those that its reader held back in case later lines complete them."""
         return []
 
     @property
@@ -79,7 +80,7 @@ class Source:
 class Feed(Source):
     """Reads one file forwards and parses it."""
 
-    run: str = ""  # the one to read of several in the file
+    run: str = ""  # the run to read, if the file holds several
     reader: Reader = field(init=False)
     _follower: Follower | None = field(default=None, init=False)
 
@@ -162,7 +163,7 @@ class EndsFeed(Feed):
 
 
 def _joined(records: Sequence[Record]) -> list[Record]:
-    """The records with rows that follow each other in one block: each costs as much as it has columns."""
+    """The records, with successive blocks of rows joined into one: each block costs time by its number of columns."""
     out: list[Record] = []
     for record in records:
         if (
@@ -178,7 +179,7 @@ def _joined(records: Sequence[Record]) -> list[Record]:
 
 
 def _goes_on(parts: Sequence[Sequence[Rows]]) -> bool:
-    """Whether the rows state rising steps, more than one of them in the last part."""
+    """Whether all rows state rising steps and the last part has more than one row."""
     steps = [step for part in parts for block in part for step in block.steps]
     several = sum(len(block) for block in parts[-1]) > 1
     return several and NO_STEP not in steps and all(a <= b for a, b in pairwise(steps))

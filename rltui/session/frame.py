@@ -1,4 +1,4 @@
-"""What a session hands out: a recording of the run that does not change while it is read, and its diagnosis."""
+"""What a session hands out: an immutable recording of the run, and its diagnosis."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def log_until(
     log: Sequence[LogLine], notes: Iterable[Note], step: int, share: float, until: float | None
 ) -> tuple[LogLine, ...]:
-    """Lines written up to a step: by their time if they and the step (`until`, seconds) have one, else by their order
-    in the file: before the first line that names a later step, and within the `share` of the rows that had come by
-    then."""
+    """The lines written up to a step. By time, if line and step (`until`, seconds since the epoch) have one. Else by
+    their place in the file: before the first line that names a later step, and within the first `share` of the log,
+    as large as the share of rows that had come by then."""
     if not log or share >= 1.0:
         return tuple(log)
     numbers = [line.line for line in log if line.line]
@@ -45,7 +45,7 @@ def log_until(
 
 
 class Loading(Struct, frozen=True):
-    """Progress of the first read: bytes done of total, what is being read. `done` when the history is whole."""
+    """Progress of the first read: bytes done, bytes in total, what is being read. `done`: the history is complete."""
 
     done_bytes: int
     total_bytes: int
@@ -54,12 +54,12 @@ class Loading(Struct, frozen=True):
 
 
 class RunSnapshot(Struct, frozen=True, kw_only=True):
-    """A run as it stood when it was looked at. Nothing in it changes when the run goes on: arrays are views that end
-    at the newest row of then, and what is revised later is written to other arrays.
+    """A run as it was at one moment. Nothing in it changes when the run goes on: arrays are views that end at the
+    newest row of that moment, and later revisions are written to other arrays.
 
-    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row; `beats` are the newest steps with
-    the time at which each was seen to come. `keys`: canonical name -> the raw keys that may stand for it, the preferred
-    one first.
+    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row. `beats`: the newest steps, each
+    with the time at which it was seen to arrive. `keys`: canonical name -> the raw keys that may stand for it, the
+    preferred one first.
     """
 
     id: str
@@ -77,7 +77,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     beats: tuple[tuple[int, float], ...]
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
-    ended: tuple[Ended, ...]  # what had ended the attempts before
+    ended: tuple[Ended, ...]  # why earlier attempts ended
     phases: PhaseTable
     checkpoints: tuple[Checkpoint, ...]
     config: Mapping[str, ConfigValue]
@@ -88,12 +88,12 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     unlogged: tuple[str, ...]
     sources: tuple[SourceInfo, ...]
     samples: Samples
-    counted: bool = False  # its steps are not known: its rows are counted
+    counted: bool = False  # its steps are not known, so its rows are counted
     contradictions: tuple[str, ...] = ()  # where two of its sources state other values for the same steps
-    cut: bool = False  # the run has later rows than this tells
+    cut: bool = False  # the run has later rows than this snapshot
 
     def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
-        """As it stood at a step, with the phase times of that step."""
+        """The snapshot cut off after a step, with the phase times of that step."""
         rows = int(self.steps.searchsorted(step, "right"))
         return replace(
             self,
@@ -110,7 +110,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
         return len(self.steps)
 
     def ends(self) -> Floats:
-        """When each row was written: its time, and for one that states none when it was seen to come; NaN unknown."""
+        """When each row was written: its time stamp, else when it was seen to arrive; NaN unknown."""
         return written(self.steps, self.times, self.beats)
 
 
@@ -150,10 +150,10 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """What was read and sampled of a run by a moment, immutable. It crosses to the screen inside the report.
+    """What was read and sampled of a run up to a moment, immutable. It crosses to the screen inside the report.
 
-    `series` holds every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was put
-    together, by which the run's state was judged; `aged_at`: the time by which ages are told, None: none is told.
+    `series`: every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was made, and
+    the moment for which the state was judged. `aged_at`: the moment that ages are counted to; None: no age is told.
     """
 
     run: RunSnapshot
@@ -166,13 +166,13 @@ class Recording(Struct, frozen=True, kw_only=True):
     live: bool  # the run is being followed
     revision: int
     aged_at: float | None = None
-    stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
+    stall: StallCard | None = None  # hung, slow or fine; only of a followed run
     place: str = ""  # the machine that the run is on, "" for this one
     link: Link | None = None  # the connection to it, None for this machine
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of it
 
     def named(self, name: str) -> Series | None:
-        """The series of a metric by canonical name, else by raw key; None if nothing of it was logged."""
+        """The series of a metric by canonical name, else by raw key; None if it was not logged."""
         known = [one for key in self.run.keys.get(name, ()) if (one := self.series.get(key)) is not None and len(one)]
         return preferred(name, known) or self.series.get(name)
 
@@ -182,7 +182,7 @@ class Recording(Struct, frozen=True, kw_only=True):
         for key in self.run.keys.get(canonical, ()):
             one, member = self.series.get(key), self.run.names[key].member or key
             if one is not None and len(one) > (len(found[member]) if member in found else 0):
-                found[member] = one  # of two keys of one member that with most points, as the report's table has it
+                found[member] = one  # of several keys of one member the one with most points, as in the report's table
         return found
 
 
@@ -190,12 +190,12 @@ class Frame(Recording, frozen=True, kw_only=True):
     """A recording and its diagnosis: what a report is built from."""
 
     diagnosis: Diagnosis
-    insight: Insight | None = None  # asked for by reports and drill-downs only
+    insight: Insight | None = None  # made only for reports and drill-downs
     failed: tuple[CheckFailed, ...] = ()  # parts of the reading that raised
 
     def until(self, step: int, diagnosis: Diagnosis, phases: PhaseTable) -> Frame:
-        """As it stood at a step, with the diagnosis and the phase times of that step: no row, note or sample after it
-        is part of it."""
+        """The frame cut off after a step, with the diagnosis and the phase times of that step. It holds no later row,
+        note or sample."""
         run = self.run.until(step, phases)
         known = run.times[run.times == run.times]
         until = float(known[-1]) if len(known) else None
@@ -214,8 +214,8 @@ class Frame(Recording, frozen=True, kw_only=True):
         )
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
-        """The same run with the numbers of its later rows only: from a step on, or the last so many rows of this frame,
-        which may itself be of an earlier step."""
+        """The same run with the numbers of only its later rows: from a step on, or the `last_rows` last rows of this
+        frame, which may itself be cut off at an earlier step."""
         row = 0 if since_step is None else int(self.run.steps.searchsorted(since_step))
         if last_rows is not None:
             end = max((int(s.rows[-1]) + 1 for s in self.series.values() if len(s)), default=0)

@@ -37,35 +37,35 @@ if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
 LOG_LINES = 2000
-UNPLACED = "rows without a step, with values of none of the rows that state theirs"
+UNPLACED = "rows without a step, whose values match no row with a step"
 
 
 class Intake:
-    """`feeds` is the caller's list, which it may change: `feeds_changed` says so. `log`: the newest lines of the run's
-    consoles. `repeated`: notes that another source told before."""
+    """`feeds` is the caller's list. If the caller changes it, it calls `feeds_changed`. `log`: the newest lines of the
+    run's consoles. `repeated`: notes that another source gave before."""
 
     def __init__(self, run: Run, feeds: list[AnyFeed]) -> None:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.repeated: set[Note] = set()
-        self.is_news = False  # what comes now was written just now: the first read is over
+        self.is_news = False  # the first read is over, so what comes now was written just now
         self._run = run
         self._feeds = feeds
         self._bare: dict[str, str] = {}
-        self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
+        self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source gave it
         self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
         self._broken: dict[str, str] = {}  # path -> the error that its reader raised
         self._lost: dict[str, str] = {}  # path -> why it cannot be read
         self.feeds_changed()
 
     def feeds_changed(self) -> None:
-        """Another feed may now be the one that gives the log lines."""
+        """Looks again which feed gives the log lines and which files hold evaluations."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
         found = {f.path for f in self._feeds if not f.format.startswith("wandb") and evaluates(f.path)}
         self._evaluations = found if len(found) < len(self._feeds) else set()
 
     def read(self, feed: AnyFeed, most: int = 1 << 20) -> tuple[Batch, bool]:
-        """Reads the next part of a file, at most so many bytes, and returns the batch and whether it changes anything
-        that is shown. If a reader raises, its file is read no further, and the others go on."""
+        """Reads at most `most` bytes of a file. Returns the batch and whether it changes anything that is shown. If a
+        reader raises, its file is read no further, and the others go on."""
         if feed.path in self._broken:
             return Batch([], 0, False), False
         try:
@@ -76,7 +76,7 @@ class Intake:
             return Batch([], 0, False), True
 
     def finish(self, feed: AnyFeed) -> None:
-        """The file has ended: takes what its reader still held back."""
+        """Takes what the reader of an ended file still holds back."""
         if feed.path in self._broken:
             return
         try:
@@ -85,7 +85,7 @@ class Intake:
             self._break(feed, error)
 
     def rest(self, feed: AnyFeed) -> bool:
-        """The file is quiet: takes what its reader holds back; true if there is any."""
+        """Takes what the reader of a quiet file holds back. True if that changes anything."""
         if feed.path in self._broken:
             return False
         try:
@@ -97,7 +97,7 @@ class Intake:
             return True
 
     def told(self, feed: AnyFeed) -> SourceInfo:
-        """What has been read of a file so far, and why reading stopped."""
+        """What has been read of a file so far, what does not count, and why reading stopped."""
         found, why = told(feed), self._broken.get(feed.path)
         unplaced = self._run.history.unplaced.get(feed.part.name, 0)
         if unplaced:
@@ -110,7 +110,7 @@ class Intake:
         ahead = self._run.history.ahead.get(feed.part.name, 0)
         if ahead:
             against.append(
-                f"{abs(ahead)} {'ahead of' if ahead > 0 else 'behind'} the steps of the others: read as theirs"
+                f"{abs(ahead)} steps {'ahead of' if ahead > 0 else 'behind'} the other files: read as theirs"
             )
         if against:
             found = replace(found, note=joined([*against, found.note]))
@@ -125,7 +125,7 @@ class Intake:
         pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
 
     def take(self, feed: AnyFeed, batch: Batch) -> bool:
-        """True when the batch changes anything that is shown."""
+        """Takes the records of a batch. True if they change anything that is shown."""
         failed = batch.error.text if batch.error is not None else ""
         changed = bool(batch.records) or batch.restarted or failed != self._failed.get(feed.path, "")
         if failed:
@@ -176,7 +176,7 @@ class Intake:
                 feed.remarks[record.text] += record.rows
 
     def identify(self) -> None:
-        """Framework and names after new records. Which file of a run began first is known by its rows."""
+        """Finds framework and names after new records, and by their rows which file of the run began first."""
         run, feeds = self._run, self._feeds
         before = run.framework
         run.detect()
@@ -196,8 +196,8 @@ class Intake:
         run.as_of = run.newest_time()
 
     def _note(self, note: Note, path: str) -> None:
-        """Marks a note that another source of the run gave before: a console log and W&B's copy of it end with the same
-        line."""
+        """Marks a note that another source of the run gave before: a console log and W&B's copy of it hold the same
+        lines."""
         told = self._told.setdefault((note.kind, note.text), Counter())
         told[path] += 1
         if told[path] <= max((count for other, count in told.items() if other != path), default=0):

@@ -1,6 +1,6 @@
-"""What is known for sure of a run of which only the ends of the files were read.
+"""What is known for sure about a run if only the ends of its files were read.
 
-It may be unknown, but it never differs from what the whole run tells. The same functions decide as for a whole run;
+A value may be unknown, but it never differs from that of the whole run. The same functions decide as for a whole run;
 this module only says what the unread part could change.
 """
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
 _PLANLESS = ("csv", "tensorboard")
-"""Containers with numbers only, without a config that could state a plan."""
+"""Containers that hold only numbers, and no config that could state a plan."""
 _SLOWER = 10.0
-"""Unread steps may have taken so many times as long as those that were read."""
+"""Unread steps may have taken this many times as long as those that were read."""
 SEARCHED_MOST = 1 << 24
 """How many bytes of a log are searched for an error like the one at its end."""
 NAMED_MOST = 1 << 20
 """How many bytes of a log are searched for the name of its algorithm."""
 _NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
-_TELLING = 8  # characters of an error's text, numbers apart, by which others like it can be found
+_TELLING = 8  # characters of an error's text, without numbers, that are needed to find similar errors
 
 
 class Known(Struct, frozen=True):
-    """None: not known, or the run does not tell. `is_planless`: the run certainly states no plan."""
+    """A field is None if it is not known or the run does not state it."""
 
     framework: str | None
     algorithm: str | None
@@ -51,7 +51,8 @@ NOT_KNOWN = RunState("unknown", "not all of it is read")
 
 
 def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) -> Known:
-    """What `run` tells, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: everything was read."""
+    """What is known of `run`, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: the feeds were read
+    to their end."""
     table = run.history.table
     cut = [feed for feed in feeds if feed.gap]
     last = int(table.steps[-1]) if table.n else None
@@ -66,7 +67,7 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     planned = run.planned_steps if last is not None and _is_plan(run, by_text) else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
-    if algorithm is None and run.algorithm is not None:  # by its metrics, if no text says another
+    if algorithm is None and run.algorithm is not None:  # by its metrics, if no unread text may name another
         algorithm = None if any(_names_algorithm(feed, run.dialect) for feed in cut) else run.algorithm
     if steady and (planned is not None or no_plan):
         state = _state(run, cut, now)
@@ -76,15 +77,15 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
 
 
 def ends_in_error(run: Run, feeds: Sequence[AnyFeed], now: float) -> bool:
-    """Whether the last lines of a run on this machine tell of an error that would have ended it, and all of it is read
-    soon."""
+    """Whether the last lines of a run on this machine show an error that may have ended it, and its files are small
+    enough to read them whole."""
     cut = [feed for feed in feeds if feed.gap]
     small = all(feed.size <= WHOLE_MOST and feed.place.link() is None for feed in cut)
     return bool(cut) and small and run.state(now).state == "crashed"
 
 
 def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
-    """Number of the first row behind what was not read of the middle of the best file; None if all was read."""
+    """Number of the first row after the unread middle of the best file; None if all was read."""
     cut = [feed for feed in feeds if feed.gap]
     if not cut:
         return None
@@ -94,7 +95,7 @@ def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
 
 
 def _one_order(feeds: Sequence[AnyFeed]) -> bool:
-    """Whether the newest row is the same, be files of one kind attempts, one after the other, or parts of one."""
+    """Whether the newest row is the same whether files of one kind are successive attempts or parts of one."""
     by_class: dict[int, list[AnyFeed]] = {}
     for feed in feeds:
         if feed.part.table.n:
@@ -108,16 +109,16 @@ def _one_order(feeds: Sequence[AnyFeed]) -> bool:
 
 
 def _is_plan(run: Run, by_text: bool) -> bool:
-    """Whether what lies between could not tell another plan: it is stated by the config, or, of a log, by the only
-    total that its bars count towards."""
+    """Whether the unread part cannot state another plan. In a log this plan must be that of the config or the only
+    total that its progress bars count towards."""
     if run.planned_steps is None or not by_text:
         return run.planned_steps is not None
     return run.stated_plan == run.planned_steps or run.bar_totals == {run.planned_steps}
 
 
 def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
-    """The state, if it is the same at any pace that the unread steps may have had, and no error in between was like
-    the one at the end: one that was survived is no end."""
+    """The state, if it is the same at any pace that the unread steps may have had, and if no error in the unread part
+    is like the one at the end: if the training survived one of them, they do not end it."""
     seen = run.evidence(now)
     state = judge(seen)
     if state.state == "crashed":
@@ -137,22 +138,23 @@ def _at_pace(seen: LifeSigns, pace: LearnedPace) -> LifeSigns:
 
 
 def _ended(run: Run, feeds: Sequence[AnyFeed], now: float) -> RunState | None:
-    """Of a run of which no more is known, that it is finished: its only file says so at its end, and tells no error."""
+    """The state of a run about which no more is known, if it is finished: its only file says so at its end and shows no
+    error. Else None."""
     state = run.state(now)
     said_so = state.state == "finished" and len(feeds) == 1 and not any(note.kind in FATAL for note in run.notes)
     return state if said_so and not (run.exit is not None and run.exit.code) else None
 
 
 def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
-    """Whether a log may name its algorithm, in a config or in other words, between its ends."""
+    """Whether a log may name its algorithm between its ends, in a config or in other words."""
     if feed.size > NAMED_MOST or feed.place.link() is not None:
         return True
     data = feed.place.read(feed.path, NAMED_MOST)
     if not isinstance(data, bytes):
         return True
-    if feed.format == "verl-console":  # most of it are step lines, which hold numbers alone
+    if feed.format == "verl-console":  # most of it are step lines, which hold only numbers
         data = verl.without_steps(data)
-    # from the end: of a word that is not there as sure as `in`, and takes two thirds of the time
+    # rfind: as exact as `in`, and for a word that is not there it takes two thirds of the time
     return any(data.rfind(word.encode()) >= 0 for word in algorithm_words(dialect_name))
 
 

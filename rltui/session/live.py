@@ -1,5 +1,5 @@
-"""A run that is being watched: hands out a frame whenever there is something new to show. A replay hands out frames as
-they were after each row, with nothing of what came later."""
+"""A run that is being watched: hands out a frame each time there is something new to show. A replay hands out the frame
+after each row, without anything that came later."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
 
 PAINT_EVERY_S = 0.25
-"""While the history is read a frame is made this often, so that progress shows and reading is not slowed."""
+"""While the history is read a frame is made this often: progress shows, and reading is hardly slower."""
 
 HARDWARE_EVERY_S = 2.0
-"""Without new rows, new hardware samples make a frame this often..."""
+"""Without new rows, new hardware samples make a frame this often."""
 
 REST_EVERY_S = 10.0
-"""...and this often if the run is over or its log merely ends, when the machine is also checked this often..."""
+"""The same if the run is over or its log merely ends. The machine is then checked this often too."""
 
 REST_AFTER_S = 60.0
-"""...once nothing was written for so long."""
+"""`REST_EVERY_S` holds only after nothing was written for this long."""
 
 GLANCE_EVERY_S = 5.0
 """The ends of the files are read again this often while a history takes long to load (a slow link)."""
 
 LOOK_AGAIN_S = 30.0
-"""The run's directory is searched for new files this often..."""
+"""The run's directory is searched for new files this often."""
 
 LOOK_AGAIN_AT_ONCE_S = 2.0
-"""...and so soon after the last search if something woke us that was no change of a known file."""
+"""The same if something woke us and no known file had changed."""
 
 WAITING_EVERY_S = 30.0
 """A run that is slow or hung gets a new frame this often, as its evidence grows."""
@@ -52,11 +52,11 @@ WAITING_EVERY_S = 30.0
 
 T = TypeVar("T")
 FRAMES_PER_S = 8.0
-"""Nobody can follow more frames a second than this; a faster replay skips rows."""
+"""More frames a second cannot be followed by eye, so a faster replay skips rows."""
 
 
 class LiveRun:
-    """Reads and follows one run on the caller's thread. Not thread-safe but for `close` and `ask`."""
+    """Reads and follows one run on the caller's thread. Only `close`, `ask` and `pause` are thread-safe."""
 
     def __init__(
         self,
@@ -91,16 +91,16 @@ class LiveRun:
         self._waiting = self._resting = False
         self._closed = False
         self._still = Lock()
-        self._reads = Event()  # the history is read on
+        self._reads = Event()  # set while the history may be read on
         self._reads.set()
 
     def ask(self, question: Callable[[RunReader], T]) -> T:
-        """Puts a question to the run from another thread, while `next_frame` does nothing but wait."""
+        """Asks the run a question from another thread. It runs while `next_frame` only waits."""
         with self._still:
             return question(self.opened)
 
     def next_frame(self, timeout_s: float) -> Frame | None:
-        """Reads what is new, waiting at most `timeout_s` for it; None when there is nothing new to show."""
+        """Reads what is new, and waits at most `timeout_s` for it; None if there is nothing new to show."""
         if self._closed:
             return None
         if self._holds():
@@ -147,7 +147,7 @@ class LiveRun:
         return None
 
     def _loading(self) -> Frame:
-        """While the history is read: first what stands at the end of each file, then the progress, then the whole."""
+        """Frames while the history is read: first the ends of the files, then the progress, then the whole."""
         if self.opened.long and clock.monotonic() - self._glanced_at > GLANCE_EVERY_S:
             glance = RunReader(self._found, follow=True, key_map=self._key_map, samples=self._samples, extent=NEWEST)
             glance.load()
@@ -168,7 +168,7 @@ class LiveRun:
         return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time())
 
     def _look_again(self, woken: bool) -> bool:
-        """Takes up files that appeared in the run's directory; true when there are any."""
+        """Takes up files that appeared in the run's directory. True if there are any."""
         since = clock.monotonic() - self._looked
         if since < (LOOK_AGAIN_AT_ONCE_S if woken else LOOK_AGAIN_S):
             return False
@@ -189,7 +189,7 @@ class LiveRun:
         return frame
 
     def _feel(self, latest: HardwareSample | None) -> None:
-        """Takes the newest facts of processes and GPUs."""
+        """Takes the newest facts about processes and GPUs."""
         self._felt = clock.monotonic()
         pulse = self.opened.run.pulse
         if self._processes is not None:
@@ -202,8 +202,8 @@ class LiveRun:
         return [fact.pid for fact in self.opened.run.pulse.processes]
 
     def _now(self) -> float:
-        """The time by which the run is judged. While a remote machine is out of reach, its silence says nothing about
-        the run."""
+        """The moment for which the run is judged. While a remote machine cannot be reached, it is the moment when the
+        connection was lost: silence since then says nothing about the run."""
         link = self.opened.place.link()
         return clock.time() if link is None or link.state == "connected" else link.since
 
@@ -219,14 +219,15 @@ class LiveRun:
 
 
 def _directories(files: list[str], run: Run) -> dict[str, str]:
-    """The run's directories whose file systems count, by what they are for."""
+    """Purpose -> directory of the run, for the file systems whose free space matters."""
     saved = [os.path.dirname(checkpoint.path) for checkpoint in run.checkpoints[-1:]]
     places = {"checkpoints": saved, "log": [os.path.dirname(path) for path in files[:1]]}
     return {what: paths[0] for what, paths in places.items() if paths}
 
 
 class Replay:
-    """A run played again: `speed` rows a second on the caller's thread. Thread-safe are `close`, `pause` and `ask`."""
+    """Replays a run at `speed` rows a second on the caller's thread. Only `close`, `pause` and `ask` are
+    thread-safe."""
 
     def __init__(self, found: Found, *, key_map: dict[str, str] | None = None, speed: float) -> None:
         self.opened = RunReader(found, key_map=key_map)
@@ -239,7 +240,7 @@ class Replay:
         self._still = Lock()
 
     def ask(self, question: Callable[[RunReader], T]) -> T:
-        """As `LiveRun.ask`."""
+        """See `LiveRun.ask`."""
         with self._still:
             return question(self.opened)
 
@@ -251,7 +252,7 @@ class Replay:
             self._paused.clear()
 
     def next_frame(self, timeout_s: float) -> Frame | None:
-        """The next frame; None if none is due within the time (paused, or at the end)."""
+        """The next frame; None if no frame is due within `timeout_s` seconds, as when paused or at the end."""
         if not self.opened.loading().done:
             with self._still:
                 self.opened.load()

@@ -1,4 +1,4 @@
-"""From what the user named to the runs found there, or to one clear line that says what is wrong and what to do."""
+"""Finds the runs that the user's arguments name, or gives one clear line that says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
 Looked = Callable[[str], None]
-"""Is called with the path of each file that is looked at."""
+"""A function that is called with the path of each file that is looked at."""
 RunsAt = Callable[[str, Place, str | None], list[Found]]
-"""The runs at a path of a place; with a given format if the user forces one."""
+"""A function that gives the runs at a path of a place, in the format that the user forces, if any."""
 
 
 def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """Runs that are not on this machine; empty if the argument names none. Raises `NotARun` as `locate` does."""
+    """Runs that are not files of this machine; empty if the argument names none. Raises `NotARun` as `locate` does."""
     try:
         target = parse(argument)
     except BadTarget as problem:
         raise NotARun(str(problem)) from None
     if target is None:
         return []
-    from rltui.session.remote import Unreachable, place_of  # ssh: for few arguments
+    from rltui.session.remote import Unreachable, place_of  # imported here, as few arguments need ssh
 
     try:
         if isinstance(target, SshTarget):
@@ -52,7 +52,7 @@ def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> lis
 
 
 def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """What each job writes: its standard output, and where that tells nothing, what lies in its working directory."""
+    """The runs that each job writes: in its standard output, else in its working directory."""
     place = LocalPlace()
     found: list[Found] = []
     problems: list[str] = []
@@ -71,12 +71,12 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
     return found
 
 
-SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
+SNIFF_AHEAD = 64  # files of a remote place whose beginnings are requested together
 HEAD = 1 << 16
-"""How many bytes tell a file's format: the first 16 KiB may hold nothing but a trainer's start-up messages."""
+"""Bytes read to recognise a file's format: the first 16 KiB may hold only a trainer's start-up messages."""
 
 FORCE = "Force a reader with --format-in"
-NAMED = 3  # files that cannot be read which are named, each
+NAMED = 3  # most unreadable files that are named one by one
 MAX_PAGE = 1 << 26
 
 _live_input: stdin.StdinPlace | None = None
@@ -88,9 +88,9 @@ def locate(
     place: Place | None = None,
     looked: Looked = lambda path: None,
 ) -> list[Found]:
-    """All runs behind the arguments, in their order; the newest first within one directory. `looked` is called for each
-    file of this machine that is looked at. Raises `NotARun` for a path that does not exist, cannot be read or holds no
-    log."""
+    """All runs that the arguments name, in their order; within one directory the newest first. `looked` is called for
+    each file of this machine that is looked at. Raises `NotARun` for a path that does not exist, cannot be read or
+    holds no log."""
     here = place or LocalPlace()
     found: list[Found] = []
     for argument in arguments:
@@ -106,15 +106,15 @@ def locate(
 
 
 def take_standard_input() -> None:
-    """Sets the pipe aside for `-`, to be followed live, before descriptor 0 becomes the terminal."""
+    """Keeps the pipe for `-`, to follow it live, before descriptor 0 becomes the terminal."""
     global _live_input
     if not os.isatty(0):
         _live_input = stdin.standard_input(live=True)
 
 
 def _piped(format_in: str | None) -> Found:
-    """The run that comes through standard input. Its format is told by the first bytes; text of no known kind is read
-    as a console log. An open pipe is waited for."""
+    """The run that comes through standard input. The first bytes tell its format. Unknown text is read as a console log
+    if the pipe is followed live or the first 64 KiB are full. It waits for an open pipe."""
     if _live_input is None and os.isatty(0):
         raise NotARun("-: nothing is piped into standard input. Pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
@@ -145,7 +145,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
 
 
 def discover(root: str, place: Place | None = None, looked: Looked = lambda path: None) -> list[Found]:
-    """Runs below a directory; an empty list where there is none. `looked` as of `locate`."""
+    """Runs below a directory; an empty list if there are none. `looked`: see `locate`."""
     try:
         return runs_at(root, place or LocalPlace(), None, looked)
     except NotARun:
@@ -153,8 +153,8 @@ def discover(root: str, place: Place | None = None, looked: Looked = lambda path
 
 
 def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
-    """The same run with the files that are there now; None where its directory cannot be listed, or holds no run any
-    more that could be the same. `formats` keeps the formats of known files from one look to the next."""
+    """The same run with the files that are there now. None if its directory cannot be listed or no longer holds exactly
+    one run that can be the same. `formats` keeps the formats of known files from one look to the next."""
     formats.update(found.candidate.files)
     for path in [path for path, format in formats.items() if format is None]:
         del formats[path]  # it may have been empty
@@ -171,7 +171,7 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
 
 
 def _here(argument: str, place: Place, format_in: str | None, looked: Looked) -> list[Found]:
-    """Runs at a path or glob of this machine."""
+    """Runs at a path or glob of this machine. Raises `NotARun` if nothing exists there."""
     paths = [argument] if os.path.exists(argument) else sorted(glob.glob(argument)) if glob.has_magic(argument) else []
     if not paths:
         raise NotARun(f"{argument}: no such file or directory")
@@ -193,8 +193,8 @@ def runs_at(
     looked: Looked = lambda path: None,
     unread: Callable[[str], None] = lambda text: None,
 ) -> list[Found]:
-    """The runs in a file or below a directory of a place. Raises `NotARun` where there is none. `unread` hears in words
-    what could not be read there and is part of no run that is given."""
+    """The runs in a file or below a directory of a place. Raises `NotARun` if there are none. `unread` is called with a
+    message for what could not be read and lies in none of these runs."""
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
         raise NotListed(_said(path, listing.error.text))
@@ -242,8 +242,8 @@ def _sniffer(
     named: str = "",
     looked: Looked = lambda path: None,
 ) -> Callable[[str], str | None]:
-    """What tells the format of a file, each looked at once. Those that cannot be read go to `failed`, with why.
-    `named`: what the user named."""
+    """A function that gives the format of a file and looks at each file once. A file that cannot be read goes to
+    `failed`, with the reason. `named`: the path that the user named."""
 
     def ask(path: str) -> str | None:
         if path not in seen:
@@ -277,8 +277,8 @@ def _whole(place: Place, path: str) -> bytes:
 
 
 def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
-    """Asks for the formats of the newest files side by side: one after the other, each would wait for the link."""
-    from concurrent.futures import ThreadPoolExecutor  # for places behind a link only
+    """Asks for the formats of the newest files in parallel: one after the other, each would wait for the network."""
+    from concurrent.futures import ThreadPoolExecutor  # imported here, as only remote places need it
 
     newest = sorted(listing.files, key=lambda file: file.mtime, reverse=True)[:SNIFF_AHEAD]
     with ThreadPoolExecutor(SNIFF_AHEAD // 4) as threads:

@@ -1,8 +1,6 @@
-"""The newest values of a run, from the ends of its files alone, for the screen while everything else is loaded.
-
-It needs no numpy, history or diagnosis, whose import takes longer than all of this. The values are those that the
-report will show; if the ends do not tell them for sure, there are none.
-"""
+"""The newest values of a run, from only the ends of its files, for the screen while everything else is loaded.  It
+needs no numpy, history or diagnosis: their import takes longer than all of this. The values are those that the report
+will show. If the ends do not tell them for sure, there are none."""
 
 from __future__ import annotations
 
@@ -25,14 +23,14 @@ from rltui.session.ends import NEWEST, QUIET_S, read_ends
 from rltui.sources.base import SourceError
 
 LOOKED_AT = 3
-"""The newest points of a metric by which two files are compared..."""
+"""Newest common points of a metric by which two files are compared."""
 ROUNDED = 0.01
-"""...and how much of a value a console may round away."""
+"""Share of a value that a console may round away."""
 
 
 class Newest(Struct, frozen=True):
-    """`values`: by raw key those of the last rows, the newest last, in canonical units; NaN where one was logged as NaN
-    or an infinity. `first_step`, `last_step`: of these rows. `bytes`: size of all files."""
+    """`values`: raw key -> values of the last rows, the newest last, in canonical units; NaN for one that was logged as
+    NaN or an infinity. `first_step`, `last_step`: of these rows. `bytes`: size of all files."""
 
     id: str
     path: str
@@ -51,7 +49,7 @@ class _End(Struct):
     step: int = NO_STEP
 
     def add(self, rows: Rows) -> bool:
-        """False for rows that do more than go on: they state no step, go back, or take a value back."""
+        """Takes rows that go on. False for others: they state no step, go back, or change a value."""
         for row, step in enumerate(rows.steps):
             if step == NO_STEP or step < self.step:
                 return False
@@ -72,8 +70,8 @@ class _End(Struct):
 
 
 def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
-    """The newest values of a run on this machine; None if its files cannot be read from their ends, hold the same steps
-    twice or with different values, or begin again there."""
+    """The newest values of a run on this machine. None if its files cannot be read from their ends, are several
+    attempts, state different values for one step, or restart within these ends."""
     away = left_out(found)
     files = [(path, format) for path, format in found.candidate.files if path not in away]
     if found.place.name or not all(formats()[format].states_step or formats()[format].copies for _, format in files):
@@ -91,15 +89,15 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
         finished = time.time() - written[path].mtime > QUIET_S
         records = [*read.first, *read.newest, *(read.reader.finish() if finished else [])]
         if any(isinstance(record, Counted) for record in records):
-            return None  # of the end alone the count is another
+            return None  # counted from the end alone, the rows would get other steps
         end = _End()
         if not all(end.add(record) for record in records if isinstance(record, Rows)):
             return None
         if format == "wandb":
-            from rltui.readers.wandb.rows import TIMER  # its reader is loaded by now
+            from rltui.readers.wandb.rows import TIMER  # imported here: its reader is loaded already
 
             for key in [key for key in end.cells if key.startswith(TIMER)]:
-                del end.cells[key]  # summed and shared out from the first row on
+                del end.cells[key]  # timers are sums from the first row on, and are split over rows
         _signs(records, config, hints)
         kind = "console" if format.endswith("console") else format
         if end.cells and kind in ends:
@@ -111,7 +109,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     spoken = dialect(GENERIC if detected is None else detected.dialect)
     framework = spoken.framework if detected is not None else None
     cells: dict[str, tuple[list[int], array[float]]] = {}
-    for end in ends.values():  # the one that is believed first comes first
+    for end in ends.values():  # the preferred file comes first
         for key, (steps, values) in end.cells.items():
             name = bare_key(key, framework)
             held = cells.get(name)
@@ -125,7 +123,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     names.forced = dict(key_map)
     names.refresh(cells, spoken.name)
     for key in names.open:
-        del cells[key]  # only the whole run tells what it is
+        del cells[key]  # only the whole run tells what it means
     return Newest(
         id=found.candidate.name,
         path=found.candidate.root,
@@ -139,15 +137,15 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
 
 
 def _differ(held: Mapping[int, float], steps: Sequence[int], values: Sequence[float]) -> bool:
-    """Whether the newest points that two files share are other than rounding makes them: then the whole run tells which
-    of them counts."""
+    """Whether all newest points that two files share differ by more than rounding explains. Only the whole run then
+    tells which file counts."""
     both = [(held[step], value) for step, value in zip(reversed(steps), reversed(values), strict=True) if step in held]
     some = both[:LOOKED_AT]
     return bool(some) and all(abs(a - b) > max(ROUNDED * max(abs(a), abs(b)), ROUNDED**2) for a, b in some)
 
 
 def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> None:
-    """What else identifies the framework: keys of the config, words of the log."""
+    """Collects what else identifies the framework: keys of the config, words of the log."""
     for record in records:
         if isinstance(record, ConfigRecord):
             config.update(record.values)

@@ -1,5 +1,5 @@
-"""Runs of the W&B service as feeds: history is read a page at a time as records (rows, config, identity, end), then
-polled."""
+"""Runs of the W&B service as feeds. The history is read page by page as records (rows, config, identity, end). Then new
+rows are polled."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from rltui.sources.wandb_online import PAGE, SCHEME, OnlineError, OnlineRun, Wan
 FORMAT = "wandb-online"
 POLL_S = 15.0
 ENDED_POLL_S = 300.0
-"""A running run is polled this often, one that ended seldom, as it may be resumed."""
+"""A running run is polled each `POLL_S` seconds. One that ended is polled this seldom, as it may be resumed."""
 END_STEPS = 50
-"""Steps of the service's counter that are read where only the end is wanted."""
+"""Steps of the service's counter that are read if only the end is wanted."""
 
 _place: WandbPlace | None = None
 
 
 class OnlineReader:
-    """One run; the step of a row is told as in a W&B log on disk, whichever way it came."""
+    """Reader of one run. The step of a row is found as in a W&B log on disk."""
 
     format = "wandb-online"
     whole = False
@@ -58,7 +58,7 @@ class OnlineReader:
         return [RunInfo(info), ConfigRecord(flatten(kept), "wandb config")]
 
     def rows(self, logged: Sequence[Mapping[str, object]]) -> list[Record]:
-        """Rows of history, in order."""
+        """Turns rows of the history, in order, into records."""
         whole = []
         for number, row in enumerate(logged):
             if not isinstance(row, Mapping):
@@ -81,11 +81,11 @@ class OnlineReader:
         return [Exit(code, None if isnan(newest) else newest)] if run.ended else []
 
     def feed(self, data: bytes) -> list[Record]:
-        """Nothing comes as bytes."""
+        """Empty, as nothing comes as bytes."""
         return []
 
     def finish(self) -> list[Record]:
-        """Rows are whole."""
+        """Empty, as rows come whole and nothing is held back."""
         return []
 
 
@@ -119,7 +119,7 @@ def _service(place: Place) -> WandbPlace:
 
 @dataclass(slots=True)
 class OnlineFeed(Source):
-    """One run of the service. `path` is the target that names it. With `ends` its newest rows alone are asked for."""
+    """One run of the service. `path` is the target that names it. With `ends` only its newest rows are requested."""
 
     ends: bool = False
     reader: OnlineReader = field(default_factory=OnlineReader, init=False)
@@ -135,7 +135,7 @@ class OnlineFeed(Source):
         return []
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        """The next page of rows; when there is none, nothing until it is time to ask again."""
+        """The next page of rows. After the last page the batch is empty until it is time to ask again."""
         if self._pages is None and clock.monotonic() < self._not_before:
             return Batch([], 0, False)
         online, records = _service(self.place), list[Record]()
@@ -179,5 +179,5 @@ class OnlineFeed(Source):
         return self.reader.end(run, self._newest)
 
     def close(self) -> None:
-        """The client keeps no connection that would have to be given back."""
+        """Forgets the pages; the client keeps no connection that must be closed."""
         self._pages = None

@@ -1,4 +1,4 @@
-"""Connected remote machines: one place for each machine, however many runs are watched there."""
+"""Connected remote machines: one place for each machine, even if several runs are watched there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _lock = Lock()
 
 
 class Unreachable(Exception):  # noqa: N818  (a message for the user)
-    """A machine cannot be reached. The text is the message of ssh."""
+    """A machine cannot be reached. The text is ssh's message."""
 
 
 def connect(arguments: Iterable[str]) -> None:
@@ -35,7 +35,7 @@ def connect(arguments: Iterable[str]) -> None:
 
 
 def place_of(target: SshTarget, ask: bool = False) -> SshPlace:
-    """The connected place of a target's machine. `Unreachable` where it cannot be connected; `ask`: ssh may use the
+    """The connected place of a target's machine. Raises `Unreachable` if it cannot be connected. `ask`: ssh may use the
     terminal."""
     machine = replace(target, path="")
     with _lock:
@@ -72,7 +72,7 @@ def _parsed(argument: str) -> object:
     try:
         return parse(argument)
     except BadTarget:
-        return None  # whoever opens it says so
+        return None  # the error is shown when it is opened
 
 
 def _has_terminal() -> bool:

@@ -1,4 +1,4 @@
-"""Hardware of remote machines, sampled there and sent here: the same calls as the local `Sampler`."""
+"""Hardware of remote machines, sampled there and sent here, with the same methods as the local `Sampler`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 MAX_NODES = 32
 SILENT_S = 30.0
-"""A node that sent nothing for so long is left out, and the screen says so: its last figures are no longer current."""
+"""A node that sent nothing for this long is left out, as its last values are old. The screen says so."""
 
 
 class RemoteSampler:
-    """Samples of one or several nodes; GPUs and hosts of all nodes in one sample, at the time of the first node that
-    sends.
+    """Samples of one or several nodes. One sample holds the GPUs and hosts of all nodes, at the time of the first node
+    that sends.
 
-    `places` gives a connected place by name of the node; it is called once, in a thread, and may take its time.
-    `disk_path`: any path over there on the file system whose free space counts, None for none.
+    `places` gives node name -> connected place; it is called once, in a thread, and may be slow. `disk_path`: any
+    remote path on the file system whose free space counts; None for none.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class RemoteSampler:
         self._started = self._stopped = False
 
     def attend(self, disks: Mapping[str, str]) -> None:
-        """The run's directories by what they are for; before `start`."""
+        """Takes purpose -> directory of the run. Call it before `start`."""
         self._disks = {**disks, "Ray": RAY_DIRECTORY}
 
     def start(self) -> None:
-        """Does nothing where it already runs."""
+        """Starts sampling in a thread. Does nothing if it already runs."""
         if not self._started:
             self._started = True
             Thread(target=self._begin, name="rltui-remote-hardware", daemon=True).start()
@@ -73,7 +73,7 @@ class RemoteSampler:
             return self._history.samples[-1] if self._history.samples else None
 
     def history(self) -> HardwareHistory:
-        """A copy of what has been sampled, bounded."""
+        """A copy of what has been sampled, of bounded length."""
         with self._lock:
             return HardwareHistory(self._history.limit, list(self._history.samples))
 
@@ -106,8 +106,8 @@ class RemoteSampler:
 
 
 def remote_sampler(found: Found) -> RemoteSampler | None:
-    """Samples the machine that a run is on, or the nodes of its Slurm job; None for a run of this machine.
-    It is not started."""
+    """A sampler of the machine that a run is on, or of the nodes of its Slurm job; None for a run of this machine. It
+    is not started."""
     place, root = found.place, found.candidate.root
     if isinstance(place, SshPlace):
         return RemoteSampler(lambda: {place.name: place}, root)

@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 LONG = 4 << 20
 """If the history is larger than this, its end is read first."""
 AT_ONCE = 1 << 20
-"""Bytes read at once while a screen waits for its keys, or over a link."""
+"""Bytes read at once while a screen must react to keys, or over a network."""
 AT_ONCE_UNSEEN = 4 * AT_ONCE
-"""Bytes read at once if nobody waits meanwhile: a sixth less CPU, for some 20 MB."""
+"""Bytes read at once if no screen waits: a sixth less CPU time for about 20 MB more memory."""
 REST_S = 0.5
-"""A file that brought nothing for so long is quiet: rows that were held back are shown."""
+"""A file that brought nothing for this long is quiet: rows that its reader held back are shown."""
 MACHINE_EVERY_S = 30.0
 """Without new rows, the machine is judged this often."""
 
 
 class RunReader:
-    """Reads all files of one run, then follows them. One thread owns it; frames may be passed to others. If only the
-    ends are read, nothing is diagnosed; `known` then tells what is known."""
+    """Reads all files of one run, then follows them. One thread owns it; frames may be passed to other threads. If only
+    the ends are read, there is no diagnosis; `known` tells what is known."""
 
     def __init__(
         self,
@@ -73,21 +73,21 @@ class RunReader:
         self._samples = samples
         self._window = window
         self._diagnosis: Diagnosis | None = None
-        self._judged: Diagnosis | None = None  # the newest that was made whole
-        self.fault: Exception | None = None  # why the diagnosis does not go on
+        self._judged: Diagnosis | None = None  # the newest diagnosis that did not fail
+        self.fault: Exception | None = None  # the error that stopped the diagnosis
         self._revision = 0
         self._series: tuple[int, Mapping[str, Series]] | None = None  # the columns as of a revision
         self._stands: object = None
         self._done = False
         self._until_step = until_step
         self.short_of: int | None = None
-        """The newest step of a run that never came to `until_step`; else None."""
+        """The newest step of a run that never reached `until_step`; else None."""
         self._read_bytes = 0
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._extent = extent
         self._recorded = Recorded()
         self._judged_at = 0.0
-        self._stirred: dict[str, float] = {}  # file -> when it last brought something, until it was seen to rest
+        self._stirred: dict[str, float] = {}  # file -> when it last brought something; removed once it is quiet
         self.feeds, self._ignored = choose(found, extent)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
@@ -103,7 +103,7 @@ class RunReader:
         return sum(feed.size for feed in self.feeds) >= LONG
 
     def admit(self, found: Found) -> bool:
-        """Takes up files and checkpoints that appeared in the run's directory; true when there are any."""
+        """Takes up files and checkpoints that appeared in the run's directory. True if there are any."""
         known = {feed.path for feed in self.feeds}
         chosen, self._ignored = choose(found)
         new = [feed for feed in chosen if feed.path not in known]
@@ -164,7 +164,7 @@ class RunReader:
         return Loading(self._read_bytes, max(self._read_bytes, sum(f.size for f in self.feeds)), what, self._done)
 
     def _cut_to_step(self) -> None:
-        """Forgets what came after `until_step`, as if the run had been looked at then."""
+        """Forgets what came after `until_step`."""
         if self._until_step is None:
             return
         self._identify()  # names tell which rows of two files are the same
@@ -175,7 +175,7 @@ class RunReader:
         self.run.forget_after(self._until_step)
 
     def poll(self) -> bool:
-        """Reads what is new; true when anything changed."""
+        """Reads what is new. True if anything changed."""
         changed = False
         for feed in self.feeds:
             more = True
@@ -191,7 +191,7 @@ class RunReader:
         return changed
 
     def rest(self) -> bool:
-        """Takes what readers hold back of files that have become quiet; true if there is any."""
+        """Takes what readers hold back of files that have become quiet. True if there is any."""
         quiet = clock.monotonic() - REST_S
         resting = [feed for feed in self.feeds if self._stirred.get(feed.path, quiet) < quiet]
         for feed in resting:
@@ -204,12 +204,12 @@ class RunReader:
             if self.run.pulse.heard:
                 self.run.heard(clock.time())
             else:
-                self.run.listen()  # it stood there before
+                self.run.listen()  # these rows were there before, so they are no sign of life
         return changed
 
     def aged(self, now: float) -> bool:
-        """Called while nothing is read: true if the run's state has changed since the last diagnosis, or the machine
-        was measured for a while since."""
+        """Called while nothing is read. True if the run's state has changed since the last diagnosis, or if that is
+        `MACHINE_EVERY_S` old and there are hardware samples."""
         if not self._done or not self.follow:
             return False
         stands = _standing(self.run.state(now))
@@ -221,7 +221,7 @@ class RunReader:
         return True
 
     def sampled(self) -> bool:
-        """Takes up the samples that were read beside the run; true where they are others than before."""
+        """Takes up the rollout samples that the other thread has read. True if they are new."""
         latest = self._sampled.latest if "_sampled" in self.__dict__ else None
         if latest is None or latest is self.run.samples:
             return False
@@ -243,7 +243,7 @@ class RunReader:
     # -- what was read -------------------------------------------------------------------------------------------
 
     def _identify(self) -> None:
-        """Framework, names and source notes after new records."""
+        """Updates framework, names and source notes after new records."""
         self._intake.identify()
         counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
         self.run.sources = [self._intake.told(f) for f in counting_first] + self._ignored
@@ -254,7 +254,7 @@ class RunReader:
         self._want_samples()
 
     def _want_samples(self) -> None:
-        """Has the samples of a followed run read by a thread of its own."""
+        """Asks a separate thread to read the samples of a followed run."""
         if self.follow and self._done and self._extent is ALL:
             self._sampled.want(self._asked(None))
 
@@ -293,14 +293,14 @@ class RunReader:
         return known(self.run, self.feeds, now, self._done)
 
     def diagnosis(self, state: RunState | None = None) -> Diagnosis:
-        """The diagnosis of all rows read so far; while the first read goes on, one that says so. `state`: that of the
-        run now, where it is known."""
-        from rltui.evidence.model import stuck, unread  # a list of runs asks for no diagnosis
+        """The diagnosis of all rows read so far; during the first read one that says so. `state`: the run's present
+        state, if it is known."""
+        from rltui.evidence.model import stuck, unread  # imported here, as a list of runs needs no diagnosis
 
         if not self._done or self._extent is not ALL:
             return unread()
         if state is not None and _standing(state) != self._stands:
-            self._diagnosis = None  # judged at another moment, when it stood otherwise
+            self._diagnosis = None  # it was made for another state
         if self._diagnosis is None:
             state = state or self.run.state(clock.time())
             self._stands = _standing(state)
@@ -310,20 +310,20 @@ class RunReader:
             try:
                 self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
                 self.fault = None
-            except SettingsError:  # the user's to mend, and no fault of rltui
+            except SettingsError:  # the user must correct it; it is no bug of rltui
                 raise
-            except Exception as error:  # what is read is shown all the same
+            except Exception as error:  # what was read is still shown
                 self.fault, self._diagnosis = error, stuck(self._judged, error_text(error))
         return self._diagnosis
 
     def _hardware(self) -> tuple[HardwareSample, ...]:
-        """What is sampled now, while the run is heard; of one that is not, what was recorded with it: it may have run
-        elsewhere."""
+        """Hardware samples. For a run that writes now they are those sampled now. For any other it is what was recorded
+        with the run, as it may have run elsewhere; if nothing was recorded, what is sampled now."""
         recorded = self._recorded.of(self.run.recorded_hardware)
         return recorded if recorded and not self.run.pulse.heard else self._samples() or recorded
 
     def past_frame(self, step: int) -> Frame:
-        """The run as it stood at a step: no row, note or sample after it is part of it."""
+        """The run as it was at a step, without any later row, note or sample."""
         rows = self._rows_until(step)
         whole = self.frame()
         self._guard.ask("samples of rollouts", None, self._read_samples, step)
@@ -331,7 +331,7 @@ class RunReader:
         return whole.until(step, self._engine.at(self.run, rows), phases)
 
     def insight(self, around: int, at: int | None = None) -> Insight:
-        """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
+        """Answers about step `around` from the rows up to step `at` (None: all). Too slow to do at every row."""
         rows = self._rows_until(at)
         seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
         return self._insight(around, rows, seen.findings, seen.verdict.decision)
@@ -345,17 +345,17 @@ class RunReader:
         told = self._engine.insight(self.run, rows, around, findings, decision)
         if rows < self.run.history.table.n or self.run.state(clock.time()).state == "running":
             return told
-        return replace(told, forecasts=tuple(f for f in told.forecasts if f.what != "end"))  # who knows if it goes on
+        return replace(told, forecasts=tuple(f for f in told.forecasts if f.what != "end"))  # it may not go on
 
     def with_insight(self, frame: Frame) -> Frame:
-        """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
+        """The frame with what a whole report adds to the diagnosis: answers about the onset of its worst finding."""
         seen = frame.diagnosis
         insight = self.onset_insight(seen.findings, seen.verdict.decision, seen.at_step)
         return replace(frame, insight=insight, failed=self._guard.told())
 
     def onset_insight(self, findings: tuple[Finding, ...], decision: Decision, at: int | None) -> Insight | None:
-        """About the onset of the worst of these findings, which were made with this decision at step `at`; None before
-        the first row."""
+        """The insight about the onset of the worst of these findings, made with this decision at step `at`. None before
+        the first row, or if the diagnosis failed."""
         from rltui.diagnosis.insight import worst
 
         asked = worst(findings)
@@ -365,13 +365,15 @@ class RunReader:
         return self._guard.ask("insight", None, self._insight, around, self._rows_until(at), findings, decision)
 
     def _columns(self) -> Mapping[str, Series]:
-        """The run's columns: the same object until something is read, so that what was drawn of it stays valid."""
+        """The run's columns: the same object until something new is read, so that what was drawn from it stays
+        valid."""
         if not self._done or self._series is None or self._series[0] != self._revision:
             self._series = self._revision, self.run.columns()
         return self._series[1]
 
     def frame(self, now: float | None = None) -> Frame:
-        """The present state as one immutable message. `now`: the moment it is judged at (default: the clock's)."""
+        """The present state as one immutable message. `now`: the moment for which it is judged (default: the
+        clock's)."""
         aged_at = clock.time() if now is None and self.follow else now
         now = clock.time() if now is None else now
         told = self.known(now)

@@ -45,13 +45,13 @@ def reward_weights(run: Run) -> tuple[float, ...]:
 TEXTS = 256
 """How many texts of a dump are checked."""
 KEPT = 1000
-"""The numbers of so many dumps are kept."""
+"""For at most about this many dumps the numbers are kept."""
 GROWN = 1.25
-"""A log is searched again for printed samples once it has grown by so many bytes."""
+"""A log is searched again for printed samples once it is this many times as large."""
 
 
 class Asked(NamedTuple):
-    """What is known of a run when its samples are wanted. `until`: the step that it has reached, None for any."""
+    """What is known of a run when its samples are wanted. `until`: the step up to which they are read, None for all."""
 
     dumps: tuple[Dump, ...]
     logs: tuple[Dump, ...]
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
 
 
 class SampleReader:
-    """Reads what `chosen` names, and keeps the numbers. One thread at a time."""
+    """Reads the dumps that `chosen` selects, and keeps their numbers. Only one thread at a time may use it."""
 
     def __init__(self, place: Place, root: str) -> None:
         self._place = place
@@ -71,7 +71,7 @@ class SampleReader:
         self._stats: dict[object, SampleStats] = {}
 
     def read(self, asked: Asked, stop: Callable[[], bool] = lambda: False) -> Samples:
-        """The samples of a run as far as it goes; `stop` ends the reading early, with what there is by then."""
+        """The samples of a run up to `asked.until`. `stop` ends the reading early, with what is read by then."""
         index = self._opened(asked)
         enable = keep_samples(asked.framework)
         entries = [one for one in index.entries if one.split == "train"] or list(index.entries)
@@ -89,7 +89,7 @@ class SampleReader:
         known = {step: found for step, key in keys.items() if (found := self._stats.get(key)) and found.samples}
         read = any(key in self._stats for key in keys.values())
         if read and not known:
-            missing = f"{len(steps)} dumps lie there, and no record of those that were read is a sample"
+            missing = f"{len(steps)} dumps are there, but no record that was read is a sample"
             return Samples(pending=False, missing=missing, enable=enable)
         if len(self._stats) > KEPT:
             self._stats = {keys[step]: known[step] for step in chosen(steps, last) if step in known}
@@ -109,7 +109,7 @@ class SampleReader:
         return self._stats[key]
 
     def _opened(self, asked: Asked) -> RolloutIndex:
-        """The index of these files; the one before where nothing changed but a log that grew a little."""
+        """The index of these files; the previous one if nothing changed but that logs grew a little."""
         if self._index is not None:
             before, index = self._index
             logs = asked.logs if asked.dumps else _grown(before.logs, asked.logs)
@@ -130,20 +130,20 @@ class SampleReader:
 
 
 class SampleWatch:
-    """Reads samples on a thread of its own, the newest question last. `latest` is what it found, None so
-    far."""
+    """Reads samples on a thread of its own; only the newest request counts. `latest`: what it found, None before the
+    first."""
 
     def __init__(self, reader: SampleReader) -> None:
         self.latest: Samples | None = None
         self._reader = reader
         self._asked: Asked | None = None
-        self._before: Asked | None = None  # asked last, for any step
+        self._before: Asked | None = None  # the last request, without its step
         self._news = Condition()
         self._closed = False
         self._running = False
 
     def want(self, asked: Asked) -> None:
-        """The run has got on: its samples are read anew, soon."""
+        """Asks for the samples to be read again soon, as the run has advanced."""
         with self._news:
             nowhere = not (asked.dumps or asked.logs) and asked._replace(until=None) == self._before
             self._before = asked._replace(until=None)
@@ -170,13 +170,13 @@ class SampleWatch:
                     return
             try:
                 self.latest = self._reader.read(asked, lambda: self._closed)
-            except Exception as error:  # the run is followed on without its samples
+            except Exception as error:  # the run is still followed, without its samples
                 why = f"they could not be read ({type(error).__name__})"
                 self.latest = replace(self.latest or Samples(), pending=False, missing=why)
 
 
 def _key(index: RolloutIndex, entry: StepEntry, asked: Asked, newest: bool) -> object:
-    """What the numbers of a step depend on. A file that grows over the run changes its newest step only."""
+    """What the numbers of a step depend on. A file that grows during the run changes only its newest step."""
     states = tuple(
         (path, index.sizes.get(path), index.times.get(path))
         for path in entry.files
@@ -186,7 +186,7 @@ def _key(index: RolloutIndex, entry: StepEntry, asked: Asked, newest: bool) -> o
 
 
 def _grown(before: tuple[Dump, ...], now: tuple[Dump, ...]) -> tuple[Dump, ...]:
-    """The logs as they were, where none is new or much longer."""
+    """The logs as they were before, if none is new or much longer; else the new ones."""
     sizes = {one.path: one.size for one in before}
     same = len(before) == len(now) and all(
         one.path in sizes and sizes[one.path] <= one.size <= GROWN * sizes[one.path] for one in now
@@ -195,7 +195,7 @@ def _grown(before: tuple[Dump, ...], now: tuple[Dump, ...]) -> tuple[Dump, ...]:
 
 
 class RunSamples:
-    """Asks for the samples of a run as it stands at a step."""
+    """Asks for the samples of a run up to a step."""
 
     def __init__(self, place: Place, run: Run) -> None:
         self._run = run
@@ -204,11 +204,11 @@ class RunSamples:
 
     @property
     def latest(self) -> Samples | None:
-        """What was read beside the run last, None so far."""
+        """What the thread has read last; None before the first."""
         return self._watch.latest if self._watch is not None else None
 
     def want(self, asked: Asked) -> None:
-        """Has them read by a thread."""
+        """Asks a thread to read them."""
         if self._watch is None:
             self._watch = SampleWatch(self._reader)
         self._watch.want(asked)
@@ -217,7 +217,7 @@ class RunSamples:
         return self._reader.read(asked)
 
     def asked(self, dumps: Iterable[FileStat], feeds: Iterable[AnyFeed], step: int | None) -> Asked:
-        """What the reader has to know when the run stands at `step`. `dumps`: files that hold rollouts."""
+        """What the reader must know to read samples up to `step`. `dumps`: files that hold rollouts."""
         held = tuple(Dump(file.path, file.size, file.mtime) for file in dumps)
         logs = tuple(Dump(f.path, f.size, f.mtime) for f in feeds if f.format.endswith("console"))
         return Asked(held, logs, length_cap(self._run), reward_weights(self._run), self._run.framework, step)

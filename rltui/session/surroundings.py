@@ -1,5 +1,5 @@
-"""What lies beside the logs of a run: its config files, checkpoints and rollout dumps, also those in places that its
-config names."""
+"""What belongs to a run beside its logs: config files, checkpoints and rollout dumps, also dumps in directories that
+its config names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rltui.run.run import Run
 from rltui.sources.base import FileStat, Place
 
 MAX_CONFIGS = 20
-"""Config files of one run."""
+"""Most config files that are read of one run."""
 
 
 class Surroundings:
-    """Looks at it as the run's directory was last listed, and tells the run."""
+    """Finds these in the last listing of the run's directory, and hands them to the run."""
 
     def __init__(self, run: Run, found: Found) -> None:
         self._run, self._place = run, found.place
@@ -31,7 +31,7 @@ class Surroundings:
 
     @property
     def dirs(self) -> Sequence[str]:
-        """The directories in which something of the run may appear."""
+        """The directories in which new files of the run may appear."""
         return self._candidate.dirs
 
     @property
@@ -39,20 +39,20 @@ class Surroundings:
         return (*self._candidate.rollouts, *(file.path for file in self._named_dumps.files))
 
     def found_again(self, found: Found) -> None:
-        """The directory was listed anew."""
+        """Takes a new listing of the directory."""
         self._listing, self._candidate = found.listing, found.candidate
         self.find_checkpoints()
         self.read_configs()
 
     def find_checkpoints(self) -> None:
-        """Those of this run: the listing may hold other runs with theirs."""
+        """Finds the checkpoints of this run only: the listing may hold other runs with theirs."""
         own, below = set(self._candidate.checkpoints), tuple(f"{path}/" for path in self._candidate.dirs)
         dirs = [d for d in self._listing.dirs if d in own or (not is_checkpoint_dir(d) and d.startswith(below))]
         files = [(f.path, f.size) for f in self._listing.files]
         self._run.set_checkpoints(checkpoints.find(dirs, files))
 
     def read_configs(self) -> None:
-        """Of several files with one name the newest. What the log says later wins."""
+        """Reads the config files, of several with one name only the newest. What the log says later wins."""
         known = self._listing.by_path
         by_time = sorted(self._candidate.configs, key=lambda path: known[path].mtime if path in known else 0.0)
         newest = {os.path.basename(path): path for path in by_time}
@@ -65,7 +65,7 @@ class Surroundings:
                     self._run.add_config(config.values, os.path.relpath(path, self._listing.root))
 
     def look_for_dumps(self, again: bool) -> None:
-        """Where the config says that they are; `again`: whether or not it was looked there before."""
+        """Looks for dumps where the config says that they are; `again`: also if that was done before."""
         self._named_dumps.look(again)
 
     def dumps(self) -> list[FileStat]:
@@ -77,11 +77,11 @@ class Surroundings:
 
 MOST_FILES = 20_000
 REST = 20.0
-"""A search is repeated only after so many times the time that it took: a large tree on a slow disk costs little."""
+"""A search is repeated only after this many times its duration, so that a large tree on a slow disk costs little."""
 
 
 class NamedDumps:
-    """The dumps in these directories, as they were at the last `look`. `root` is the run's own directory."""
+    """The dumps in directories that the config names, as of the last `look`. `root` is the run's own directory."""
 
     def __init__(self, place: Place, run: Run, root: str) -> None:
         self._place = place
@@ -92,7 +92,7 @@ class NamedDumps:
         self.files: tuple[FileStat, ...] = ()
 
     def look(self, again: bool) -> None:
-        """Looks through them where the config names others than before; with `again` also for new files."""
+        """Searches the directories if the config names others than before; with `again` also for new files."""
         folders, began = self._named(), clock.monotonic()
         if folders != self._folders or (again and began >= self._next):
             self._folders = folders
@@ -106,7 +106,9 @@ class NamedDumps:
             value = raw[key].value if key in raw else None
             if not isinstance(value, str) or not os.path.isabs(value):
                 continue
-            from rltui.rollouts.formats import dump  # few runs name one: the first paint waits for no reader of dumps
+            from rltui.rollouts.formats import (
+                dump,
+            )  # imported here: few runs need it, and the first paint must not wait for it
 
             folder = os.path.normpath(value)
             mistaken = "validation" in key and dump.split_of(folder, self._root) != "validation"
@@ -115,7 +117,7 @@ class NamedDumps:
         return tuple(dict.fromkeys(named))
 
     def _overlaps(self, folder: str) -> bool:
-        """Whether the folder lies in the run's own, which is listed anyway, or holds it: other runs lie there too."""
+        """Whether the folder lies in the run's own, which is listed anyway, or contains it, and so other runs too."""
         return os.path.commonpath((folder, self._root)) in (folder, self._root)
 
     def _dumps(self, folder: str) -> list[FileStat]:

@@ -1,10 +1,10 @@
 """The arithmetic of a training pipeline on small fixed inputs: log-softmax, advantages, decoding, mask, loss.
 
-adapters.py   the user's functions, named in a file of theirs; torch, numpy and lists alike
-advantages.py, decoding.py, loss.py, policy_loss.py, kl.py   the probes; all of them are run here, stage by stage. One
-              that is not wired is skipped and says so; one fault never ends the walk
+adapters.py   the user's functions, from a file that they write, for torch, numpy or lists
+advantages.py, decoding.py, loss.py, policy_loss.py, kl.py   the probes; `verify` runs all of them, stage by stage. A
+              function that is not defined is skipped, and the output says so; an error in one never stops the others
 log.py        the same questions asked of a log
-check.py      every value with its mark: ? is doubtful, !! is wrong beyond doubt
+check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def verify(adapters: Adapters) -> list[Check]:
     for name, stage, probes in STAGES:
         if adapters.functions.get(name) is None:
             out.append(
-                Check(stage, name, "skip", "not wired: nothing was checked", f"define {name} in the adapters file")
+                Check(stage, name, "skip", "not defined: nothing was checked", f"define {name} in the adapters file")
             )
         else:
             out.extend(probes(adapters))

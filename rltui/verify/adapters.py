@@ -1,4 +1,4 @@
-"""The user's functions, taken from a small Python file that they name, and arrays carried to them and back."""
+"""The user's functions, from a Python file that the user names, and the conversion of arrays for them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class BadAdapters(Exception):  # noqa: N818
 
 
 class Adapters(Struct, frozen=True):
-    """The functions of the file by name; those that it does not define are None.
+    """The functions of the file by name; None for those that it does not define.
 
     `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
     repeat_interleave (all completions of a prompt side by side) or repeat. `reasoning`: the marks of a reasoning block
-    that decoding cuts away, None where it keeps the whole text.
+    that decoding removes; None if it keeps the whole text.
     """
 
     functions: dict[str, Function | None]
@@ -41,7 +41,7 @@ class Adapters(Struct, frozen=True):
     reasoning: tuple[str, str] | None = None
 
     def array(self, values: object, kind: str = "float32") -> Any:
-        """`values` as the backend's own; `kind` is float32, float16, int64."""
+        """`values` as a tensor, array or list of the backend; `kind`: float32, float16 or int64."""
         held = np.asarray(values, dtype=kind)
         if self.backend == "list":
             return held.tolist()
@@ -59,7 +59,7 @@ def load(path: str) -> Adapters:
         raise BadAdapters("not a Python file (its name must end in .py)")
     module = importlib.util.module_from_spec(spec)
     folder = str(Path(path).resolve().parent)
-    if folder not in sys.path:  # for good: what stands beside the file may be imported inside its functions
+    if folder not in sys.path:  # and stays: functions of the file may import their neighbours later
         sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
@@ -69,18 +69,18 @@ def load(path: str) -> Adapters:
 
 
 def raised(error: BaseException) -> str:
-    """What a file of the user raised, and where in it."""
+    """What a file of the user raised, and in which of its lines."""
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == MODULE]
     where = f" (line {lines[-1]})" if lines else ""
     return f"raised {type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"
 
 
 def from_names(names: dict[str, Any]) -> Adapters:
-    """Adapters from a namespace. Raises `BadAdapters` for a word that is none of those known."""
+    """Adapters from a namespace. Raises `BadAdapters` if it defines no function, or a value that is not allowed."""
     functions = {name: names.get(name) for name in NAMES}
     for name, function in functions.items():
         if function is not None and not callable(function):
-            raise BadAdapters(f"{name} is no function, but {type(function).__name__}")
+            raise BadAdapters(f"{name} is not a function, but {type(function).__name__}")
     if not any(functions.values()):
         raise BadAdapters(f"defines none of {', '.join(NAMES)}: nothing could be checked")
     backend = names.get("BACKEND") or ("torch" if "torch" in names else "numpy")

@@ -44,7 +44,7 @@ def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
     got = _ask(adapters, np.array([VARIED, CONSTANT]))
     if not np.isfinite(got).all():
         yield Check(
-            STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "a zero-variance group too"
+            STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "also for a zero-variance group"
         )
         return
     size = float(np.abs(got[0]).max())
@@ -64,7 +64,7 @@ def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
 
 
 def _layout(adapters: Adapters) -> Check:
-    """Which completions are taken as one group: two groups of very different rewards, each centred on its own."""
+    """Which completions are taken as one group: each of three groups with very different rewards must sum to 0."""
     groups = np.array([[10.0, 11.0, 12.0, 13.5], [0.0, 1.0, 2.0, 3.5], [5.0, 5.5, 6.0, 9.0]])
     got = _ask(adapters, groups)
     own = float(np.abs(got.sum(1)).max())
@@ -103,9 +103,7 @@ def _epsilon(adapters: Adapters, name: str) -> Iterator[Check]:
 
     wide = top(WIDE)
     if not np.isfinite(wide) or wide <= DEAD:
-        yield Check(
-            STAGE, name, "!!", f"largest magnitude {wide:.3g} at a spread of {WIDE:g}", "advantages must be there"
-        )
+        yield Check(STAGE, name, "!!", f"largest magnitude {wide:.3g} at a spread of {WIDE:g}", "finite and not 0")
         return
     if abs(wide / top(WIDE / 10) - 10) < 0.1:
         yield Check(STAGE, name, "", "advantages are not divided by the spread: no constant to scan", "as in Dr. GRPO")

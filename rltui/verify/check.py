@@ -18,9 +18,9 @@ Mark = Literal["", "?", "!!", "skip"]
 
 
 class Check(Struct, frozen=True):
-    """`stage` is one of the five of the pipeline. `value` is what was measured, `how` what it was held against.
+    """`stage`: one of the five of the pipeline. `value`: what was measured. `how`: what it was compared with.
 
-    `mark`: "" passes, "?" is doubtful and wants a look, "!!" is a violation beyond doubt, "skip" was not looked at.
+    `mark`: "" passes, "?" is doubtful and needs a look, "!!" is a certain violation, "skip" was not looked at.
     """
 
     stage: str
@@ -31,7 +31,8 @@ class Check(Struct, frozen=True):
 
 
 def guarded(stage: str, name: str, probe: Callable[[], Iterable[Check]]) -> Iterator[Check]:
-    """What the probe finds; one that raises is itself a failure. `SystemExit` too: the functions are the user's."""
+    """The checks of a probe. If it raises, that is a failed check. So is `SystemExit`, as it runs the user's
+    functions."""
     found: list[Check] = []
     try:
         found.extend(probe())
@@ -45,7 +46,7 @@ CLEAN = "No unambiguous invariant violations. Review lines marked ?"
 
 
 def as_text(checks: Sequence[Check]) -> str:
-    """A line a check, marked in the first column; the last line says what stands."""
+    """One line for each check, with its mark in the first column; the last line is the result."""
     lines: list[str] = []
     width = max((len(c.name) for c in checks), default=0)
     for stage, group in groupby(checks, key=lambda c: c.stage):

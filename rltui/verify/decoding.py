@@ -1,4 +1,4 @@
-"""Probes of the decoding: nothing that the reward needs is lost, nothing that it must not see is left."""
+"""Probes of the decoding: it must not lose what the reward needs, and not keep what the reward must not see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = ("the", "answer", "is", "42", "first", "add", "them")
 
 
 class StubTokenizer:
-    """As much of a tokenizer as decoding asks for. Pad, eos and two custom tags are its special tokens."""
+    """The part of a tokenizer that decoding needs. Its special tokens are pad, eos and two custom tags."""
 
     def __init__(self, marks: tuple[str, str]) -> None:
         self.special = (PAD, EOS, OPEN_TAG, CLOSE_TAG)
@@ -48,7 +48,7 @@ def probes(adapters: Adapters) -> Iterator[Check]:
 
 
 def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str]) -> list[str]:
-    """Padded on the right, one eos before the padding."""
+    """The decoded texts. The ids are padded on the right, with one eos before the padding."""
     function = adapters.functions["decode"]
     assert function is not None
     rows = [tokenizer.ids(f"{text} {EOS}") for text in texts]
@@ -81,26 +81,27 @@ def _shapes(adapters: Adapters) -> Iterator[Check]:
 
 
 def _kept(case: str, text: str) -> str:
-    return "" if text else "blanked: a person would expect text"
+    return "" if text else "the text is lost"
 
 
 def _contract(case: str, text: str, answer: str, marks: tuple[str, str]) -> str:
-    """Complete block: only what follows. Opened, never closed: nothing. No marks: as it is."""
+    """What is wrong with the text that decoding kept; empty if nothing. Complete block: only what follows must stay.
+    Opened, never closed: nothing. No marks: all of it."""
     if case == "opened, never closed":
         return "incomplete reasoning is kept" if text else ""
     if any(mark in text for mark in marks):
         return "marks are left in"
     if not text:
-        return "plain text is blanked" if case == "no marks" else "the answer is dropped"
+        return "plain text is lost" if case == "no marks" else "the answer is lost"
     if case == "closed, never opened":
-        return "" if text.endswith(answer) else "the answer is dropped"
+        return "" if text.endswith(answer) else "the answer is lost"
     return "" if text == answer else "more or less than the answer is kept"
 
 
 def _tags(adapters: Adapters) -> Iterator[Check]:
-    """Tags of the task that the tokenizer counts as special fall to skip_special_tokens."""
+    """Whether skip_special_tokens removes tags of the task that the tokenizer counts as special."""
     tokenizer = StubTokenizer(adapters.reasoning or MARKS)
     text = _ask(adapters, tokenizer, [f"{OPEN_TAG} 42 {CLOSE_TAG}"])[0]
     mark: Mark = "!!" if not text else "?" if OPEN_TAG not in text or CLOSE_TAG not in text else ""
-    word = "" if not mark else ": skip_special_tokens takes custom tags away. Does the reward look for them?"
+    word = "" if not mark else ": skip_special_tokens removes custom tags. Does the reward look for them?"
     yield Check(STAGE, "custom tags", mark, f"{text!r}{word}", "tags registered as special tokens")

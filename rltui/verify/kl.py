@@ -1,4 +1,4 @@
-"""Probes of the KL term: which estimator a function is, by its values at a few log-probabilities."""
+"""Probes of the KL term: which estimator the function is, by its values at a few log-probabilities."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
         "the absolute difference": np.abs(apart),
     }
     wrong = {
-        "k1 with the wrong sign: it pays for going away from the reference": -apart,
+        "k1 with the wrong sign: it rewards moving away from the reference": -apart,
         "k3 with policy and reference swapped": np.exp(apart) - 1 - apart,
         "k3 without its linear part": np.exp(-apart) - 1,
         "k3 with the wrong sign": -(np.exp(-apart) - 1 + apart),
@@ -53,11 +53,11 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
                 mark = "!!" if bad else ""
                 yield Check(LOSS, "KL estimator", "?" if "half" in name and bad else mark, name, how)
                 return
-    yield Check(LOSS, "KL estimator", "?", "none of those known", how)
+    yield Check(LOSS, "KL estimator", "?", "not a known estimator", how)
 
 
 def _same(got: Floats, values: Floats) -> bool:
-    """Token by token, or as their mean."""
+    """Whether they are equal, token by token or in their mean."""
     if got.size == values.size:
         return bool(np.abs(got.reshape(values.shape) - values).max() <= CLOSE)
     return bool(got.size == 1 and abs(float(got.reshape(-1)[0]) - values.mean()) <= CLOSE)

@@ -1,4 +1,4 @@
-"""The same questions asked of a log: invariants of its numbers, and steps from which nothing can be learnt."""
+"""The same questions asked of a log: invariants of its numbers, and steps from which nothing can be learned."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ GAIN, STEPS_FOR_GAIN = 0.05, 6
 
 
 def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Check]:
-    """Checks of a run's log; what is not logged is skipped, never passed. The diagnosis is the judge: a count of odd
-    steps is a violation beyond doubt only if a finding about the metric is open, and stands in the stage of that."""
+    """Checks of a run's log. What is not logged is skipped, never passed. The diagnosis decides: a count of odd steps
+    is a certain violation only if a finding about the metric is active; the check is then in the stage of that
+    finding."""
     opened = RunReader(found, key_map=key_map or {})
     try:
         opened.load()
@@ -42,7 +43,7 @@ def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Chec
 
 
 def _judged(check: Check, metric: str, findings: Iterable[Finding]) -> Check:
-    """The check in the stage of the worst open finding that is about the metric; without one it is doubtful at most."""
+    """The check in the stage of the worst active finding about the metric; without one it is at most doubtful."""
     about = [f for f in findings if f.status == "active" and f.severity != "info" and f.evidence and f.stage]
     about = [f for f in about if f.evidence[0].metric == metric]
     if check.mark != "!!":
@@ -53,7 +54,7 @@ def _judged(check: Check, metric: str, findings: Iterable[Finding]) -> Check:
 
 
 def _steps(run: Run) -> Iterator[tuple[str, Check]]:
-    """Counts of odd steps, each with the metric that it is of."""
+    """Counts of odd steps, each with its metric."""
 
     @cache
     def values(name: str) -> Floats | None:
@@ -61,7 +62,7 @@ def _steps(run: Run) -> Iterator[tuple[str, Check]]:
         return None if series is None else series.finite().values
 
     def share(stage: str, name: str, bad: np.ndarray | None, how: str) -> Check:
-        """A fault where more than half of the steps have it; a few are worth a look."""
+        """A violation if more than half of the steps have it; doubtful if more than 5 % have it."""
         if bad is None or not len(bad):
             return Check(stage, name, "skip", "not logged", how)
         hit = float(bad.mean())

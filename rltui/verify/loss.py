@@ -1,4 +1,4 @@
-"""Probes of what the loss is made of: the log-softmax, and the completion mask (what is padding must not count)."""
+"""Probes of the inputs of the loss: the log-softmax, and the completion mask (padding must not count)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _bounds(adapters: Adapters, name: str) -> Iterator[Check]:
     logits, index = rng.normal(size=(5, 9, 64)), rng.integers(0, 64, size=(5, 9))
     top = float(_ask(adapters, logits, index).max())
     wrong = not top <= POSITIVE
-    yield Check(LOG_PROBS, name, "!!" if wrong else "", f"largest {top:.3g}", "no token is more than certain (1e-6)")
+    yield Check(LOG_PROBS, name, "!!" if wrong else "", f"largest {top:.3g}", "a probability is at most 1 (1e-6)")
 
 
 def _against_reference(adapters: Adapters, name: str) -> Iterator[Check]:
@@ -80,7 +80,7 @@ def _against_reference(adapters: Adapters, name: str) -> Iterator[Check]:
 
 
 def _what(got: Floats, table: Floats, index: np.ndarray, expected: Floats) -> str:
-    """The usual mistakes, where one of them explains the numbers."""
+    """The usual mistake that explains the numbers; empty if none does."""
     guesses = {
         "the sign is flipped": -expected,
         "off by one token to the left": _chosen(np.roll(table, 1, axis=1), index),
@@ -151,7 +151,7 @@ def _mask(adapters: Adapters) -> Iterator[Check]:
 def _hint(got: Floats) -> str:
     without_eos = MASK * (IDS != EOS_ID)
     if (got == without_eos).all():
-        return ": the eos itself is masked, it is never learnt"
+        return ": the eos itself is masked, so it is never learned"
     inner = slice(1, -1)
     for way, shifted in ((1, "late"), (-1, "early")):
         if (got[:, inner] == np.roll(MASK, way, axis=1)[:, inner]).all():

@@ -1,5 +1,5 @@
-"""Probes of the policy loss: what is good must lower it, what is bad must raise it, each advantage acts on its own
-sample, each token counts once, padding never does, and the clip holds on the side where it is meant to."""
+"""Probes of the policy loss. It must fall if good tokens become likelier and rise if bad ones do. Each advantage acts
+on its own sample, each token counts, padding does not, and the clip acts on the right side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEP = 0.05
 FAR, FARTHER = 0.6, 0.65
 """Log-ratios outside every usual clip range, and below 3, where a dual clip begins."""
 SHARE = 1e-3
-"""A change of the loss by less than this part of it comes of rounding."""
+"""A smaller relative change of the loss is rounding."""
 
 Ask = Callable[..., float]
 
@@ -68,7 +68,7 @@ def _bad(ask: Ask) -> Iterator[Check]:
 
 
 def _own(ask: Ask) -> Iterator[Check]:
-    """Of three samples one has an advantage: the tokens of that one must move the loss, those of the others not."""
+    """Gives one of three samples an advantage: only its tokens may change the loss."""
     moved = np.zeros((3, 3))
     for paid, advantages in enumerate(np.eye(3)):
         still = ask(np.zeros(MASK.shape), advantages)
@@ -80,18 +80,18 @@ def _own(ask: Ask) -> Iterator[Check]:
     if (acts == np.eye(3, dtype=bool)).all():
         mark, value = "", "each acts on its own sample"
     elif not acts.any():
-        value = "they move nothing"
+        value = "they do not change the loss"
     elif acts.all() and np.ptp(moved, axis=0).max() <= SHARE * moved.max():
-        value = "the loss is the same whatever the advantages are"
+        value = "the loss does not depend on the advantages"
     elif not acts.diagonal().any():
-        value = "the advantage of a sample acts on another sample: they are in another order"
+        value = "the advantage of a sample acts on another sample: they are in the wrong order"
     else:
         mark, value = "?", "the advantage of one sample acts on the tokens of others, as after whitening in the loss"
     yield Check(LOSS, "advantages in the loss", mark, value, "an advantage of 1 for one sample of three, else 0")
 
 
 def _tokens(ask: Ask) -> Iterator[Check]:
-    """Each token of a completion counts, the first and the last among them."""
+    """Whether each token of a completion counts, including the first and the last."""
     still = ask(np.zeros(MASK.shape), np.ones(3))
     silent = []
     for row, column in np.argwhere(MASK > 0):
@@ -111,7 +111,7 @@ def _tokens(ask: Ask) -> Iterator[Check]:
 
 
 def _padding(ask: Ask) -> Iterator[Check]:
-    """The same samples in a wider batch: its loss is the same unless padding is in the denominator."""
+    """Compares the loss of the same samples in a wider batch: it differs if padding is in the denominator."""
     wide = np.pad(MASK, ((0, 0), (0, len(MASK[0]))))
     narrow_loss, wide_loss = ask(np.zeros(MASK.shape), GOOD), ask(np.zeros(wide.shape), GOOD, wide)
     off = abs(wide_loss - narrow_loss) > SHARE * max(abs(narrow_loss), MOVED)
@@ -123,8 +123,8 @@ def _padding(ask: Ask) -> Iterator[Check]:
 
 
 def _clip(ask: Ask) -> Iterator[Check]:
-    """Where tokens have moved far: a good one that became likelier, or a bad one that became less likely, has had its
-    step and is held, and the other two are not."""
+    """Which tokens are clipped after they moved far. A good token that became likelier, or a bad one that became less
+    likely, must be clipped; the other two kinds must not."""
 
     def slides(way: float, advantages: Floats) -> bool:
         near, far = (ask(way * at * MASK, advantages) for at in (FAR, FARTHER))
@@ -134,22 +134,22 @@ def _clip(ask: Ask) -> Iterator[Check]:
     behind = slides(-1, GOOD), slides(1, -GOOD)
     mark: Mark = ""
     if not any(done) and all(behind):
-        value = "holds what has moved far enough, and nothing else"
+        value = "it clips tokens that have moved far enough, and no others"
     elif all(done) and all(behind):
         value = "the loss is not clipped"
     elif any(done) and not all(behind):
-        mark, value = "!!", "it holds the tokens that moved the wrong way and lets go those that moved far enough"
+        mark, value = "!!", "it clips tokens that moved the wrong way, and not those that moved far enough"
     elif not any(behind):
-        mark, value = "?", "it holds tokens that moved the wrong way too: they get no gradient back"
+        mark, value = "?", "it also clips tokens that moved the wrong way: no gradient brings them back"
     else:
-        mark, value = "?", "it holds on one side only"
+        mark, value = "?", "it clips on one side only"
     yield Check(LOSS, "side of the clip", mark, value, "log-ratios of 0.6 up and down, good samples and bad ones")
     if not any(done) and all(behind):
         yield _range(ask)
 
 
 def _range(ask: Ask) -> Check:
-    """The bounds, from the loss where it is held against the loss at a ratio of 1."""
+    """The clip bounds: the loss where it is clipped, divided by the loss at a ratio of 1."""
     zero = np.zeros(MASK.shape)
     high = ask(FAR * MASK, GOOD) / ask(zero, GOOD) - 1
     low = 1 - ask(-FAR * MASK, -GOOD) / ask(zero, -GOOD)

@@ -1,1 +1,1 @@
-"""Console logs: the lines of trainers, and what they print between them."""
+"""Console logs: the metric lines of trainers, and what else they print."""

@@ -1,4 +1,4 @@
-"""Rows whose steps a progress bar counts, as TRL and the HF Trainer log them, and the numbers that bars show:
+"""Rows whose steps are counted by a progress bar, as TRL and the HF Trainer log them, and numbers shown in bars:
 `[00:10<01:30, 1.0it/s, loss=0.3]`.
 """
 
@@ -24,42 +24,42 @@ from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
-"""What a loop is called by its algorithm: GRPO, RLOO, DPO."""
+"""A bar that is named after an algorithm: GRPO, RLOO, DPO."""
 _OF_TRAINING = lazy(r"(?i)(?:^train|(?:^|[\s_\-])training)$")
-"""Name of a bar that counts nothing but training: what it shows is of that, whatever it is called."""
+"""Name of a bar that only counts training: its numbers are those of training, whatever their names are."""
 _EPOCH = lazy(r"(?i)^[^\d]*\bepoch[\s:#=\[(]*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?[\])]*(?:[\s\[(]*train\w*[\])]*)?$")
 """Name of a bar that counts the batches of one epoch."""
 _EPISODE = lazy(r"(?i)^[^\d]*\bepisode[\s:#=\[(]*(\d{1,6})\s*(?:/|of)\s*(\d{1,6})[\])]*$")
-"""Name of a bar that counts the batches of one of so many rounds through the prompts, as OpenRLHF calls them. Without
-their number an episode may be one of a game."""
+"""Name of a bar that counts the batches of one round through the prompts, which OpenRLHF calls an episode. Without the
+number of episodes it may be an episode of a game."""
 SURE = 64
-"""Rows of such bars that wait: a line that states its step may follow, and several batches make a step."""
+"""Most rows of such bars that are held back: a line with its step may follow, and then several batches make a step."""
 
 BarRow = tuple[int, dict[str, float], float]
 """Step, numbers and time of a row."""
 MOST = 10_000
-"""Bytes of a dict on one line."""
-_BESIDE_STEPS = "number behind a bar of batches, beside lines that state their steps"
+"""Most bytes of a dict on one line."""
+_BESIDE_STEPS = "number in a bar that counts batches, as other lines state their steps"
 
 
 class BarNumbers:
-    """Numbers behind bars. They belong to the step that they name, else to the one that the bar shows; the last ones
-    painted there count. A loop over a bar names its numbers before the bar counts the step they are of: then the first
-    ones count that are painted with a new count. `tell`: rows come from bars by now, whatever states steps."""
+    """Numbers shown in bars. They belong to the step that they name, else to the count of the bar; the last ones at a
+    count are used. Some loops set the numbers before the bar counts their step: then the first ones at a new count are
+    used, for the next step. `tell`: rows come from bars by now, even if other lines state steps."""
 
     def __init__(self) -> None:
         self.tell = False
         self._held: BarRow | None = None
         self._waiting: list[BarRow] = []
         self._first_epoch: int | None = None  # 0 or 1
-        self._epoch: _Round | None = None  # of what is held
-        self._outer: tuple[str, int] | None = None  # kind of the bars of rounds that count, batches the newest lacks
-        self._bare: tuple[str, int, int] | None = None  # the newest bar without numbers: name, planned, first count
-        self._early: bool | None = None  # numbers come before their count; None while there were none
+        self._epoch: _Round | None = None  # epoch of the held row
+        self._outer: tuple[str, int] | None = None  # kind of bar that counts rounds, batches left in the newest one
+        self._bare: tuple[str, int, int] | None = None  # the newest bar without numbers: name, total, first count
+        self._early: bool | None = None  # whether numbers come before their count; None if unknown
         self._count: tuple[str, int] | None = None  # name and count of the newest bar with numbers
 
     def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
-        """A bar was painted at that time: the steps that are over now."""
+        """Takes a bar that was printed at `time`. Returns the rows of steps that are over now."""
         described = _described(painted.name)
         if described:
             painted = painted._replace(name="")
@@ -76,16 +76,16 @@ class BarNumbers:
         else:
             step = self._step(painted, place[0])
         if not cells or (self._held is not None and self._held[1] == cells and step == place[0] + 1):
-            return []  # none but a step, or painted once more below another line
+            return []  # only a step, or the same bar printed again below another line
         again = epoch is not None and epoch == self._epoch
         before, self._held, self._epoch = self._held, (step, cells, time), epoch
         self.tell |= epoch is None
         if before is not None and before[0] != step and not (again and step < before[0]):
-            self._waiting.append(before)  # Lightning names the full bar after the next epoch before that begins
+            self._waiting.append(before)  # Lightning gives the full bar the name of the next epoch before that begins
         return self._over() if self.tell or len(self._waiting) >= SURE else []
 
     def _step(self, painted: ProgressBar, shown: int) -> int:
-        """The step that numbers are of which name none, beside the `shown` one."""
+        """The step of numbers that name none; `shown`: the count of the bar."""
         bare = self._bare == (painted.name, painted.total, painted.done)
         if self._early is None:
             self._early = bare
@@ -94,16 +94,17 @@ class BarNumbers:
         return shown + 1 if self._early and (begins or count == before) and painted.done < painted.total else shown
 
     def so_far(self) -> list[BarRow]:
-        """Nothing follows for now: what is held back too."""
+        """All rows so far, with the one that is held back. Called if nothing follows for now."""
         return [*self._over(), self._held] if self._held is not None else []
 
     @property
     def newest(self) -> int | None:
-        """The step of the numbers that are shown now."""
+        """The step of the numbers that bars show now; None if there are none."""
         return None if self._held is None else self._held[0]
 
     def drop(self) -> int:
-        """Another line states its step: what waits is of batches. How many rows that were."""
+        """Drops the rows that wait, as they are of batches: another line states its step. Returns how many they
+        were."""
         count = len(self._waiting) + (self._held is not None)
         self._waiting, self._held = [], None
         return count
@@ -113,8 +114,8 @@ class BarNumbers:
         return out
 
     def place(self, painted: ProgressBar) -> tuple[int, int | None] | None:
-        """The step that a bar shows and the planned ones, None if it counts something else. A bar of each epoch goes on
-        from the one before."""
+        """The step that a bar shows, and the planned steps (None: unknown); None if it counts something else. The bar
+        of an epoch goes on from the epoch before."""
         if painted.nested:
             return None
         epoch = _round(painted)
@@ -122,7 +123,7 @@ class BarNumbers:
             known = painted.name in TRAINING or trains(painted.name)
             return (painted.done, painted.total) if known else None
         if self._outer is not None and self._outer[0] != epoch.kind and self._outer[1] > 0:
-            return None  # within a batch of the other: the epochs over the samples of one step
+            return None  # inside a batch of the outer bar: epochs over the samples of one step
         self._outer = epoch.kind, painted.total - painted.done
         if self._first_epoch is None:
             self._first_epoch = min(epoch.number, 1)
@@ -131,7 +132,7 @@ class BarNumbers:
 
 
 class _Round(NamedTuple):
-    """The epoch or episode that a bar is of, and how many are planned."""
+    """The epoch or episode of a bar, and how many are planned."""
 
     kind: str
     number: int
@@ -139,7 +140,7 @@ class _Round(NamedTuple):
 
 
 def _round(painted: ProgressBar) -> _Round | None:
-    """The round through the data that a bar is of."""
+    """The round through the data that a bar counts; None if it counts no round."""
     for kind, name in (("epoch", _EPOCH), ("episode", _EPISODE)):
         found = name.match(painted.name)
         if found is not None and not has_word(painted.name, words().evaluation):
@@ -148,7 +149,7 @@ def _round(painted: ProgressBar) -> _Round | None:
 
 
 def _described(name: str) -> dict[str, float]:
-    """The numbers that the name of a bar describes: `step 5 loss 0.31 reward 0.5`."""
+    """The numbers in the name of a bar: `step 5 loss 0.31 reward 0.5`."""
     if sum(map(str.isdecimal, name)) < 2 or has_word(name, words().evaluation):
         return {}
     slots = [slot for slot in slots_of(with_units(name)) if slot.name]
@@ -157,7 +158,7 @@ def _described(name: str) -> dict[str, float]:
 
 
 def postfix(text: str, bar: str = "") -> dict[str, float]:
-    """Numbers by name behind a progress bar, if they are of training by a name of theirs or by that of the bar."""
+    """Name -> number after a progress bar, if one of the names or the name of the bar shows that it is training."""
     cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
     cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
     training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
@@ -167,13 +168,13 @@ def postfix(text: str, bar: str = "") -> dict[str, float]:
 def trains(name: str) -> bool:
     """Whether a progress bar of this name counts training steps."""
     if any(c.isdigit() for c in name) or has_word(name, words().evaluation):
-        return False  # a bar within one of many rounds
+        return False  # a bar inside one of many rounds
     return has_word(name, words().counters) or "train" in name.lower() or _ALGORITHM.search(name) is not None
 
 
 class BarRows:
-    """Puts the rows that bars count among those of a log. `skip` is told why how many numbers were left out at which
-    line."""
+    """Adds the rows that bars count to those of a log. `skip`: called with reason, line and number of left-out
+    numbers."""
 
     def __init__(self, rows: LogRows, news: LogNews, skip: Callable[[str, int, int], None]) -> None:
         self._rows = rows
@@ -188,16 +189,16 @@ class BarRows:
 
     @property
     def guessed(self) -> bool:
-        """A line that states no step got one that it may not have."""
+        """Whether a line without a step got one that may be wrong."""
         return self._stepper.guessed
 
     @property
     def counts(self) -> bool:
-        """Rows are counted, as nothing states their steps."""
+        """Whether rows are counted, as nothing states their steps."""
         return self._stepper.counts
 
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
-        """A bar is painted. `after_blank` is asked only of a bar that counts steps."""
+        """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
         if self._stepper.looks_at(painted):
             self._dicts.paint(painted)
             self._add(self._stepper.paint(painted, after_blank()))
@@ -213,7 +214,7 @@ class BarRows:
             self._news.other_work(painted, line)
 
     def logged(self, cells: dict[str, str], after_blank: bool, line: int, time: float) -> None:
-        """A dict is logged: a row at the step that it states, else at that of the bar."""
+        """Takes a logged dict: a row at the step that it states, else at the step of the bar."""
         stated = stated_step(cells)
         if stated is None:
             self.unplaced += 1
@@ -226,7 +227,7 @@ class BarRows:
             self._news.progress(stated[0], stated[1], line)
 
     def take_dict(self, segment: bytes) -> bool:
-        """Whether a dict that states neither step nor epoch is a row of the step that the bar above it counts."""
+        """Takes a dict without step and epoch, if it is a row of the step that the bar above it counts. True if so."""
         if self._rows.step is not None and not self._dicts.tell:
             return False  # others state their steps
         rows = self._dicts.take(segment, self._rows.clock)
@@ -235,17 +236,17 @@ class BarRows:
         return rows is not None
 
     def know(self, steps: list[int]) -> None:
-        """These steps were logged, as a printed history tells."""
+        """Takes the steps that a printed history lists as logged."""
         self._stepper.know(steps)
         self._add([])
 
     def plan(self, plan: Plan | None) -> None:
-        """The trainer says how many steps there are in all."""
+        """Takes the planned steps that the trainer states."""
         if plan is not None:
             self._add_counted(self._stepper.plan(plan))
 
     def hear(self, config: Mapping[str, object]) -> None:
-        """Settings, which may say how many steps there are in all."""
+        """Takes settings, which may state the planned steps."""
         self._said |= {key: config[key] for key in SAID if key in config}
         self.plan(plan_of(self._said))
 
@@ -254,45 +255,45 @@ class BarRows:
         return self._stepper.waits
 
     def settle(self, over: bool = True) -> None:
-        """Nothing more tells the steps of the rows that are held back, be the log `over` or quiet."""
+        """Gives steps to rows that are held back, as nothing more will tell them: the log is `over`, or else quiet."""
         self._add_counted(self._stepper.settle(over))
 
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
-        """The numbers behind a bar."""
+        """Takes the numbers after a bar."""
         time = self._rows.clock.before(text, stamp_before(text))
         self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace"), time), line)
 
     def newest(self) -> int:
-        """The step that the log is at by its rows, or by the numbers that a bar shows now; -1 before the first."""
+        """The newest step of the log, by its rows or by the numbers that a bar shows now; -1 before the first."""
         told = self._rows.step
         shown = self._numbers.newest if told is None or self._numbers.tell else None
         return next((step for step in (shown, told) if step is not None), -1)
 
     def take_newest(self, rest: bytes, line: int) -> None:
-        """The numbers behind the bar that is painted now: its line ends when it is painted again."""
+        """Takes the numbers after the bar of an unfinished line: that line ends only when the bar is printed again."""
         painted = rest.rpartition(b"\r")[2].rstrip()
         if painted.endswith(b"]") and (shown := bar(painted)) is not None:
             self.take_numbers(shown, painted, line)
 
     def so_far(self, line: int) -> None:
-        """What bars have shown until now counts."""
+        """Takes what bars have shown until now as final."""
         self._add_numbers(self._numbers.so_far, line)
 
     def _add(self, rows: list[Row]) -> None:
-        """Behind those that were counted, whose steps may be known by now."""
+        """Adds rows, after counted rows got the steps that are known by now."""
         if placed := self._stepper.take_placed():
             self._rows.place(placed, self._stepper.counts)
         for row in rows:
             self._rows.add(*row)
 
     def _add_counted(self, rows: list[Row]) -> None:
-        """Rows of which the plan may tell the steps, if they were counted."""
+        """Adds rows; if rows were counted, the plan may then tell their steps."""
         self._add(rows)
         self._stepper.by_plan()
         self._add([])
 
     def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float], float]]], line: int) -> None:
-        """What bars show, if nothing else states steps."""
+        """Adds the numbers that bars show, if nothing else states steps; else drops them."""
         if self._rows.step is None or self._numbers.tell:
             for row in numbers():
                 self._rows.add(*row)
@@ -301,16 +302,16 @@ class BarRows:
 
 
 class _DictsByBar:
-    """Dicts that a loop prints between the paintings of its bar: `{'loss': 0.1, 'reward': 0.3}` below `7/300`.
+    """Dicts that a loop prints between two states of its bar: `{'loss': 0.1, 'reward': 0.3}` below `7/300`.
 
-    One dict may be a result; rows are those that come again, with the same names, while one bar goes on."""
+    A single dict may be a result. They are rows if they come again with the same names while one bar goes on."""
 
     def __init__(self) -> None:
         self.tell = False
         self._bar: ProgressBar | None = None
         self._total = 0  # of the bar that counts the steps, once it is known
         self._first: tuple[int, int, dict[str, float], float] | None = (
-            None  # count and total of the bar above; its time
+            None  # the first dict: count and total of the bar above it, cells, time
         )
 
     def paint(self, painted: ProgressBar) -> None:
@@ -318,7 +319,7 @@ class _DictsByBar:
             self._bar = painted
 
     def take(self, segment: bytes, clock: LineClock) -> list[tuple[int, dict[str, float], float]] | None:
-        """The rows that are known by this line, none for the first of its kind; None if it is no such dict."""
+        """The rows that are known with this line; None if it is not such a dict, or the first one."""
         bar = self._bar
         if bar is None or len(segment) > MOST:
             return None

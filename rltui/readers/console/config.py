@@ -1,5 +1,5 @@
-"""Config among the lines of a console log: printed dicts, objects and YAML, `key: value` in lines, command lines, lists
-of arguments.
+"""Config in the lines of a console log: printed dicts, objects and YAML, lines of `key: value`, command lines, argument
+lists.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INNER = re.compile(r" +\S|- ")
 
 
 def in_one_line(message: str, line: int) -> ConfigRecord | None:
-    """A dict or an object with settings in a line, whatever stands before it; None if there is none."""
+    """A dict or an object with settings in a line, after any other text; None if there is none."""
     if len(message) > MAX_CHARS:
         return None
     found = _DICT.match(message)
@@ -51,8 +51,8 @@ def in_one_line(message: str, line: int) -> ConfigRecord | None:
 
 
 def _settings(called: str, values: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The dotted settings of a dict that is a config by its own keys, by those of its sections, as Hydra and OmegaConf
-    print it, or by what it is `called`. None for any other."""
+    """The dotted settings of a dict, if it is a config: by its own keys, by those of its sections (as Hydra and
+    OmegaConf print it), or by the text before it (`called`). None for any other dict."""
     if values is None:
         return None
     flat = flatten(values)
@@ -100,8 +100,8 @@ def _value(node: ast.expr) -> Any:
 
 
 class PrintedPairs(Struct):
-    """Collects lines of one key and one value each. A blank line or a rule between them does not matter; they are
-    settings if most of their keys are."""
+    """Collects lines of one key and one value each. Blank lines and ruled lines between them do not matter. They are a
+    config if their keys are those of settings."""
 
     line: int
     _values: dict[str, object] = field(default_factory=dict)
@@ -109,12 +109,12 @@ class PrintedPairs(Struct):
 
     @staticmethod
     def pair(message: str) -> tuple[str, object] | None:
-        """Key and value of a line."""
+        """Key and value of a line; None for another line."""
         found = _PAIR.match(message.rstrip())
         return None if found is None else (found[1], scalar(found[2].rstrip(" ,|")))
 
     def add(self, message: str) -> bool:
-        """Takes the next line; false if it is none of these."""
+        """Takes the next line. False if it is not one of these."""
         self._lines += 1
         if self._lines > MAX_PAIRS:
             return False
@@ -124,7 +124,7 @@ class PrintedPairs(Struct):
         return found is not None or _RULE.match(message) is not None
 
     def config(self) -> ConfigRecord | None:
-        """What the lines hold, None if that is no config."""
+        """The config that the lines hold; None if it is not one."""
         plain: Mapping[str, object] = {
             words[-1] if (words := key.split(".")) else key: v for key, v in self._values.items()
         }
@@ -136,8 +136,8 @@ class PrintedPairs(Struct):
 
 
 class PrintedYaml(Struct):
-    """Collects the lines of one document. The first may stand behind the time and place of a logger. Lists and nested
-    mappings make the difference to a page of `key: value` lines."""
+    """Collects the lines of one YAML document. The first line may come after the time and place that a logger prints.
+    Only lists and nested mappings make it more than a page of `key: value` lines."""
 
     line: int
     _lines: list[str] = field(default_factory=list)
@@ -146,13 +146,13 @@ class PrintedYaml(Struct):
 
     @staticmethod
     def opening(message: str) -> str | None:
-        """The first line of a document as it stands in it, None where the message can be none."""
+        """The first line of a document, without what a logger puts before it; None if the message cannot be one."""
         text = message.rstrip()
         text = text if _TOP.match(text) else bare(text)
         return text if _TOP.match(text) else None
 
     def add(self, message: str) -> bool:
-        """Takes the next line; false where it belongs to the document no more."""
+        """Takes the next line. False if it does not belong to the document any more."""
         text = message.rstrip()
         top = _TOP.match(text)
         if len(self._lines) >= MAX_LINES or not (top or _INNER.match(text)):
@@ -165,7 +165,7 @@ class PrintedYaml(Struct):
         return True
 
     def config(self) -> ConfigRecord | None:
-        """What the lines so far hold; None where that is no config."""
+        """The config that the lines so far hold; None if it is not one."""
         if not self._nested or len(self._keys) < FEWEST_KEYS:
             return None
         values = yaml_values("\n".join(self._lines))
@@ -198,7 +198,7 @@ MARKS = (
     b"ptions(",
 )
 YAML_LINES = 20_000
-"""YAML is looked for in so many lines at most, and before the first step only."""
+"""YAML is looked for only in this many lines and before the first step."""
 YAML_MARK = PAIR_MARK + rb"|(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
 _ARGUMENTS = re.compile(
     r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\("
@@ -206,11 +206,11 @@ _ARGUMENTS = re.compile(
 )
 _MOST_OPEN = 16
 _MOST_PAIRS = 8
-"""Lines of settings that are taken from one log."""
+"""Most lines of settings that are taken from one log."""
 
 
 class ConfigFinder:
-    """Takes the lines of a log, each with the prefix of the process that wrote it."""
+    """Finds config in the lines of a log, each with the prefix of the process that wrote it."""
 
     def __init__(self) -> None:
         self._dicts: dict[str, PrintedDict] = {}
@@ -221,11 +221,11 @@ class ConfigFinder:
 
     @property
     def is_open(self) -> bool:
-        """Whether the next lines may belong to what the lines before began."""
+        """Whether the next lines may belong to a config that earlier lines began."""
         return bool(self._dicts or self._yaml or self._argument_list or self._printed)
 
     def line(self, prefix: str, message: str, line: int, before_steps: bool, yaml: bool) -> list[ConfigRecord]:
-        """The config that is complete with this line; `yaml`: a document may begin here."""
+        """The configs that are complete with this line. `yaml`: a document may begin here."""
         out = self._yaml_line(prefix, message, line, yaml)
         printed = self._dicts.get(prefix)
         if printed is None and PrintedDict.opens(message) and len(self._dicts) < _MOST_OPEN:
@@ -236,17 +236,17 @@ class ConfigFinder:
                 del self._dicts[prefix]
         else:
             config = self._arguments(message, line, before_steps)
-        if printed is None or not message.lstrip().startswith(("'", '"', "{")):  # else it is of that dict
+        if printed is None or not message.lstrip().startswith(("'", '"', "{")):  # such a line belongs to that dict
             out += self._pair_line(prefix, message, line, before_steps)
         return out if config is None else [*out, config]
 
     def in_a_line(self, message: str, line: int) -> ConfigRecord | None:
-        """Config that stands in one line behind the first steps: another launch may begin with it."""
+        """Config in one line after the first steps: another launch may begin with it."""
         dict_is_open = bool(self._dicts or self._argument_list)
         return None if dict_is_open else self._arguments(message, line, before_steps=True)
 
     def _pair_line(self, prefix: str, message: str, line: int, before_steps: bool) -> list[ConfigRecord]:
-        """Settings one below the other that end with this line; new ones may begin."""
+        """Config of `key: value` lines that ends with this line; a new one may begin."""
         own = self._printed.get(prefix)
         if own is not None and before_steps and own.add(plain(message)):
             return []
@@ -259,13 +259,13 @@ class ConfigFinder:
         return out
 
     def finish(self) -> list[ConfigRecord]:
-        """What stands at the end of the log, as far as it goes."""
+        """The unfinished configs at the end of the log."""
         found = [document.config() for document in self._yaml.values()]
         found += [pairs.config() for pairs in self._printed.values()]
         return [config for config in found if config is not None]
 
     def _yaml_line(self, prefix: str, message: str, line: int, wanted: bool) -> list[ConfigRecord]:
-        """Documents that end with this line, or with the first step; a new one may begin."""
+        """YAML documents that end with this line or with the first step; a new one may begin."""
         if not wanted and not self._yaml:
             return []
         own = self._yaml.get(prefix)
@@ -279,7 +279,7 @@ class ConfigFinder:
         return out
 
     def _arguments(self, message: str, line: int, before_steps: bool) -> ConfigRecord | None:
-        """Config that stands in one line, or in Megatron's list of arguments."""
+        """Config in one line, or in Megatron's list of arguments."""
         if self._argument_list is None and config_file.ArgumentList.opens(message):
             self._argument_list = config_file.ArgumentList(line)
         elif self._argument_list is not None:

@@ -1,4 +1,4 @@
-"""Lines that state no step but how much of the epochs is over, `[Epoch 0.60] loss=0.3 reward=0.5`: they are counted."""
+"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`: they are counted."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ COUNTED = "counted step"
 
 
 class CountedLines:
-    """Counts the lines: those of other words than the first belong to the line of their epoch. Where the epoch falls, a
-    later launch goes on behind the earlier epochs."""
+    """Counts the lines. A line with other words than the first one belongs to the line of the same epoch. If the epoch
+    falls, a later launch goes on after the earlier epochs."""
 
     def __init__(self) -> None:
         self._key = self._newest = ""  # wording of the first line, and of the newest
@@ -26,7 +26,7 @@ class CountedLines:
         return twin
 
     def slots(self, key: str, slots: list[Slot]) -> list[Slot]:
-        """The numbers of a line whose wording has this key, with its count before them if it is such a line."""
+        """The numbers of a line with this wording (`key`); if it is such a line, its count comes before them."""
         if not slots or last_word(slots[0].name) != "epoch" or is_whole(slots[0]) or not slots[0].value >= 0:
             return slots
         others = slots[1:]

@@ -1,4 +1,4 @@
-"""The number that a line ends with while the end of the line has not come: it may be the beginning of another."""
+"""The last number of a line whose end has not come yet: it may be only the beginning of a longer number."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ class StepNames:
         self._now |= row.cells.keys()
 
     def lacks(self, row: StepRow) -> bool:
-        """Whether a step lacks a name with this row."""
+        """Whether a step, with this row, still lacks a name that the step before has."""
         told = self._now | row.cells.keys() if row.step == self._step else row.cells.keys()
         return not self._before | self._now <= told
 
 
 class CutNumber(Struct, frozen=True):
-    """`surely`: the line stops within it, as in `lr=9.15e`."""
+    """The number at the end of an unfinished line. `surely`: the line stops inside it, as in `lr=9.15e`."""
 
     number: float
     surely: bool
 
     @classmethod
     def of(cls, line: bytes) -> CutNumber | None:
-        """That of a line without its end; None if it ends with none."""
+        """The number of an unfinished line; None if it does not end with one."""
         found = _AT_END.search(line[-LONGEST:].decode("utf-8", "replace"))
         return None if found is None else cls(value(found[1]), bool(found[2]))
 
     def left_out(self, row: StepRow, names: StepNames) -> tuple[StepRow, list[StepRow]]:
-        """A row without it if it is its last number, and its step lacks names that the step before has: more of it is
-        to come. And the row of the rest."""
+        """The row without the number, and a row of only the number. It is taken out if it is the row's last number and
+        more is to come: the step lacks names that the step before has. Else the row as it is, and no other."""
         last = next(reversed(row.cells), None)
         if last is None or row.cells[last] != self.number or not (self.surely or names.lacks(row)):
             return row, []

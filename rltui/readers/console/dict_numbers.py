@@ -1,4 +1,4 @@
-"""Numbers of a dict that a line shows, by name."""
+"""The numbers of a dict in a line, by name."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _NAN = lazy(r"(?<![\w'\"])(?:nan|-?inf)(?![\w'\"])")
 
 
 def dict_cells(text: str) -> dict[str, float]:
-    """Key to number; what is no number is left out. Where keys of objects within come twice, those around them stand
-    before them: `rewards/mean`, `lengths/mean`. So do those that say of what their numbers are."""
+    """Key -> number; other values are left out. If keys of inner dicts occur twice, the outer keys are put before them:
+    `rewards/mean`, `lengths/mean`. So are outer keys that name a time or an evaluation."""
     if text.count("{") > 1 and (nested := _parsed(text[text.find("{") :])) is not None:
         return nested
     return {key: value(listed or text) for key, listed, text in _CELL.findall(unwrapped(text))}
 
 
 def _parsed(text: str) -> dict[str, float] | None:
-    """The numbers of a dict that holds others; None if it cannot be parsed."""
+    """The numbers of a dict that holds other dicts; None if it cannot be parsed."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -49,8 +49,8 @@ def _parsed(text: str) -> dict[str, float] | None:
 
 
 def _own(path: str) -> str:
-    """The name of a number without the objects that it stands in, but for those of times and of evaluations: `gen` of
-    `timing` is how long that took, and `accuracy` of `eval` none of training. A bare statistic is of the last one."""
+    """The name of a number without the keys of outer dicts. Those of times and evaluations stay: `gen` in `timing` is a
+    duration, and `accuracy` in `eval` is not that of training. A plain statistic (`mean`) keeps the last outer key."""
     *above, name = path.split("\0")
     telling = words().timings | words().evaluation
     first = next((i for i, part in enumerate(above) if has_word(part, telling)), None)

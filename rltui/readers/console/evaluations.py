@@ -1,8 +1,6 @@
-"""Lines that tell what an evaluation found, in words of anyone's choosing.
-
-A tag says so, `[eval] step 40 | reward 0.3`, `val: acc=0.5`, `valid | epoch 2 | ...`; or a line that states its step
-has the word for it: `Validation at step 40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`.
-"""
+"""Lines with the results of an evaluation, in free wording.  Either a tag marks them, `[eval] step 40 | reward 0.3`,
+`val: acc=0.5`, `valid | epoch 2 | ...`. Or a line that states its step has a word for evaluation: `Validation at step
+40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _TAG = lazy(
 _COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
 """An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
 _AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?\d{1,9})?\W*\s+(?=[^\W\d])")
-"""An evaluation with the step that it is of: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
+"""An evaluation with its step: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _BEHIND_STEP = lazy(
     r"(?P<step>\W{0,4}[^\W\d][^\d:=|]{0,30}[\s:=#]{1,3}\d[\d,]{0,15}(?:\s?/\s?\d{1,15})?)[\])]?\W{1,4}[\[(]?"
@@ -38,40 +36,40 @@ _BEHIND_STEP = lazy(
     r"(?: (?:on|for|of) (?P<set>[\w.\-/]{1,40})(?: (?:test|val|dev|eval)(?:[ _-](?:set|split))?)?)?\s*"
     r"(?(end)[:|>–—-]?\s*|(?:(?:[:|>]|[–—-]\s)\s*|(?<=[A-Z]{3})\s+))(?=\S)"
 )
-"""A step, and behind it what says that the rest is of an evaluation, and of which data: `step 40 eval: reward=0.3`,
+"""A step, then a word that says that the rest is from an evaluation, perhaps with its data: `step 40 eval: reward=0.3`,
 `[step 40] MATH500 eval | acc 0.3`, `step 40: eval on gsm8k test: acc 0.3`."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
-"""What a structured logger calls the event, before its pairs: `eval_done   reward=0.3 step=40`."""
+"""The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
-"""A text or list in a dict, which is a sample or settings, then."""
+"""A text or list in a dict: then the dict is a sample or settings."""
 _WORD = lazy(r"[^\W\d_]+")
 _LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
-"""Words between those that tell an evaluation and its step."""
+"""Words between the word for an evaluation and its step."""
 _FRACTION = lazy(r"\d\.\d|\d\s?%")
 _ONLY_SHARE = lazy(r"(?:[:=>|]|->)\s*(\d{1,3}(?:\.\d+)?)\s?%(?:\s*[(\[]\d+\s?/\s?\d+[)\]])?\W*$")
 _OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
 MOST_WORDS = 5
-"""Words before a step, at most: more are a sentence."""
+"""Most words before a step: more are a sentence."""
 MOST_IN_NAME = 3
-"""Words of a name in a sentence, at most."""
+"""Most words of a name in a sentence."""
 SHORT = 40
-"""Characters in which a line says that something is over, at most."""
+"""Most characters in which a line says that something is over."""
 MOST = 400
-"""Characters of a line that says by its words alone that it is of an evaluation, at most."""
+"""Most characters of a line that only its words show to be from an evaluation."""
 _RANK_0 = ("", FIRST_RANK)
 _VERL = "step:"
 """How verl's own lines begin."""
 
 
 class EvaluationLines:
-    """Tells the lines of an evaluation from the others. Takes those of a log in their order."""
+    """Recognises lines from an evaluation. It must get the lines of a log in their order."""
 
     def __init__(self) -> None:
-        self._called_test = False  # the training's own lines bear that word
+        self._called_test = False  # the training's own lines have that word
 
     def said(self, lead: Lead, newest: int) -> str | None:
-        """What a line says that is marked as one of an evaluation: by a tag, by its logger's name, or by its words if
-        it states its step. None for any other line. `newest`: the step that the training is at, -1 before the first."""
+        """The text of a line from an evaluation, without its mark: a tag, the name of its logger, or words beside its
+        step. None for any other line. `newest`: the newest step of the training, -1 before the first."""
         if not (_may_say(lead.message) or _may_say(lead.source)):
             return None
         if (shown := _of_dict(lead.message)) is not None:
@@ -99,20 +97,20 @@ class EvaluationLines:
 
 @nothing_alike
 def _may_say(text: str) -> bool:
-    """Whether a text holds one of the words, without one of which no line is of an evaluation."""
+    """Whether a text holds one of the words that every line from an evaluation has."""
     return "@" in text or not either("evaluation", "benchmarks").isdisjoint(_words_of(text))
 
 
 class EvaluationsBeside:
-    """Evaluations that state their step beside the rows of verl or TRL, whose lines are known. Takes the lines of a
-    log in their order."""
+    """Finds evaluations that state their step beside the known lines of verl or TRL. It must get the lines of a log in
+    their order."""
 
     def __init__(self) -> None:
         self._lines = EvaluationLines()
 
     def line(self, raw: str, newest: int, plan: int | None) -> tuple[StepRow, str] | None:
-        """The row of a line, and what stands before its message; None for any other line. `plan`: the planned
-        steps, None while they are not known."""
+        """The row of a line, and the text before its message; None for any other line. `newest`: the newest step.
+        `plan`: the planned steps, None if unknown."""
         if len(raw) > MOST or words().evaluation.isdisjoint(_words_of(raw)):
             return None
         prefix, message = split_prefix(raw)
@@ -125,9 +123,9 @@ class EvaluationsBeside:
 
 
 def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow | None:
-    """The row that such a line tells, at the step that it states or else at the `newest` one (-1 if there is none, None
-    if it has to state it). None if it names no number of a training, or counts to another end than the `plan`: the
-    batches of an evaluation."""
+    """The row of a line from an evaluation, at the step that it states, else at `newest` (-1: there is none, None: it
+    must state one). None if it has no number with a metric's name, or if its count has another total than the `plan`:
+    it then counts the batches of an evaluation."""
     known = words()
     slots = _slots(said)
     whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
@@ -139,7 +137,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
         if plan and end and end != plan:
             return None
     elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
-        step = int(slots[weak[0]].value)  # episodes or epochs are what the training counts, too
+        step = int(slots[weak[0]].value)  # the training counts in episodes or epochs too
     cells = cells_of(slots, (*strong, *weak), "") or _share_alone(said)
     told = measures(cells) or any(has_word(name, known.benchmarks) for name in cells)
     if step is None or step < 0 or not (told or (cells and _is_list(said))):
@@ -148,13 +146,13 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
 
 
 def _share_alone(said: str) -> dict[str, float]:
-    """The accuracy that an evaluation tells as nothing but a share: `Eval step 10: 30.0% (50/256)`."""
+    """The accuracy, if an evaluation only states a share: `Eval step 10: 30.0% (50/256)`."""
     found = _ONLY_SHARE.search(said)
     return {} if found is None else {"accuracy": value(found[1]) / 100}
 
 
 def _name(name: str) -> str:
-    """The name of a number of an evaluation, which stands below that: `eval/accuracy` for `eval accuracy`."""
+    """The name of a number from an evaluation, with that as its first part: `eval/accuracy` for `eval accuracy`."""
     name = name.lower() if _OF_TRIES.search(name) is not None else name
     first, _, rest = name.partition(" ")
     return f"{first}/{rest}" if rest and first.lower() in words().evaluation else of_evaluation(name)
@@ -167,8 +165,8 @@ def _slots(said: str) -> list[Slot]:
 
 
 def _of_dict(message: str) -> str | None:
-    """The dict at the end of a line whose words say that it holds what an evaluation found: `eval_metrics: {..}`,
-    `Evaluation completed in 9.1s: {..}`; None for any other line. Other words name settings, or samples."""
+    """The dict at the end of a line whose words say that it holds results of an evaluation: `eval_metrics: {..}`,
+    `Evaluation completed in 9.1s: {..}`. None for any other line: other words name settings or samples."""
     found = _DICT.match(message) if message.rstrip().endswith("}") else None
     if found is None or _SAID.search(found[2]) is not None:
         return None
@@ -184,15 +182,14 @@ def _of_dict(message: str) -> str | None:
 
 
 def _is_list(said: str) -> bool:
-    """Whether what an evaluation says is a dict, or names and numbers alone: names of data sets, whatever they are.
-    Settings are whole numbers."""
+    """Whether the text of an evaluation is a dict, or only names and numbers with a fraction among them: names of data
+    sets may be any words, and settings are mostly whole numbers."""
     return said.startswith("{") or (bool(pairs(said)) and _FRACTION.search(said) is not None)
 
 
 def _is_stated(message: str) -> bool:
-    """Whether a line that states its step is of an evaluation by its words: before the step, or in each name of
-    training behind it. So is one of nothing but shares of answers that are right in several tries, or of sets of
-    problems that nobody trains on."""
+    """Whether the words of a line with a step show that it is from an evaluation: words before the step, or in each
+    metric name after it. So do lines of only pass@k and similar shares, or of benchmarks that are never trained on."""
     known, of_dict = words(), message.startswith("{")
     if len(message) > MOST or not ("@" in message or has_word(message, either("evaluation", "benchmarks"))):
         return False
@@ -218,16 +215,15 @@ def _is_stated(message: str) -> bool:
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:
-    """What a line tells behind the word for an evaluation and a count: that is the step, if the training is at it.
-    Else it counts what is evaluated."""
+    """The text after the word for an evaluation and a count. The count is the step if the training is near it or it is
+    written with `@`. None otherwise: it counts what is evaluated."""
     step, at_step = int(found[2]), "@" in found[0]
     near = newest >= 0 and abs(step - newest) <= 1
     return f"step {step}, {found.string[found.end() :]}" if at_step or near else None
 
 
 def _behind_step(message: str) -> str | None:
-    """What a line tells of an evaluation that it names right behind its step, and perhaps of which data; None for any
-    other line."""
+    """The text of an evaluation that is named right after its step, perhaps with its data; None for any other line."""
     found = _BEHIND_STEP.match(message) if len(message) <= MOST else None
     if found is None or found["word"].lower() not in words().evaluation:
         return None
@@ -245,8 +241,8 @@ def _behind_step(message: str) -> str | None:
 
 
 def _in_words(message: str, newest: int) -> str | None:
-    """What a sentence that begins with the word for an evaluation tells, where the training is at a step: its numbers
-    of training, if they are no counts. None for any other line."""
+    """The metrics, but not counts, in a sentence that begins with the word for an evaluation, after the first step.
+    None for any other line."""
     known, said = words(), _words_of(message[:SHORT])
     if newest < 0 or len(message) > MOST or not said or said[0] not in known.evaluation:
         return None
@@ -258,7 +254,7 @@ def _in_words(message: str, newest: int) -> str | None:
 
 
 def _is_event(message: str) -> bool:
-    """Whether a line is an event of an evaluation with its numbers behind it."""
+    """Whether a line is the event of an evaluation, with its numbers after it."""
     found = _EVENT.match(message) if len(message) <= MOST else None
     said = [] if found is None else _words_of(found[1])
     known = words()
@@ -267,8 +263,8 @@ def _is_event(message: str) -> bool:
 
 
 def _of_round(message: str, newest: int) -> str | None:
-    """What the line over a round through the data that is over tells of an evaluation, where other lines tell the
-    steps: `Epoch 1 done. avg reward 0.5, val reward 0.4`. None for any other line."""
+    """The evaluation's numbers in a line about a finished epoch, if other lines state the steps:
+    `Epoch 1 done. avg reward 0.5, val reward 0.4`. None for any other line."""
     known = words()
     if len(message) > MOST or known.findings.isdisjoint(_words_of(message[:SHORT])):
         return None
@@ -282,7 +278,7 @@ def _of_round(message: str, newest: int) -> str | None:
 
 
 def _is_surely(word: str) -> bool:
-    """Whether a word is one for an evaluation that nobody calls a training; a program may be called `test`."""
+    """Whether a word surely means an evaluation; not `test`, as a training program may be called that."""
     return word in words().evaluation and word not in words().tests
 
 

@@ -1,5 +1,5 @@
-"""Lines that differ in their digits alone: a log repeats each of them thousands of times, and what is read of the words
-of one is read of the others. What depends on the numbers themselves is never kept."""
+"""Lines that differ only in their digits. A log repeats each of them thousands of times, and what the words of one tell
+holds for the others. What depends on the numbers themselves is never kept."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import lru_cache, wraps
 from typing import TypeVar
 
 RECENT = 8
-"""So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
+"""Texts whose form is cached: each reader that is asked about a line needs the same form."""
 FORMS = 4096
-"""Forms of lines of which it is known that nothing is read of them."""
+"""Most forms that are remembered by one reader."""
 _FRACTION = re.compile(r"\.\d+(?![.\d])")
 _ZERO = re.compile(r"0(?<!\d0)")  # the digit first: that is quick
 _OF_NAME = re.compile(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
@@ -20,15 +20,15 @@ _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x
 _LONG = re.compile(r"\d{10}")
 _DIGITS = str.maketrans("123456789", "000000000")
 _BEGINS = "\0"
-"""For a zero that a number begins with: none with thousands does."""
+"""Stands for a zero at the beginning of a number: numbers with a thousands separator have none."""
 _Read = TypeVar("_Read")
 
 
 @lru_cache(maxsize=RECENT)
 def form_of(text: str) -> str:
-    """A text with others for its digits, the same ones for all texts in which they stand alike: each number has as many
-    before its point, and two behind it. Those of names, `reward_1`, `pass@8`, are told apart. One with a number that
-    may be a time since the epoch is as it is."""
+    """A text whose digits are replaced, so that texts that differ only in digits become equal: each number keeps its
+    count of digits before the point and gets two after it. Digits in names (`reward_1`, `pass@8`) stay different. A
+    text with a number that may be a time since the epoch is unchanged."""
     if _DIGIT.search(text) is None:
         return text
     form = _OF_NAME.sub(lambda found: found[0].translate(_AS_SIGNS), _FRACTION.sub(".00", text))
@@ -36,7 +36,7 @@ def form_of(text: str) -> str:
 
 
 class Forms(dict[object, _Read]):
-    """What is known of forms, so many of them."""
+    """What is known of forms, at most `FORMS` of them."""
 
     def keep(self, form: object, known: _Read) -> None:
         if len(self) >= FORMS:
@@ -45,8 +45,8 @@ class Forms(dict[object, _Read]):
 
 
 def nothing_alike(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
-    """For a reader that tells by the words of a text whether it holds anything: nothing (None, no items) is read of
-    texts that are alike."""
+    """Wraps a reader that decides by the words of a text whether it holds anything. If it finds nothing (None, no
+    items), it is not asked again about texts of the same form."""
     nothing: Forms[_Read] = Forms()
 
     @wraps(read)
@@ -63,8 +63,8 @@ def nothing_alike(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
 
 
 def unchanged_alike(change: Callable[..., str]) -> Callable[..., str]:
-    """For a change of what a text holds between or around its numbers: texts like one that it leaves as it is stay,
-    too."""
+    """Wraps a function that changes text between or around numbers. If it leaves a text unchanged, it is not called
+    again for texts of the same form."""
     same: Forms[bool] = Forms()
 
     @wraps(change)

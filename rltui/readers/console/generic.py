@@ -32,13 +32,13 @@ from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400
-"""Lines after a step line that can still belong to it, and cells of one step."""
+"""Most lines after a step line that can belong to it, and most cells of one step."""
 
 _UNIT = (
     r"(?:\s?(%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?"
     r"(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
 )
-"""Behind it the share in percent, or the count that it is of."""
+"""A unit, and after it the share in percent or the count out of a total."""
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
 _OUT_OF = r"(?:\s?/\s?| (?:out )?of )"
@@ -55,36 +55,36 @@ _BEGIN = lazy(
 _WORD_PAIR = lazy(rf"^([^\W\d_][\w/.@\-]*) ({NUMBER}){_UNIT}$")
 _WORD = lazy(rf"([^\W\d_][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
 _OF = r"(?:\s?/\s?\d[\d.]*(?=\s?[KMGT]i?B))?"
-"""So much memory there is in all."""
+"""The total amount of memory."""
 _PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_OF}{_UNIT}$")
 _STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_OF}{_UNIT}$")
 _WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=[\s)\]}}]|$)")
 _DIGITS = lazy(r"\d+")
 _WITHIN = lazy(r"([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s")
-"""The section that a part's numbers stand in: `actor: loss=0.1 lr=1e-6`."""
+"""The section of the numbers in a part: `actor: loss=0.1 lr=1e-6`."""
 _TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
 )
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _CLOSED = lazy(r"^([^(\[{]*?)[)\]}.|]+$")
-"""A part with the end of what was begun before it, or of a sentence."""
+"""A part that ends with a closing bracket, a bar or a full stop."""
 _SET_RIGHT = lazy(rf"\s*([:=])\s+(?={NUMBER})")
-"""Blanks that set the numbers of neighbouring lines below each other."""
+"""Blanks that align the numbers of neighbouring lines."""
 _SPLIT = lazy(r"\s*[|,;]\s+|\s+/\s+(?=[A-Za-z])|\s*\|\s*|\s{2,}|\t")
 _INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update|num_updates)['\"]: ?[\"']?\d)")
-"""A dict that holds its step, behind words."""
+"""A dict that holds its step, after words."""
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
     r"[^{}=\n]{0,80}=?\s?(\{['\"].*\})"
 )
-"""A dict behind its step. Behind other numbers by name it is a part of what the line tells: a command, a sample."""
+"""A dict after its step. After other named numbers it is only a part of the line: a command, a sample."""
 
 _WORDED = lazy(r"^(?![|│┃║]\D*$).*[^\W_]")
-"""Words, but for those that name the columns of a table."""
+"""Words, except those that name the columns of a table."""
 _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
-"""A message that says but what follows: with a colon, as a heading, in a few words."""
+"""A message that only announces what follows: with a colon, as a heading, in a few words."""
 _LED = lazy(r"[^\W\d][\w/\-]*:\s+[^\W\d]")
 """A title of one word, before words."""
 _ROUND = re.compile(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
@@ -92,40 +92,40 @@ _RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
 
 
 def _alike(stamp: str, other: str) -> bool:
-    """Whether a container put the same before two lines, but for the time."""
+    """Whether the container's prefixes of two lines are equal, apart from the time."""
     return _DIGITS.sub("", stamp).split() == _DIGITS.sub("", other).split()
 
 
 class StepBlock(Struct):
-    """The step that lines belong to now."""
+    """The step that the following lines belong to."""
 
     step: int
     total: int | None = None
     cells: dict[str, float] = field(default_factory=dict)
     lines: int = 0
-    lead: str | None = None  # what stands before the names of the lines below
-    over: bool = False  # nothing below belongs to it any more
-    apart: bool = False  # something else stands right below it
+    lead: str | None = None  # the text before the names in the lines below
+    over: bool = False  # no further line belongs to it
+    apart: bool = False  # another line is right below it
     headed: bool = False  # a heading began it
-    source: str = ""  # of the program that wrote it
-    title: str = ""  # over the lines below
-    evaluated: bool = False  # a line said that what follows is of an evaluation
+    source: str = ""  # the program that wrote it
+    title: str = ""  # the title above the newest lines
+    evaluated: bool = False  # a line said that an evaluation follows
     time: float = nan  # when the line with the step was written
-    led: Lead | None = None  # of the line with the step, if something named its program before it
-    worded: bool = False  # words stand between the heading and what comes now
-    elsewhere: bool = False  # the newest message is of another program
-    parted: bool = False  # lines without what stands before the line with the step are of it no more
-    known: frozenset[str] = frozenset()  # names in the messages of the headings before this one
-    own: set[str] = field(default_factory=set)  # names in that of this one
+    led: Lead | None = None  # the lead of the line with the step, if it names a program
+    worded: bool = False  # there were words after the heading
+    elsewhere: bool = False  # the newest message is from another program
+    parted: bool = False  # lines without that lead do not belong to it any more
+    known: frozenset[str] = frozenset()  # names in the messages of earlier headings
+    own: set[str] = field(default_factory=set)  # names in the message of this heading
     above: dict[str, float] = field(default_factory=dict)  # numbers right above the first step
-    before: frozenset[str] = frozenset()  # names of numbers that stand above their step, or may
-    ahead: dict[str, float] = field(default_factory=dict)  # numbers below that may be of the next step
+    before: frozenset[str] = frozenset()  # names of numbers that are, or may be, above their step
+    ahead: dict[str, float] = field(default_factory=dict)  # numbers below it that may belong to the next step
     below_names: list[str] = field(default_factory=list)
-    inner: set[str] = field(default_factory=set)  # names in lines of what is done within it
-    part: str = ""  # of the step, as a tag before it says: `[critic] step 3`
+    inner: set[str] = field(default_factory=set)  # names in lines about work inside the step
+    part: str = ""  # the part of the step that a tag before it names: `[critic] step 3`
 
     def line(self, message: str, prefix: str) -> bool:
-        """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
+        """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""
         message = without_count(message, lambda count: count == self.step)
         lead = split_lead(message)
         if prefix + lead.source == self.source:
@@ -137,20 +137,21 @@ class StepBlock(Struct):
         text = message[len(container) :]
         if split_lead(text).before or not _alike(container, of_container(self.led.before)):
             self.elsewhere = True
-            self.over |= _OPENS.search(lead.message) is not None  # what follows is of that message
+            self.over |= _OPENS.search(lead.message) is not None  # what follows belongs to that message
             return False
         if not self.headed:
             return self._right_below(text)
         return self._further(text)
 
     def _right_below(self, text: str) -> bool:
-        """A line below one that stated numbers already: those of training that stand right below it are of it, too."""
+        """Takes a line below a step line with numbers: lines of metrics right below it belong to the step too."""
         self.parted |= self.elsewhere or not measures(self._cells(text))
         return not self.parted and self.below(text)
 
     def _further(self, text: str) -> bool:
-        """A line of the heading's own message: logging puts its lead before the first line of several. Words end the
-        numbers, and so does a title of samples or code. Below another program's line those are known by their names."""
+        """Takes a line that may belong to the heading's message, as logging puts its lead only before the first of
+        several lines. Words end the numbers, and so does a title of samples or code. After a line of another program,
+        only known names of metrics belong to the step."""
         cells = self._cells(text)
         if self.elsewhere and cells and not (measures(cells) or self.known & cells.keys()):
             return False
@@ -162,8 +163,8 @@ class StepBlock(Struct):
         return taken
 
     def join(self, other: StepBlock, same: bool) -> None:
-        """Another line of this step, of the `same` program: then it counts; else what was there. Names that two parts
-        of the step have are told by them."""
+        """Takes another line of this step. If it is of the `same` program its numbers win, else the old ones. If two
+        parts of the step share a name, it gets the name of its part."""
         mine, its = self.cells, other.cells
         if self.part and other.part and self.part != other.part:
             both = mine.keys() & its.keys()
@@ -173,7 +174,8 @@ class StepBlock(Struct):
         self.lines = 0
 
     def go_on(self, following: StepBlock) -> None:
-        """The next step begins: what stands between belongs to it if it stands above its step."""
+        """Ends this step, as `following` begins. Numbers between the two go to `following` if this log writes numbers
+        above their step."""
         counts = [self.step, following.step]
         if self.above and not stand_above(self.above, [self.below_names], counts):
             self.cells = {**self.cells, **self.ahead}
@@ -184,20 +186,20 @@ class StepBlock(Struct):
 
     @property
     def told(self) -> dict[str, float]:
-        """Its numbers. Those of a message of several lines are of a training by a name of one."""
+        """Its numbers. Those of a message with several lines count only if one of them has a metric's name."""
         return self.cells if not self.own or measures(self.cells) else {}
 
     def _cells(self, message: str) -> dict[str, float]:
-        """The numbers of a line, which may be one of a table right below a heading."""
+        """The numbers of a line, which may also be a table row right below a heading."""
         of_table = self.headed and not self.worded
         return attributes(message) or (pair_cells(without_lead(message)) or {} if of_table else {})
 
     def below(self, message: str) -> bool:
-        """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
-        without either they have to follow each other. Returns whether they do."""
+        """Takes a further line. Its named numbers belong to the step if it is indented or marked like the first of such
+        lines; without indent or mark the lines must follow each other. Returns whether they belong."""
         named = _BEGIN.match(bare(message))
         if named is not None and _count(named[1]) != self.step:
-            self.over = True  # it is of another step
+            self.over = True  # it belongs to another step
             return False
         if inner := done_within(without_lead(message).lstrip(MARKS)):
             for name in inner.keys() - (self.cells.keys() - self.inner):
@@ -245,7 +247,7 @@ class StepBlock(Struct):
 
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
-    """A logged dict behind the step that it names, or that holds its step."""
+    """Step and numbers of a logged dict that holds its step or comes after it; None for any other line."""
     text = bare(message)
     if not text.startswith(("{'", '{"')) and text.rstrip().endswith("}") and (found := _INNER.search(text)):
         cells = dict_cells(text[found.start() :])
@@ -255,7 +257,7 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         found = _DICT.search(text)
         if found is not None and begins_evaluation(text[: found.start(2)]):
-            return None  # its settings, or a sample
+            return None  # settings or a sample of an evaluation
         cells = {} if found is None else dict_cells(found[2])
         return (int(found[1]), cells) if found is not None and len(cells) > 1 else None
     cells = dict_cells(text)
@@ -268,7 +270,7 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
 
 @nothing_alike
 def step_line(message: str) -> StepBlock | None:
-    """A line or heading that begins a step."""
+    """The step that a line or heading begins; None for any other line."""
     heading = _HEADING.match(without_lead(message))
     if heading is not None:
         return StepBlock(_count(heading[1]), _count(heading[2]) if heading[2] else None, headed=True)
@@ -279,7 +281,7 @@ def step_line(message: str) -> StepBlock | None:
     others = [part for part in parts if not _STEP.match(part)]
     cells, understood = _pairs(others, _PAIR)
     if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
-        return None  # it says more than this reads
+        return None  # the line holds more than can be read here
     total = steps[0][2]
     return StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
 
@@ -289,7 +291,7 @@ def _count(text: str) -> int:
 
 
 def _begun(message: str) -> StepBlock | None:
-    """A line that begins with its step and holds nothing but numbers by name behind it."""
+    """The step of a line that begins with it and then holds only named numbers; None for any other line."""
     text = bare(message)
     begin = _BEGIN.match(text)
     if begin is None:
@@ -308,7 +310,7 @@ def _begun(message: str) -> StepBlock | None:
 
 
 def attributes(message: str) -> dict[str, float]:
-    """Numbers of a line below a step line; empty where the line holds anything else."""
+    """The numbers of a line below a step line; empty if the line holds anything else."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
@@ -347,12 +349,12 @@ def _named(pair: re.Match[str]) -> tuple[str, float]:
 
 
 def _beside(part: str) -> str:
-    """What stands in a text beside its numbers by name."""
+    """The rest of a text without its named numbers."""
     return _WORDS.sub("", part).strip()
 
 
 class InvalidRounds:
-    """The shares that lines tell of the invalid drafts of each round: `Round 1: invalid draft format count = 3/16`."""
+    """Reads the share of invalid drafts in each round: `Round 1: invalid draft format count = 3/16`."""
 
     marks = (b"Round ", b"epoch ")
 
@@ -360,7 +362,7 @@ class InvalidRounds:
         self._running: int | None = None
 
     def line(self, message: str, newest: int | None) -> tuple[int, dict[str, float]] | None:
-        """Step and cell of a line, None for any other line or where no step is known."""
+        """Step and cell of a line; None for any other line, or if no step is known."""
         if "Round " not in message and not message.startswith("epoch "):
             return None
         running = _RUNNING.match(message.strip())

@@ -1,4 +1,4 @@
-"""Two step lines on one line, as two programs wrote it at once or the end of the first was lost."""
+"""Two step lines on one line, because two programs wrote at once or the line end of the first was lost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _DIGIT = re.compile(r"\d")
 
 
 def glued(line: str, head: str) -> list[str]:
-    """The two lines, none if it is one. `head`: what step lines begin with, behind what logging puts before them. Of
-    one that was cut off before the next began no more than the second is true: then it is one line."""
+    """The two lines; empty if it is one line. `head`: what step lines begin with, after the prefix of logging. If the
+    first line was cut off before the second began, they are not split."""
     before = line.find(head) if head else -1
     at = line.find(head, before + 1) - before
     if before < 0 or at <= 0 or _form(line[at : at + before]) != _form(line[:before]):
@@ -29,5 +29,5 @@ def _form(text: str) -> str:
 
 
 def _places(slot: Slot) -> int:
-    """Digits behind the point."""
+    """Number of digits after the point."""
     return len(slot.text.partition(".")[2])

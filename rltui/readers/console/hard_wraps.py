@@ -1,4 +1,4 @@
-"""Text that a terminal broke at its width, within words and numbers, as what is copied from one has it."""
+"""Text copied from a terminal, which breaks lines at its width, inside words and numbers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rltui.readers.console.lead import split_lead
 from rltui.readers.console.reader import ConsoleReader
 
 LOOKED_AT = 1 << 14
-"""Bytes that tell at what width a text was broken."""
+"""Bytes that are looked at to find the width at which a text was broken."""
 _NARROWEST, _WIDEST = 40, 300
 _FEWEST = 3
-"""Lines that are as wide as the terminal, at least."""
+"""Fewest lines that are as wide as the terminal."""
 _WITHIN = 2
-"""Of them those that break off within a word, a number or a pair, at least."""
+"""Fewest of them that break inside a word, a number or a pair."""
 _BEGIN = re.compile(r"\W*\w+")
 _DIGIT = re.compile(r"\d")
 _COUNTED = lazy(r"^.{0,24}?(?<![\w/.])(?i:step|iter|iteration|epoch|episode|update|round|batch|rollout)\W{0,3}\d")
@@ -26,14 +26,14 @@ _BROKEN = re.compile(r"[\d.]\n\d|[^\W\d]\n[^\W\d]|\d\n\.\d|[ |,;:=({\[-]\n.|.\n[
 
 
 def columns(line: str) -> int:
-    """Places of a terminal that a line fills."""
+    """The number of terminal columns that a line fills."""
     if line.isascii():
         return len(line)
     return sum(0 if combining(sign) else 1 + (east_asian_width(sign) in "WF") for sign in line)
 
 
 class TerminalWidth(Struct, frozen=True):
-    """The width at which a text was broken, and how its lines begin that are whole."""
+    """The width at which a text was broken, and the beginnings of its complete lines."""
 
     width: int
     begins: frozenset[str]
@@ -52,7 +52,7 @@ class TerminalWidth(Struct, frozen=True):
 
 
 def terminal(head: bytes) -> TerminalWidth | None:
-    """The terminal that broke a text into lines; None if none did, as far as its beginning tells."""
+    """The terminal width at which a text was broken; None if its beginning does not show one."""
     if b"\x1b" in head or b"\n" not in head:
         return None
     lines = [line.rstrip("\r") for line in head[:LOOKED_AT].decode("utf-8", "replace").split("\n")[:-1]]
@@ -76,19 +76,19 @@ def _begin(line: str) -> str:
 
 
 def _says(line: str) -> bool:
-    """Whether a line is one of words, and none of a frame."""
+    """Whether a line holds words and is not part of a frame."""
     return 2 * sum(map(str.isalnum, line)) > len(line) and line[-1] not in "|│┃║"
 
 
 class HardWraps:
-    """Gives out a text with its lines whole."""
+    """Joins the broken lines of a text, piece by piece."""
 
     def __init__(self) -> None:
         self._head = b""
         self._decided = False
         self._terminal: TerminalWidth | None = None
-        self._held = self._newest = ""  # a line that may go on, without its end, and the newest of its parts
-        self._rest = b""  # of a line
+        self._held = self._newest = ""  # a line that may go on, and the newest of its parts
+        self._rest = b""  # an unfinished line
 
     def feed(self, data: bytes) -> bytes:
         if not self._decided:
@@ -99,7 +99,7 @@ class HardWraps:
         return data if self._terminal is None else self._join(self._terminal, data)
 
     def finish(self) -> bytes:
-        """What was held back."""
+        """The text that was held back."""
         out = b"" if self._decided else self._decide()
         if self._terminal is not None:
             out = self._join(self._terminal, out)
@@ -129,7 +129,7 @@ class HardWraps:
 
 
 def whole(text: bytes) -> bytes:
-    """A text with its lines whole; empty if no terminal broke them."""
+    """A text with its broken lines joined; empty if no terminal broke them."""
     if terminal(text) is None:
         return b""
     wraps = HardWraps()
@@ -137,7 +137,7 @@ def whole(text: bytes) -> bytes:
 
 
 class WrappedConsole(ConsoleReader):
-    """Reads a console's log that was copied from a terminal. Numbers of lines are those of whole ones."""
+    """Reads a console log that was copied from a terminal. Line numbers count joined lines."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Lines that make one text together: lists of rows that a program prints, logged dicts of several lines (broken by a
-terminal's width, or set out by `pprint` or `json.dumps`), and messages that rich's handler breaks to set their place in
-the code to their right."""
+"""Lines that belong to one text: lists of rows that a program prints, logged dicts on several lines (broken by a
+terminal's width, or laid out by `pprint` or `json.dumps`), and messages that rich's handler wraps to make room for the
+place in the code on their right."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from rltui.readers.console.printed_rows import Found, PrintedRows
 from rltui.readers.console.trl import cells
 
 _MOST = 200
-"""Lines of one dict at most."""
+"""Most lines of one dict."""
 _BEGINS = (b"{'", b'{"')
 _MEMBER = re.compile(rb"\s*(?:[\"'\[\]{}]|-?\.?\d|(?:true|false|null|True|False|None|-?NaN|nan|-?inf|-?Infinity)\b)")
-"""How a line begins within an object that is set out."""
+"""How a line begins inside an object that is laid out over lines."""
 _PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
-"""What rich puts before a message, the message, and the place behind it."""
+"""What rich puts before a message, the message, and the place in the code after it."""
 
 
 class BrokenLines:
-    """Joins the lines of a dict again. Lines that make no dict of metrics are given back as they were."""
+    """Joins the lines of a dict. Lines that do not make a dict of metrics are given back unchanged."""
 
     def __init__(self) -> None:
         self._held: list[tuple[int, bytes]] = []
@@ -43,7 +43,7 @@ class BrokenLines:
 
     @property
     def first_held(self) -> int:
-        """Number of the first line that is held; 0 if none is."""
+        """Number of the first line that is held back; 0 if there is none."""
         return self._held[0][0] if self._held else 0
 
     @staticmethod
@@ -55,7 +55,7 @@ class BrokenLines:
         return any(line.rfind(begin) > end for begin in _BEGINS) or _set_out(line)
 
     def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
-        """The lines that are whole with this one, each with the number of the line that it begins in."""
+        """Takes a line. Returns the texts that are now complete, each with the number of its first line."""
         inner = line.removeprefix(self._prefix)
         again = self.opens(line) and not inner[:1].isspace()
         again |= bool(self._held) and _set_out(self._held[0][1]) and _MEMBER.match(inner) is None
@@ -83,13 +83,13 @@ class BrokenLines:
         return b"".join([lines[0], *rest])
 
     def give_back(self) -> list[tuple[int, bytes]]:
-        """The lines that were held, each for itself."""
+        """The lines that were held back, as separate lines."""
         held, self._held, self._size, self._depth = self._held, [], 0, 0
         return held
 
 
 class RichLines:
-    """Joins the messages that rich broke, without the place that stands to their right."""
+    """Joins the messages that rich wrapped, without the place in the code on their right."""
 
     def __init__(self) -> None:
         self._held: tuple[int, bytes] | None = None
@@ -101,7 +101,7 @@ class RichLines:
 
     @property
     def first_held(self) -> int:
-        """Number of the line that is held; 0 if none is."""
+        """Number of the line that is held back; 0 if there is none."""
         return 0 if self._held is None else self._held[0]
 
     @staticmethod
@@ -110,12 +110,13 @@ class RichLines:
         return b".py:" in line and _PLACE.match(line) is not None
 
     def goes_on(self, line: bytes) -> bool:
-        """Whether a line is the next one of the message that is held."""
+        """Whether a line is the next one of the message that is held back."""
         text = line.lstrip(b" ")
         return self._held is not None and bool(text.strip()) and len(line) - len(text) == self._indent
 
     def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
-        """The message that is whole as this line begins another one, or is of none."""
+        """Takes a line. Returns what is now complete: the held message if this line does not go on with it, and the
+        line itself if it begins none."""
         found = _PLACE.match(line)
         if found is not None:
             given = self.give_back()
@@ -133,13 +134,14 @@ class RichLines:
 
 
 def _set_out(line: bytes) -> bool:
-    """Whether the members of an object stand on the lines below: `{` alone, or behind a mark or a time."""
+    """Whether the members of an object are on the lines below: the line ends with `{`, alone or after a mark or a
+    time."""
     text = line.rstrip()
     return text.endswith(b"{") and text[:-1].rstrip()[-1:] in b":=|->])"
 
 
 def _is_row(whole: bytes) -> bool:
-    """Whether a dict is one of metrics, with or without its step, or behind that."""
+    """Whether a dict holds metrics, with its step inside it, before it, or without one."""
     text = whole.decode("utf-8", "replace")
     head, brace, rest = text.partition("{")
     told = bool(logged_cells(text)) or (bool(headings(head.strip())) and bool(logged_cells(brace + rest)))
@@ -147,8 +149,8 @@ def _is_row(whole: bytes) -> bool:
 
 
 class WholeLine(Struct, frozen=True):
-    """A line to be read, at its number, and whether it stood behind a blanked progress bar. `dull`: it tells
-    nothing."""
+    """A line to be read, with its number. `after_blank`: it came after a cleared progress bar. `dull`: nothing is to be
+    read from it."""
 
     number: int
     text: bytes
@@ -161,23 +163,24 @@ _Held = tuple[BrokenLines, RichLines, bool]
 
 
 class JoinedLines(OpenEnd[_Held]):
-    """Holds the lines of such texts back until they are whole. `known`: names of the metrics that came already."""
+    """Holds back the lines of such texts until they are complete. `known`: names of the metrics seen so far."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lists = PrintedRows()
         self._dicts = BrokenLines()
         self._rich = RichLines()
-        self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
+        self._after_blank = False  # the first held line came after a cleared progress bar
         self.pass_by = self._lists.pass_by
 
     @property
     def is_open(self) -> bool:
-        """Whether the next line may be of what stands above it."""
+        """Whether the next line may belong to a text that is held back."""
         return self._lists.is_open or self._dicts.is_open or self._rich.is_open
 
     def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
-        """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
+        """Whether a line belongs, or may belong, to such a text. `marked`: it holds a mark. `above`: the line
+        before."""
         held = self._rich.is_open or self._dicts.is_open
         if self._lists.is_open or (line and held):
             return True
@@ -187,11 +190,11 @@ class JoinedLines(OpenEnd[_Held]):
         )
 
     def end(self, above: bytes) -> None:
-        """A block of lines is over; `above`: its last one."""
+        """Takes the end of a block of lines; `above`: its last line."""
         self._lists.above = above or self._lists.above
 
     def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
-        """What is whole with a line."""
+        """Takes a line. Returns what is now complete."""
         out: list[Joined] = []
         whole = not (self._lists.is_open or self._dicts.is_open)
         if whole and (RichLines.opens(line) or self._rich.goes_on(line)):
@@ -212,7 +215,7 @@ class JoinedLines(OpenEnd[_Held]):
 
     @property
     def first_held(self) -> int:
-        """Number of the first line that is held back; 0 if none is."""
+        """Number of the first line that is held back; 0 if there is none."""
         return self._lists.first_held or self._dicts.first_held or self._rich.first_held
 
     def look_ahead(self) -> None:
@@ -220,7 +223,7 @@ class JoinedLines(OpenEnd[_Held]):
         super().look_ahead()
 
     def finish(self, known: Collection[str]) -> list[Joined]:
-        """The file ends here for now: what is not whole is given back, and held nevertheless, as it may go on."""
+        """What is held back, as the file ends here for now. It stays held too, as it may go on."""
         torn = self._kept is not None
         if not torn:
             super().look_ahead()
@@ -230,7 +233,7 @@ class JoinedLines(OpenEnd[_Held]):
         return out
 
     def go_on(self, whole: bool) -> None:
-        """As `was_whole`."""
+        """See `was_whole`."""
         self._lists.go_on(whole)
         self.was_whole(whole)
 
@@ -246,11 +249,11 @@ class JoinedLines(OpenEnd[_Held]):
         return deepcopy(self._known)
 
     def left_out(self, known: Collection[str]) -> list[LeftOut]:
-        """Lists that are cut off."""
+        """The printed lists that are cut off."""
         return self._lists.left_out(known)
 
     def _joined(self, found: list[Found]) -> list[Joined]:
-        """Rows, and the lines that are of no list; these may be of a dict."""
+        """Rows of lists, and lines that belong to no list; these may belong to a dict."""
         out: list[Joined] = []
         for one in found:
             if isinstance(one, Printed):

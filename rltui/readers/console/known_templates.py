@@ -1,7 +1,8 @@
-"""The wordings of a log's lines: which tell steps, which may, and which cannot.
+"""The wordings of a log's lines: which state steps, which may, and which cannot.
 
-Lines of a skeleton are held back until they were seen often enough to say whether a number in them counts the steps.
-The first counter that is found is the run's; what counts something else belongs to the step above it.
+A skeleton is a line without its numbers. Lines of one skeleton are held back until there are enough to decide whether a
+number in them counts the steps. The first counter that is found is that of the run. Lines that count something else
+belong to the step above them.
 """
 
 from __future__ import annotations
@@ -34,57 +35,57 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.values_above import Ahead, lead
 
 SEEN = 3
-"""Lines of one skeleton before it counts as a step line: two rises of its counter."""
+"""Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
 FIRST_RANK = "0"
-"""Of a training's processes the one that may tell the steps though another one told them first."""
+"""The process of a training whose lines are preferred, even if another process printed its steps first."""
 OUTER = 24
-"""Lines of a count that may be within another one's, at most, before that is not waited for."""
+"""Most lines of a count that may be inside another count while that one is waited for."""
 MOST_WITHIN = 2000
-"""Such lines that are kept."""
+"""Most such lines that are kept."""
 MOST_PARTS = 1024
-"""Parts that a step has, at most: a longer plan is one of the training."""
+"""Most parts of a step: a larger total is that of the training."""
 MAX_SKELETONS = 4000
-"""Skeletons that are kept at once; prose makes a new one with each line."""
+"""Most skeletons that are kept at once: prose makes a new one with each line."""
 
 
 class KnownTemplates:
-    """Takes lines, blocks and rows of tables under the key of their skeleton, and gives the steps that they tell."""
+    """Takes lines, blocks and table rows under the key of their skeleton, and gives the steps that they state."""
 
     def __init__(self) -> None:
         self.main: str | None = None
-        """Name of the counter that tells the step."""
+        """Name of the counter that states the step."""
         self.kind = ""
-        """Of what tells it: `line`, `block`, `table`."""
+        """The kind of text that states it: `line`, `block` or `table`."""
         self.counts = False
-        """Rows are counted, as their lines state only how much of the epochs is over."""
+        """Whether rows are counted, as their lines only state a fraction of the epochs."""
         self.ahead = Ahead()
         self._by_key: dict[str, Template] = {}
-        self._none: set[str] = set()  # skeletons of lines that can be no step lines
+        self._none: set[str] = set()  # skeletons of lines that cannot be step lines
         self._step: int | None = None
-        self._followed: Template | None = None  # of lines that are read elsewhere
+        self._followed: Template | None = None  # the template of step lines that another reader reads
         self._held = 0  # lines that were held so far
-        self._learns = True  # no copy does
+        self._learns = True  # False in copies
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
-        self._by_plan: dict[str, int] = {}  # those of lines whose count may yet begin anew, and its place
-        self._within: list[TemplateLine] = []  # lines that tell no step: of one that is not known yet
-        self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
+        self._by_plan: dict[str, int] = {}  # key of lines whose count may still start again -> place of the counter
+        self._within: list[TemplateLine] = []  # lines without a step, which belong to one that is not known yet
+        self._undecided: list[tuple[str, str, Template]] = []  # in a copy: what it would have learned from
 
     def __contains__(self, key: str) -> bool:
         return key in self._by_key
 
     @property
     def tell_steps(self) -> bool:
-        """Whether a step line was found that is read nowhere else."""
+        """Whether a step line was found that no other reader reads."""
         return self.main is not None and self._followed is None
 
     @property
     def decided(self) -> list[Template]:
-        """The templates that tell steps, each once."""
+        """The templates that state steps, each once."""
         return list({id(t): t for t in self._by_key.values() if t.counter is not None}.values())
 
     def copy(self, under: TemplateLine | None) -> tuple[KnownTemplates, TemplateLine | None]:
-        """One that takes lines without changing this one, and learns nothing from them. With the copy of the line
-        `under` which others are read, which may be among those that are held back."""
+        """A copy that takes lines without changing this one, and learns nothing from them. Also a copy of the line
+        `under` which others are read; it may be one of those held back."""
         twin = copy.copy(self)
         copies = {id(t): t.copy() for t in (*self._by_key.values(), *([self._followed] if self._followed else []))}
         twin._followed = None if self._followed is None else copies[id(self._followed)]
@@ -99,21 +100,22 @@ class KnownTemplates:
         return twin, line
 
     def go_on(self) -> list[StepRow]:
-        """What this copy took was whole: the steps that it tells."""
+        """Makes this copy the one that counts, as the lines that it took were complete. Returns the steps that are then
+        known."""
         self._learns = True
         undecided, self._undecided = self._undecided, []
         return [row for kind, key, found in undecided for row in self._decide(key, found, kind)]
 
     def cannot_tell(self, key: str) -> bool:
-        """Whether lines of this skeleton are known to tell no step."""
+        """Whether lines of this skeleton are known to state no step."""
         return key in self._none
 
     def reject(self, key: str) -> None:
-        """Lines of this skeleton tell no step."""
+        """Remembers that lines of this skeleton state no step."""
         remember(key, self._none)
 
     def adopts(self, key: str, line: TemplateLine) -> bool:
-        """Whether a line of a skeleton that is new is of the step lines that are known."""
+        """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template."""
         for template in self.decided:
             if template.fits(line):
                 self._by_key[key] = template
@@ -121,7 +123,7 @@ class KnownTemplates:
         return False
 
     def follow(self, line: TemplateLine, key: str, step: int) -> None:
-        """A line that is read elsewhere told this step."""
+        """Takes a step line that another reader has read."""
         self._step = step
         if self.main is None:
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
@@ -135,7 +137,7 @@ class KnownTemplates:
             self._followed.rows([replace(line)])
 
     def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
-        """The steps that are told now that this line, block or row came."""
+        """Takes a line, block or row. Returns the steps that are now known."""
         if key in self._none:
             return []
         found = self._by_key.get(key)
@@ -159,9 +161,9 @@ class KnownTemplates:
         return self._decide(key, found, kind)
 
     def early(self, opened: TemplateLine | None, key: str, over: bool) -> tuple[list[StepRow], set[str]]:
-        """The log is quiet: lines of a template that was seen only twice count if they name their step plainly. Or the
-        log is `over`: nothing more tells whether they count within a step. Also the names that were given of the line
-        that is still `opened` under `key`."""
+        """Decides early, as the log is quiet: lines of a template that was seen only twice count if they name their
+        step plainly. If the log is `over`, also lines that might have counted inside a step. Returns rows, and the
+        names that they hold of the line that is still `opened` under `key`."""
         out: list[StepRow] = []
         told: set[str] = set()
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
@@ -191,22 +193,22 @@ class KnownTemplates:
         return out, told
 
     def over(self, line: TemplateLine) -> TemplateLine | None:
-        """The line that may tell the step within which this one, which tells none, counts."""
+        """The held line that may state the step of this line, which states none and tells of work inside a step."""
         if self.main is not None or not done_within(line.message):
             return None
         held = (t.lines[-1] for t in self._by_key.values() if t.counter is None and t.lines)
         return max(held, key=lambda one: one.place, default=None)
 
     def may_tell(self, key: str) -> bool:
-        """Whether a line of this skeleton is likely to tell a step, but waits."""
+        """Whether a line of this skeleton probably states a step but is held back."""
         return key in self._by_plan
 
     def is_main(self, slot: Slot) -> bool:
-        """Whether a number is named like that which tells the step."""
+        """Whether a number has the name of the counter that states the step."""
         return is_whole(slot) and counter_name(slot) == self.main
 
     def is_beside(self, line: TemplateLine) -> bool:
-        """Whether a line counts something else than the steps, which lines tell."""
+        """Whether a line counts something else than the steps, which other lines state."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
         return not any(map(self.is_main, line.slots))
@@ -239,7 +241,7 @@ class KnownTemplates:
             self._take_inner(template)
         if not template.prefix:
             lead(template.lines, counter, self.ahead)
-        template.rows(template.lines[: template.told])  # they were given, and count
+        template.rows(template.lines[: template.told])  # these were given out already
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
         ranks = ("", FIRST_RANK, held[0].rank) if held else ("",)
@@ -256,14 +258,14 @@ class KnownTemplates:
         return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
 
     def _waits_for_first_rank(self, key: str, template: Template) -> bool:
-        """Whether the first rank says the same as another one whose lines came before."""
+        """Whether the first rank prints the same lines as this other rank, whose lines came first."""
         rank, _, said = key.partition(":")
         other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
         return other and f"{FIRST_RANK}:{said}" in self._by_key
 
     def _may_begin_anew(self, template: Template, counter: int) -> bool:
-        """Whether these lines count one by one up to a total, and may do it again, `group 3/64`: the line of the step
-        that holds them all may come below them. Not those that an epoch tells apart."""
+        """Whether these lines count one by one up to a total and may then start again (`group 3/64`): the line of the
+        step that contains them may come below them. Not if they name an epoch."""
         if self.main is not None:
             return False
         slot, known = template.lines[0].slots[counter], words()
@@ -277,8 +279,8 @@ class KnownTemplates:
         return all(_goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
-        """Whether these lines may count within the steps that lines above them tell: `rollout 5 | reward 0.3`, and
-        below it `inner 1/4: pg_loss 0.1` up to 4. So it is for so long as those above came too seldom to be known."""
+        """Whether these lines may count inside a step that a line above them states: `rollout 5 | reward 0.3`, and
+        below it `inner 1/4: pg_loss 0.1` up to 4. True only while the lines above came too seldom to be known."""
         slot = None if counter is None else template.lines[0].slots[counter]
         if self.main is not None or (slot is not None and last_word(slot.name) in words().steps):
             return False
@@ -294,7 +296,8 @@ class KnownTemplates:
         return True
 
     def _counter(self, template: Template, lines: Sequence[list[Slot]], kind: str) -> int | None:
-        """Which number of these lines tells the step. Those of an evaluation do if they are near it."""
+        """The place of the number that states the step in these lines; None if there is none. In lines of an evaluation
+        it must be near the training's step."""
         first = lines[0]
         counter = counter_of(list(lines), SEEN - 1, [line.epoch for line in template.lines])
         if counter is None:
@@ -311,7 +314,7 @@ class KnownTemplates:
         return counter
 
     def _take_inner(self, template: Template) -> None:
-        """The lines held so far that count something else belong to the step above them."""
+        """Gives held lines that count something else to the step above them."""
         inner, self._within = self._within, []
         for key, other in list(self._by_key.items()):
             if other.counter is not None or not other.lines or not self.is_beside(other.lines[0]):
@@ -322,18 +325,18 @@ class KnownTemplates:
         take_inner(template.lines, sorted(inner, key=lambda line: line.place))
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
-        """The lines held of other skeletons that are of this template: they are its own from now on."""
+        """The held lines of other skeletons that fit this template. These skeletons belong to it from now on."""
         like = self._like(template)
         own = {id(other) for other in like}
         self._by_key = {key: template if id(other) in own else other for key, other in self._by_key.items()}
         return [line for other in like for line in other.lines[other.told :]]
 
     def _like(self, template: Template) -> list[Template]:
-        """Those that are not known yet and of whose lines the first fits this one."""
+        """The undecided templates whose first line fits this one."""
         return [t for t in self._by_key.values() if t.counter is None and t.lines and template.fits(t.lines[0])]
 
     def _given(self, template: Template, lines: list[TemplateLine]) -> list[StepRow]:
-        """The rows of lines, in the order in which they came."""
+        """The rows of these lines, in the order in which they came."""
         rows = template.rows(sorted(lines, key=lambda line: line.place))
         if rows and not template.prefix:
             self._step = rows[-1].step
@@ -341,8 +344,8 @@ class KnownTemplates:
 
 
 def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
-    """Whether the newest of these lines counts on from the one before, and there are not so many that the count would
-    have begun anew by now. Of many parts none is apart from the next."""
+    """Whether the newest of these lines counts on from the one before, and the count has not yet had to start again. If
+    it has many parts, the lines must follow each other directly."""
     if any(len(line.slots) <= counter for line in lines[-2:]):
         return False
     before, now = lines[-2].slots[counter], lines[-1].slots[counter]

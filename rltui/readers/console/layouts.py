@@ -1,5 +1,5 @@
-"""Numbers that are set out below one another: a pair a line, in the ways that people set them, and blocks of such
-lines; or rows of a table whose heading names the columns.
+"""Numbers laid out below each other: one pair a line, in the layouts that people use, and blocks of such lines; or rows
+of a table whose heading names the columns.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MOST_PAIRS = 400
-"""Pairs of one block: a log that is one long block fills no memory."""
+"""Most pairs of one block, so that a log that is one long block does not fill memory."""
 
 MOST_COUNTS = 3
-"""Counts that a heading names, at most."""
+"""Most counts that a heading names."""
 HEADLINE = 100
-"""Characters of a line that says what follows, at most."""
+"""Most characters of a line that announces what follows."""
 _WORD = lazy(r"[^\W\d_]+")
 MARKS = "#•*-·▸├└╰┣┗│┃─━ \t"
-"""What may stand before the lines below a step."""
+"""Marks that may come before the lines below a step."""
 _MARK = lazy(r"^\s*(?:#{1,6}|[├└╰┣┗][─━]+)\s+")
 BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
@@ -39,12 +39,12 @@ _CELLS = lazy(
     rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})"
     rf"(?:\s*[|│┃║](?!\s*{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
 )
-"""What stands behind the number is no number of its own: a change in percent, a note."""
+"""What follows the number is not another number: a change in percent, a note."""
 _SET_APART = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
     rf"(?:\s{{2,}}|\t)\s*({NUMBER.pattern})\s?(%|[a-zA-Z]{{1,6}}(?:/[a-zA-Z]{{1,6}})?)?(?:\s+[▲▼△▽↑↓→↗↘=~+-])?$"
 )
-"""A unit may stand behind the number, and a mark for where it goes."""
+"""A unit may follow the number, and a mark for its direction."""
 _KEYED = lazy(rf"^\s*([^\W\d_]\w*(?:/[\w.@\-]+)+)\s+({NUMBER.pattern})$")
 """A key of a tracker and its number: `train/reward 0.3`."""
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
@@ -60,11 +60,11 @@ _CALLED = lazy(
 )
 """A count among the words of a title: `=== ROLLOUT DETAILS (Step 3) ===`, `[Iteration 3] Summary:`."""
 _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
-"""What stands between the counts of a heading that names several."""
+"""Separators of the counts in a heading that names several."""
 _LABEL = lazy(r"^[^\w]*[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2}(?:[ :#]+\d{1,4}(?:/\d{1,4})?)?[^\w]*$")
 _BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
 _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
-"""A time behind the counts of a heading."""
+"""A time after the counts of a heading."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
 _TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
@@ -75,7 +75,7 @@ _FILLED_BAR = lazy(
     r"(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
     r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?!ETA\b)(?=[^\W\d_])"
 )
-"""What Keras paints before the numbers of an epoch."""
+"""The progress bar that Keras prints before the numbers of an epoch."""
 _MEMBER = lazy(r"['\"]\s*:(?!\s*\{)")
 _DASHES = lazy(r"\s+-\s+")
 _STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
@@ -84,7 +84,7 @@ _SPREAD = lazy(
     rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<std>{NUMBER_TEXT}))?"
     rf"(?:\s*[\[(]\s*(?P<more>{_STATED}{NUMBER_TEXT}(?:[,;|/]?\s*{_STATED}{NUMBER_TEXT}){{0,9}})\s*[\])])?"
 )
-"""A number by name, and behind it what it spreads by: `Reward: 0.1 ± 0.5 [min -0.1, max 1.0]`."""
+"""A named number, and after it its spread: `Reward: 0.1 ± 0.5 [min -0.1, max 1.0]`."""
 _MORE = lazy(rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s)({NUMBER_TEXT})")
 MOST_COLUMNS = 60
 KEPT_LINES = 200
@@ -94,15 +94,15 @@ _BORDERS = "|│┃║"
 _BORDER = lazy(r"\s*[|│┃║]\s*")
 _NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
 _SAYS = lazy(r"^\s*#?\s*(?i:columns?|fields|format|header):\s+")
-"""What says that names of columns follow."""
+"""Words that announce names of columns."""
 _GAP = lazy(r"\s{2,}|\t")
 _TOOK = lazy(r"(?:(\d{1,4}):)?(\d{1,2}):(\d\d(?:\.\d+)?)")
 _MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
 
 
 def pair_cells(message: str) -> dict[str, float] | None:
-    """The numbers of a line that holds nothing but named numbers, empty for any other line; None for one that is
-    painted again later."""
+    """The numbers of a line that holds only named numbers; empty for any other line; None for a line that is printed
+    again later."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     message = spread(BOLD.sub(r"\1", _MARK.sub("", message)))
@@ -125,7 +125,8 @@ def pair_cells(message: str) -> dict[str, float] | None:
 
 
 def spread(message: str) -> str:
-    """A line with each number by a name of its own, where it says what others spread by: as `slots_of` names them."""
+    """A line in which each number of a spread gets its own name, as `slots_of` names them: `Reward: 0.1, Reward std:
+    0.5` for `Reward: 0.1 ± 0.5`."""
     spreads = any(mark in message for mark in ("±", "+-", "+/-", "(", "["))
     return _SPREAD.sub(_apart, message) if spreads else message
 
@@ -140,7 +141,7 @@ def _apart(found: re.Match[str]) -> str:
 
 
 def logged_cells(message: str) -> dict[str, float]:
-    """The numbers of a line that is a dict of metrics and nothing else, empty for any other line."""
+    """The numbers of a line that is only a dict of metrics; empty for any other line."""
     text = without_lead(message).rstrip()
     if not text.startswith(("{'", '{"')) or not text.endswith("}"):
         return {}
@@ -149,13 +150,14 @@ def logged_cells(message: str) -> dict[str, float]:
 
 
 def title(message: str) -> str:
-    """The name over some of the lines below: `policy:`, `[critic]`; empty for any other line."""
+    """The title for some of the lines below: `policy:`, `[critic]`; empty for any other line."""
     found = _TITLE.match(message)
     return "" if found is None else (found[1] or found[2]).strip(" /")
 
 
 def titled(message: str) -> tuple[str, str]:
-    """The name before the pairs of a line, and those: `policy: loss=0.1 lr=1e-6`; a line without one as it is."""
+    """The title before the pairs of a line, and the pairs: `policy: loss=0.1 lr=1e-6`. ("", line) if it has no
+    title."""
     found = _TITLED.match(message)
     if found is None or has_word(found[1], words().items):
         return "", message
@@ -163,7 +165,8 @@ def titled(message: str) -> tuple[str, str]:
 
 
 def without_count(message: str, is_step: Callable[[int], bool]) -> str:
-    """A line of a part of the step above without the count of that, which it says again: `Train 50: loss 0.3`."""
+    """A line that repeats the count of the step above it, without that count: `Train: loss 0.3` for
+    `Train 50: loss 0.3`."""
     again = _AGAIN.match(message)
     if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps:
         return message
@@ -171,7 +174,7 @@ def without_count(message: str, is_step: Callable[[int], bool]) -> str:
 
 
 def is_frame(message: str) -> bool:
-    """Whether a line only draws, or names the two columns of a table: what stands above it goes on below."""
+    """Whether a line only draws a frame or names the two columns of a table: the text above it then goes on below."""
     return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
 
 
@@ -187,19 +190,19 @@ def begins_evaluation(message: str) -> bool:
 
 
 def ends_evaluation(message: str) -> bool:
-    """Whether a title says that what follows is of training again: `Training Results:`, `--- Train ---`."""
+    """Whether a title says that training numbers follow again: `Training Results:`, `--- Train ---`."""
     said = _said(message)
     titles = message.rstrip().endswith(":") or len(said) == 1
     return titles and not words().of_training.isdisjoint(said[:2]) and words().evaluation.isdisjoint(said)
 
 
 def is_behind_bar(message: str) -> bool:
-    """Whether a bar of Keras stands before the numbers: its counts are of batches, no steps."""
+    """Whether a Keras bar comes before the numbers: its counts are batches, not steps."""
     return _FILLED_BAR.match(message) is not None
 
 
 def heading(message: str) -> Slot | None:
-    """A line that says only which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
+    """The count in a line that only says which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
     found = _HEADING.match(message)
     if found is None or not _counts(found[1]):
         return _called(message)
@@ -211,8 +214,8 @@ def _counts(name: str) -> bool:
 
 
 def _called(message: str) -> Slot | None:
-    """The count in a title, whose other words say what stands below: they are in a frame, before a colon or say that
-    something was found. What is called a sample or an item is none of a step."""
+    """The count in a title whose other words announce what is below: they are in a frame, before a colon, or words for
+    results. None if they name a sample or an item."""
     found = _CALLED.match(message) if len(message) < HEADLINE else None
     if found is None or not found["open"] or not _counts(found["name"]):
         return None
@@ -231,7 +234,7 @@ def _called(message: str) -> Slot | None:
 
 @nothing_alike
 def headings(message: str) -> list[Slot]:
-    """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
+    """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line."""
     if (one := heading(message)) is not None:
         return [one]
     if (told := _BRACKETED.match(message)) is not None and heading(told[2]) is None and _is_label(told[2]):
@@ -251,20 +254,20 @@ def headings(message: str) -> list[Slot]:
 
 
 def _is_label(part: str) -> bool:
-    """Whether a part of a heading says what stands below, or in which part of the run: `Summary`, `Stage 2`."""
+    """Whether a part of a heading announces what is below or names a part of the run: `Summary`, `Stage 2`."""
     others = either("texts", "items", "places", "prose", "evaluation", "benchmarks")
     return _LABEL.match(part) is not None and not has_word(part, others)
 
 
 class PairBlock:
-    """Pairs of neighbouring lines, until a name comes again or something else stands between. `title`: over the lines
-    that come next."""
+    """Pairs of neighbouring lines, until a name comes again or another line comes between. `title`: for the next
+    lines."""
 
     def __init__(self) -> None:
         self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
         self.title = ""
         self.lines: tuple[int, ...] = ()  # their numbers in the file
-        self.time = nan  # of the first that has a stamp
+        self.time = nan  # time of the first line with a time stamp
 
     def copy(self) -> PairBlock:
         twin = copy.copy(self)
@@ -293,14 +296,14 @@ class PairBlock:
         self.time = self.time if self.time == self.time else time
 
     def take(self) -> tuple[list[Slot], tuple[int, ...], float]:
-        """The block so far, its lines and its time; the next one is empty."""
+        """The block so far, with its line numbers and time. A new, empty block begins."""
         taken = list(self.slots.values()), self.lines, self.time
         self._slots, self.lines, self.title, self.time = {}, (), "", nan
         return taken
 
 
 def as_slots(cells: dict[str, float]) -> list[Slot]:
-    """Pairs as the numbers of a line."""
+    """Named numbers as slots of a line."""
     return [Slot(name, _text(x), x) for name, x in cells.items()]
 
 
@@ -309,7 +312,7 @@ def _text(x: float) -> str:
 
 
 class ColumnTable:
-    """A line of names, then lines of as many numbers. Reads the lines of a log in order."""
+    """A line of names, then lines of as many numbers. It must get the lines of a log in order."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -321,7 +324,7 @@ class ColumnTable:
         return bool(self._names)
 
     def heading(self, message: str) -> bool:
-        """Whether a line names columns, one of which counts and another one of which is of training."""
+        """Takes a line that names columns, if one of them counts and another is a metric. True if so."""
         for names in _splits(_SAYS.sub("", message)):
             if not 2 <= len(names) <= MOST_COLUMNS or len(set(names)) < len(names):
                 continue
@@ -334,13 +337,13 @@ class ColumnTable:
         return False
 
     def row(self, message: str) -> list[Slot] | None:
-        """The numbers of a row under the names of their columns; None for a line that is no row. A missing number has
-        no text."""
+        """The numbers of a row under the names of their columns; None for a line that is not a row. A missing number
+        has an empty text."""
         if not self._names:
             return None
         for cells in _splits(message):
             if len(cells) == len(self._names) + 1 and cells[0].isdecimal() and "," not in message:
-                cells = cells[1:]  # behind the index of a data frame
+                cells = cells[1:]  # without the index of a data frame
             if len(cells) == len(self._names) and all(
                 c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
             ):
@@ -363,7 +366,7 @@ def _slot(name: str, cell: str) -> Slot:
 
 
 def _splits(message: str) -> list[list[str]]:
-    """The cells of a line, by each separator that it may be meant with."""
+    """The cells of a line, for each separator that it may use."""
     bare = message.strip().strip(_BORDERS).strip()
     if any(border in message for border in _BORDERS):
         return [_BORDER.split(bare)]

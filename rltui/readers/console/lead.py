@@ -1,5 +1,5 @@
-"""What stands before a message: colours, and the time, level, place, process and rank that logging puts there. Time
-stamps are read as logs write them: with date and zone, or less of it.
+"""The text before a message: colours, and the time, level, place, process and rank that logging puts there. Time stamps
+are read as logs write them: with date and zone, or with less.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLOCK = (
     r"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| UTC\b| [+-]\d\d:?\d\d(?=[\]\s]|$)|[+-]\d\d:?\d\d)?(?: [AP]M\b)?"
     r"(?! ?(?:<|/|s\b))"
 )
-"""The time of a day; a duration is none."""
+"""A time of day, not a duration."""
 EPOCH = r"1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?"
 """Seconds or milliseconds since the epoch."""
 _DAY = (
@@ -46,27 +46,27 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
 _ERASED = lazy(r"[^\x08]\x08")
 _ANGLED = lazy(r"<([^\W\d][\w/.\-]{0,60})>\s?=(?=\s?[-+.\d])")
-"""A name as SageMaker sets it: `<loss>=0.3`."""
+"""A name as SageMaker writes it: `<loss>=0.3`."""
 _STYLE = (
     r"(?:bold|dim|italic|underline|reverse|strike|on|not|(?:(?:bright|dark|deep|light|spring|sea|dodger|steel)_)*"
     r"(?:black|red|green|yellow|blue|magenta|cyan|white|orange|purple|violet|gr[ae]y)\d{0,3}|#[0-9a-fA-F]{6})"
 )
 _STYLED = lazy(rf"\[/?{_STYLE}(?: {_STYLE})*\]|\[/\]")
-"""The mark-up of rich, where a program printed it as it is: `[bold red]loss[/bold red]`."""
+"""rich's mark-up, if a program printed it unrendered: `[bold red]loss[/bold red]`."""
 _TAGGED = lazy(r"</?(?:b|i|u|p|em|li|tt|pre|div|span|font|code|small|strong|h[1-6])(?:\s[^<>]{0,200})?>")
-"""Elements of a page around words and numbers."""
+"""HTML tags around words and numbers."""
 _EMPHASIS = lazy(
     r"(?<![\w*`])(`|\*\*)([^\W\d_][\w/.@%+\-]*(?:[ :#]+(?!\d)[\w/.@%+\-]+){0,5}:?|[-+]?\.?\d[\d.,eE%+\-]{0,30})\1"
     r"(?![\w*`])"
 )
-"""A name or number as Markdown sets it. A count by name, `**Step 3**`, stays: so answers number their parts."""
+"""A name or number in Markdown emphasis. A named count, `**Step 3**`, stays: responses number their parts like this."""
 _REPEATED = lazy(r"\s*\[repeated \d{1,9}x across cluster\](?: \(Ray .*\))?")
-"""What Ray puts behind a line that several workers wrote."""
+"""What Ray appends to a line that several workers wrote."""
 _OF_STATISTIC = lazy(
     r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
     rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"
 )
-"""What a statistic is of, where an arrow or a dash sets that apart: `Reward => avg: 0.1, max: 0.3`."""
+"""The metric of a statistic, if an arrow or a dash is between them: `Reward => avg: 0.1, max: 0.3`."""
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -82,11 +82,11 @@ _SIGNS = str.maketrans(
     }
 )
 _SET_IN_PRINT = str.maketrans({"−": "-", "‖": "||", "∥": "||", "∇": "grad"})
-"""The minus of a number, the bars of a norm and a gradient, as print has them."""
+"""Typographic signs: a minus, the bars of a norm, a gradient."""
 _MEAN = lazy("([A-Za-z])[\u0304\u0305]")
 """A letter with a bar above it."""
 _PICTURE = lazy("(?<=[^\\W\\d_]) [\u2600-\u27bf\U0001f000-\U0001faff]\ufe0f?(?= [-+]?\\.?\\d)")
-"""One between a name and its number."""
+"""A pictogram between a name and its number."""
 _ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
@@ -131,19 +131,20 @@ _BETWEEN = lazy(
     rf"|\|\s(?=[A-Za-z_][\w.\-]{{0,60}} \| {_LEVEL} \|\s*$)"
     r"|>+|[-:](?=\s|$)|\|(?=\s|$)(?!\s[^|]{1,60}\|[^|]{1,60}\|\s*$))\s*"
 )
-"""What stands behind a time or level: the name of a logger, a mark."""
+"""What may follow a time or level: the name of a logger, a mark."""
 _TAG = lazy(
     r"^(?:\[(?!(?:global[_ ]?)?step\b|iter)[^\]]{1,80}\]|\(AReaL\)|StatsLogger"
     r"|\S{1,60}\.py:\d+\]?|[\w.]{1,80}:\w*:?\d+)\s*"
 )
-"""What else may stand before a step that is named."""
+"""What else may come before a named step."""
 
 
 _NAMED = lazy(
     r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)"
     r"|([A-Za-z][\w.\-]{0,40}):\s(?!\s*[-+]?\.?\d[\d.,]*\s?%?[A-Za-z/]{0,8}\s*(?:[,;|│┃]|$))(?=.*[:=|│┃]))\s*"
 )
-"""The name of a program or a part of one, in brackets or before a colon. One before a number alone is that number's."""
+"""The name of a program or a part of one, in brackets or before a colon. A name right before a single number belongs to
+that number."""
 
 _CONTAINER = lazy(
     rf"(?:{_POD} )?{DATE}T{CLOCK} (?:std(?:out|err) [FP](?: |$))?"
@@ -160,9 +161,8 @@ _NO_SOURCE = lazy(
 
 
 class Stamp(NamedTuple):
-    """What a stamp says. `year`, `month` and `day` are 0 where it leaves them out; `zone` is "" or as in ISO 8601;
-    `seconds`: since the hour, or since the epoch if `hour` is negative. `hour_end`, `end`: where hour and seconds
-    end in the text."""
+    """A time stamp. `year`, `month`, `day`: 0 if left out. `zone`: "" or as in ISO 8601. `seconds`: since the hour, or
+    since the epoch if `hour` is negative. `hour_end`, `end`: where hour and seconds end in the text."""
 
     year: int
     month: int
@@ -175,7 +175,7 @@ class Stamp(NamedTuple):
 
 
 def stamps(text: str) -> list[Stamp]:
-    """All that stand in a text that holds no message."""
+    """All time stamps in a text without a message."""
     out = []
     for found in _STAMP.finditer(text):
         if found["epoch"] is not None:
@@ -213,8 +213,8 @@ def _whole(year: str) -> int:
 
 
 def _date(year: str | None, month: str, day: str, first: str | None, second: str, third: str) -> tuple[int, int, int]:
-    """`26/11/24` of log4j begins with the year, `11/24/26` with the month, as C has it: no year of a log is a month.
-    `24/11/2026` begins with the day."""
+    """(year, month, day). `26/11/24` (log4j) begins with the year and `11/24/26` (C) with the month: a log's year is
+    above 12. `24/11/2026` begins with the day."""
     if year is not None:
         return int(year), int(month), int(day)
     if first is None:
@@ -227,7 +227,7 @@ def _date(year: str | None, month: str, day: str, first: str | None, second: str
 
 
 def without_colours(message: str) -> str:
-    """A message as it reads on a terminal without colours."""
+    """A message without colours and other terminal escapes."""
     return _ANSI.sub("", message) if "\x1b" in message else message
 
 
@@ -244,11 +244,11 @@ def without_markup(message: str) -> str:
 
 @unchanged_alike
 def plain(message: str) -> str:
-    """A message without colours, mark-up, angles around names and what was written over; with signs of ASCII for those
-    that fill a whole place and for those of print: `||g||` for `‖g‖`, `r_mean` for r with a bar."""
+    """A message without colours, mark-up, angle brackets around names and overwritten text. Full-width and typographic
+    signs become ASCII: `||g||` for `‖g‖`, `r_mean` for r with a bar."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
-        message = erased  # written over, as `script` records it
+        message = erased  # overwritten text, as `script` records it
     if ">=" in message or "> =" in message:
         message = _ANGLED.sub(r"\1=", message)
     message = without_markup(message).replace("+/-", "±")
@@ -265,8 +265,8 @@ def plain(message: str) -> str:
 
 
 class Lead(NamedTuple):
-    """What stands before a message: the rank, "" if none does; the words, which tell one program's lines from
-    another's; the message behind it; and all that stands `before` that."""
+    """A line cut at its message. `rank`: "" if none is stated. `source`: the words before the message, which differ
+    from program to program. `message`: the message. `before`: the whole text before it."""
 
     rank: str
     source: str
@@ -295,32 +295,32 @@ def split_lead(line: str) -> Lead:
 
 
 def of_container(before: str) -> str:
-    """The part of what stands before a message that stands before each line of the program."""
+    """The part of a lead that a container puts before each line of the program."""
     found = _CONTAINER.match(before)
     return "" if found is None else found[0]
 
 
 def _says(name: str) -> bool:
-    """Whether a name tells what the numbers behind it are."""
+    """Whether a name says what the numbers after it are."""
     return any(map(str.isdecimal, name)) or has_word(name, _telling())
 
 
 @cache
 def _telling() -> frozenset[str]:
-    """Words that name a number, a step or a part of one, and no program."""
+    """Words that name a number, a step or a part of one, not a program."""
     known = words()
     counted = known.counters | known.weak_counters | known.items | known.parts | known.places
     return counted | known.training | known.evaluation | known.durations | known.statistics
 
 
 def without_lead(message: str) -> str:
-    """The message alone."""
+    """The message of a line."""
     return split_lead(message).message
 
 
 @lru_cache(maxsize=RECENT)
 def bare(message: str) -> str:
-    """The message without tags in brackets, too."""
+    """The message of a line, also without tags in brackets."""
     text = without_lead(message)
     while found := _TAG.match(text):
         text = without_lead(text[found.end() :])

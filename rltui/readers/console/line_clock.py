@@ -1,5 +1,5 @@
-"""When a line was written, by the time stamp in front of its message: never by a file's time, nor by a time that its
-message tells of."""
+"""When a line was written, by the time stamp before its message; never by the time of a file or a time inside the
+message."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import Stamp, plain, split_lead, stamps
 
 BACK_S = 3600.0
-"""A clock may be set back by so much, as at the end of summer time. What lies further back is of the next day."""
+"""A clock may be set back by this much, as at the end of summer time. A time of day further back is of the next day."""
 OUT_OF_ORDER_S = 60.0
-"""Lines of several processes may stand so far out of order. What lies further back in an hour that comes twice, at the
-end of summer time, is of the second time."""
+"""Lines of several processes may be this much out of order. At the end of summer time one hour comes twice; a time in
+it that is further back is of the second one."""
 _SLOT = lazy(r":([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)")
 _HOURS = 64
-"""Hours whose begin is kept."""
+"""Most hours whose beginning is cached."""
 
 
 class _Slot(NamedTuple):
-    """What stands around minutes and seconds in a text that was read, and when their hour began."""
+    """The text before and after minutes and seconds, and when their hour began."""
 
     before: str
     behind: str
@@ -29,28 +29,29 @@ class _Slot(NamedTuple):
 
 
 class LineClock:
-    """Reads the stamps of one log in the order of its lines; without a zone they are this machine's time.
+    """Reads the stamps of one log in the order of its lines. Stamps without a zone are in this machine's time.
 
-    A stamp that leaves out the date has that of the newest line with one, or of the day after; one that leaves out the
-    year the nearest. `undated`: as long as no line has a date, none of them tells a time. `zoned`: see `Rows`.
+    A stamp without a date gets that of the newest line with one, or the day after. A stamp without a year gets the
+    nearest one. `undated`: a stamp had no date, and no line before it had one, so its time is not known. `zoned`: see
+    `Rows`.
     """
 
     def __init__(self) -> None:
         self.undated = self.zoned = False
         self._near: float | None = None  # the newest time that is known
         self._hours: dict[tuple[int, int, int, int, str], tuple[float, float]] = {}
-        self._slots: dict[bool, _Slot] = {}  # of the newest text, be it a lead alone or not: most are alike
+        self._slots: dict[bool, _Slot] = {}  # of the newest text, by whether it is only a lead: most texts are alike
         self._plain = b""  # the newest text without a time
 
     def of(self, lead: str) -> float:
-        """Seconds since the epoch by what stands before a message; NaN where that holds no time."""
+        """Seconds since the epoch, from the text before a message; NaN if that has no time."""
         if not lead:
             return nan
         time = self._alike(lead, True)
         return self._read(lead, lead, True) if time is None else time
 
     def before(self, line: bytes, end: int) -> float:
-        """The same of a line whose message begins at `end`."""
+        """The same for a line whose message begins at `end`."""
         if end <= 0 or line[:end] == self._plain:
             return nan
         text = line[:end].decode("utf-8", "replace")
@@ -63,7 +64,8 @@ class LineClock:
         return time
 
     def _alike(self, text: str, alone: bool) -> float | None:
-        """The time in a text that is like the one before it, which costs a tenth of a look at any text."""
+        """The time in a text that is like the one before; None if it is not. It takes a tenth of the time of a full
+        parse."""
         slot = self._slots.get(alone)
         if slot is None or not (text.startswith(slot.before) and text.endswith(slot.behind)):
             return None
@@ -87,7 +89,7 @@ class LineClock:
         return time
 
     def know(self, time: float) -> None:
-        """A row is of this time: the stamps that follow are near it."""
+        """Takes the time of a row: the next stamps are near it."""
         if time == time:
             self._near = time
 
@@ -101,13 +103,14 @@ class LineClock:
         return first + stamp.seconds
 
     def _begins(self, stamp: Stamp) -> tuple[float, float]:
-        """When the hour of a stamp began, the first and the second time: at the end of summer time one comes twice."""
+        """When the hour of a stamp began, for the first and the second time: at the end of summer time one hour comes
+        twice."""
         hour = stamp.year, stamp.month, stamp.day, stamp.hour, stamp.zone
         if hour not in self._hours:
             if len(self._hours) >= _HOURS:
                 self._hours.clear()
             first, second = _begin(*hour, 0), _begin(*hour, 1)
-            self._hours[hour] = first, max(first, second)  # an hour that is left out has them the other way round
+            self._hours[hour] = first, max(first, second)  # for an hour that is skipped their order is reversed
         return self._hours[hour]
 
     def _twice(self, stamp: Stamp) -> bool:
@@ -115,7 +118,7 @@ class LineClock:
         return second > first
 
     def _completed(self, stamp: Stamp) -> float:
-        """The time of a stamp that leaves out the year or the date."""
+        """The time of a stamp without the year or the date."""
         if self._near is None:
             self.undated = True
             return nan
@@ -132,12 +135,12 @@ class LineClock:
 
 
 def lead_of(line: str) -> str:
-    """What stands before the message of a line, without colours."""
+    """The text before the message of a line, without colours."""
     return split_lead(plain(line)).before
 
 
 def time_of(line: str) -> float | None:
-    """The time of a line by itself: None if its stamp has no date."""
+    """The time of a single line; None if its stamp has no date."""
     time = LineClock().of(lead_of(line))
     return time if time == time else None
 

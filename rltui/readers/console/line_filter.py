@@ -1,4 +1,4 @@
-"""Which lines of a console log can matter: those with one of a few marks. Others are known again by their shape."""
+"""Which lines of a console log can matter: those with one of a few marks. Dull lines are recognised by their shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rltui.readers.console.generic import InvalidRounds
 from rltui.readers.console.notes import triggers
 
 SCAN_LIMIT = 20_000
-"""Characters of one line that are looked at."""
+"""Most characters of a line that are looked at."""
 
 _DIGITS = b"0123456789."
 _MAX_SHAPES = 20_000
@@ -28,7 +28,7 @@ def shape_of(line: bytes) -> bytes:
 
 
 def remember(shape: _Shape, among: set[_Shape]) -> None:
-    """Adds a shape to a bounded set of them."""
+    """Adds a shape to a set of bounded size."""
     if len(among) >= _MAX_SHAPES:
         among.clear()
     among.add(shape)
@@ -36,7 +36,8 @@ def remember(shape: _Shape, among: set[_Shape]) -> None:
 
 @lru_cache(maxsize=64)  # the same for each log of a list
 def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """What a line is searched for, and what its shape is: marks with digits, whose shape alone tells nothing."""
+    """The regex for lines, and the regex for shapes. The latter finds marks with digits: their shape decides
+    nothing."""
     marks = [
         *CONFIG_MARKS,
         *InvalidRounds.marks,
@@ -50,8 +51,8 @@ def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple
 
 
 class LineFilter:
-    """`dull`: shapes of lines that were of no interest; `bars`: of progress bars that say nothing beside. `learns`: not
-    while a line is read that has not ended."""
+    """`dull`: shapes of lines without interest. `bars`: shapes of progress bars without other content. `learns`: False
+    while an unfinished line is read."""
 
     def __init__(self) -> None:
         self.learns = True
@@ -59,8 +60,8 @@ class LineFilter:
         self.bars: set[bytes] = set()
 
     def look_for(self, dialect_marks: Iterable[str], generic: bool, yaml: bool) -> None:
-        """Sets what is searched for in each line beside progress bars: marks of the dialects, of step lines of any
-        trainer, of printed YAML. Rare first letters cost: the search stops at each."""
+        """Sets what each line is searched for, apart from progress bars: marks of the dialects, of step lines of any
+        trainer (`generic`), of printed YAML (`yaml`). Each further mark makes the search slower."""
         self.dull.clear()
         self.bars.clear()
         self._looks, self._shape_looks = _searches(frozenset(dialect_marks), generic, yaml)
@@ -70,6 +71,6 @@ class LineFilter:
         return self._looks.search(line, 0, SCAN_LIMIT) is not None
 
     def forget(self, shape: bytes, among: set[bytes]) -> None:
-        """Lines of this shape say nothing, whatever their digits are: `among` is `dull` or `bars`."""
+        """Remembers that lines of this shape say nothing, whatever their digits are. `among`: `dull` or `bars`."""
         if self.learns and shape not in among and len(shape) < _MAX_LENGTH and self._shape_looks.search(shape) is None:
             remember(shape, among)

@@ -1,7 +1,7 @@
 """Step lines in the user's own words: `--line 'round {step}/{total} -> {reward} ({})'`.
 
-`{name}` is a number, `{step}` that of the step, `{total}` the plan; `{}` is a number that does not count, `...` any
-text. Blanks stand for any blanks. Without `{step}` the rows are counted.
+`{name}` is a number, `{step}` the step, `{total}` the planned steps, `{}` a number to ignore, `...` any text. A blank
+matches any number of blanks. Without `{step}` rows are counted.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ _ANY = "..."
 
 
 class LinePattern(Struct, frozen=True):
-    """One pattern. `names`: what each number of it is."""
+    """One pattern. `names`: the name of each number, "" for one to ignore."""
 
     regex: re.Pattern[str]
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> LinePattern:
-        """Raises ValueError for a pattern that names no number."""
+        """The pattern of a text. Raises ValueError if it names no number, or one name twice."""
         parts = _PLACE.split(text.strip())
         names = tuple(name.strip() for name in parts[1::2])
         if not any(names):
-            raise ValueError("it names no number: write {step} where the step stands, {NAME} where a metric does")
+            raise ValueError("it names no number: write {step} in place of the step, {NAME} in place of a metric")
         twice = next((name for name, count in Counter(filter(None, names)).items() if count > 1), None)
         if twice is not None:
-            raise ValueError(f"names {{{twice}}} twice")
+            raise ValueError(f"it names {{{twice}}} twice")
         literal = [_literal(part) for part in parts[::2]]
         return cls(re.compile(f"({NUMBER})".join(literal)), names)
 
     def cells(self, message: str) -> dict[str, float] | None:
-        """The numbers by name, `step` and `total` among them; None for a line that does not match."""
+        """Name -> number, including `step` and `total`; None for a line that does not match."""
         found = self.regex.search(message)
         if found is None:
             return None
@@ -49,7 +49,7 @@ class LinePattern(Struct, frozen=True):
 
 
 class PatternLines:
-    """Reads the lines of one log by patterns. `counts`: its rows are counted, as none of them names a step."""
+    """Reads the lines of one log by patterns. `counts`: rows are counted, as no pattern names a step."""
 
     def __init__(self, patterns: Sequence[LinePattern], clock: LineClock) -> None:
         self.counts = False
@@ -58,8 +58,8 @@ class PatternLines:
         self._stepless = not any("step" in pattern.names for pattern in patterns)
 
     def line(self, message: str, newest: int | None) -> list[StepRow] | None:
-        """The row of a line; None for a line that no pattern matches. One without a step is of the `newest` step, if
-        others state theirs; there is no row if that is not known."""
+        """The row of a line; None if no pattern matches. A row without a step belongs to the `newest` step, if another
+        pattern names the step; it is dropped if that is not known yet."""
         cells = next((cells for pattern in self._patterns if (cells := pattern.cells(message)) is not None), None)
         if cells is None:
             return None
@@ -72,7 +72,7 @@ class PatternLines:
 
 
 def _whole(number: float | None) -> int | None:
-    """A number as a step; None for what can be none."""
+    """A number as a step; None if it cannot be one."""
     return None if number is None or not abs(number) < 1e15 else int(number)
 
 
@@ -85,7 +85,7 @@ _patterns: tuple[LinePattern, ...] = ()
 
 
 def use(texts: Sequence[str]) -> None:
-    """Every console log that is opened from now on is read by these patterns. Raises ValueError as `LinePattern.of`."""
+    """Sets the patterns for every console log that is opened from now on. Raises ValueError as `LinePattern.of`."""
     global _patterns
     _patterns = tuple(map(LinePattern.of, texts))
 

@@ -1,5 +1,5 @@
-"""Lines beside those that first told the steps, as it is known by now what counts: of other parts of the same steps, or
-of what is done within one."""
+"""Lines beside those that state the steps, once the counter is known: lines of other parts of the same steps, and lines
+of work inside a step."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
 
 
 def other_parts(template: Template, others: Iterable[Template], counter: str) -> list[Template]:
-    """The lines of other parts of the same steps, `critic step 3` beside `actor step 3`: those that were held so far
-    count from now on. Names that several parts have are told by them."""
+    """Templates of other parts of the same steps, `critic step 3` beside `actor step 3`: their held lines count from
+    now on. A name that several parts share gets the name of the part."""
     begun = []
     for other in {id(t): t for t in others if t is not template}.values():
         if other.counter is None and len(other.lines) > 1 and not other.told:
@@ -34,8 +34,8 @@ def other_parts(template: Template, others: Iterable[Template], counter: str) ->
 
 
 def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None:
-    """Lines that count something within a step belong to the one above them."""
-    within: dict[int, dict[str, float]] = {}  # by the place of the line above: the last one of a name counts
+    """Gives lines that count something inside a step to the step line above them."""
+    within: dict[int, dict[str, float]] = {}  # place of the line above -> its numbers; the last one of a name counts
     for one in inner:
         over = next((line for line in reversed(lines) if line.place < one.place), None)
         if over is None:

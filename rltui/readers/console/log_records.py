@@ -1,7 +1,6 @@
-"""What is read of a console log in the order of its lines. Its rows: verl's step lines, which are cut out of a block
-beforehand and parsed many at once, and between them those of others, one by one. What it says beside numbers:
-notes and settings, how far the work is, and its newest plain lines.
-"""
+"""Collects the records of a console log in the order of its lines. Rows: verl's step lines, which are cut out of a
+block first and parsed many at once, and between them rows of other dialects, one by one. Other records: notes and
+settings, the progress, and the newest plain lines."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ UNDATED = "rows without a time, as the time stamps of the lines have no date and
 
 
 class _StepLines(Struct):
-    """Step lines of verl in one block: what stood before each, where they began in the text without them, how
-    far reading and adding got; the times of those that were reached."""
+    """verl's step lines of one block. `heads`: the text before each. `offsets`: where each was in the block without
+    them. `reached`, `added`: how many were passed and added so far. `times`: of those that were passed."""
 
     steps: list[int]
     lines: list[bytes]
@@ -39,9 +38,9 @@ class _StepLines(Struct):
 
 
 class LogRows:
-    """Collects the rows. `step`: the newest training step; `came`: a row of a step was read; `clock` tells the times of
-    the log's lines. `foretells`: rows come that may come again, as the log may go on within them; those that come again
-    as they were are no news."""
+    """Collects the rows. `step`: the newest training step. `came`: a row was read. `clock`: gives the times of the
+    lines. `foretells`: the coming rows may come again, as the log may go on inside them; those that come again
+    unchanged are then dropped."""
 
     def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
         self.foretells = False
@@ -50,7 +49,7 @@ class LogRows:
         self.came = False
         self.clock = LineClock()
         self._rows = RowBuilder(skipped, skipped_at)
-        self._given: list[Record] = []  # rows that came before the steps of others were known, and those
+        self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps
         self._cut = _StepLines([], [], [], [])
 
@@ -70,7 +69,7 @@ class LogRows:
         return bisect_right(self._cut.offsets, at) > self._cut.reached
 
     def reach(self, at: int) -> None:
-        """Takes note of the step lines before a place where they wait."""
+        """Passes the step lines before a place: takes their times and the newest step."""
         cut, clock = self._cut, self.clock
         before, cut.reached = cut.reached, bisect_right(cut.offsets, at)
         for head in cut.heads[before : cut.reached]:
@@ -79,13 +78,13 @@ class LogRows:
         self.step = cut.steps[cut.reached - 1]
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
-        """One row of the step that the log is at."""
+        """Adds one row at the log's current step."""
         self.add_aside(step, cells, time)
         self.step = step
         self.came = True
 
     def tell(self, row: StepRow) -> None:
-        """What a step line says: it may be but the step."""
+        """Takes the row of a step line, which may hold only the step."""
         if row.aside:
             self.add_aside(row.step, row.cells, row.time)
             self.came = True
@@ -95,7 +94,7 @@ class LogRows:
         self.step = row.step
 
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
-        """One row that does not tell where the log is."""
+        """Adds one row that does not change the log's current step."""
         self._add_cut()
         foretold = bool(self._foretold) and self._foretold.pop(step, None) == cells
         if self.foretells:
@@ -106,14 +105,14 @@ class LogRows:
         self.clock.know(time)
 
     def place(self, steps: dict[int, int], counts: bool) -> None:
-        """Rows that were counted have these steps: count -> step. `counts`: others are still counted."""
+        """Gives counted rows their steps (count -> step). `counts`: other rows are still counted."""
         self._add_cut()
         self._counts = counts
         self._given += [*self._rows.take(), Counted(counts, steps)]
         self.step = max(steps.values())
 
     def give(self, records: Iterable[Record], place: str) -> None:
-        """Rows that were printed all at once at a place, and what was done with them."""
+        """Takes rows that were printed all at once at a place, and what was done with them."""
         self._add_cut()
         self._given += self._rows.take()
         for record in records:
@@ -125,11 +124,11 @@ class LogRows:
 
     @property
     def names(self) -> Collection[str]:
-        """Of the metrics of the rows so far."""
+        """The names of the metrics in the rows so far."""
         return self._rows.names
 
     def take(self, counts: bool) -> list[Record]:
-        """What was collected, when the text of the block is read. `counts`: rows were counted by now."""
+        """The records collected so far, after the text of a block was read. `counts`: rows are counted by now."""
         self._add_cut()
         self._cut = _StepLines([], [], [], [])
         given, self._given = self._given, []
@@ -144,7 +143,7 @@ class LogRows:
         return given
 
     def _add_cut(self) -> None:
-        """Adds the rows of the step lines reached: many at once, but before a row of another dialect behind them."""
+        """Adds the rows of the passed step lines: many at once, but always before a later row of another dialect."""
         cut = self._cut
         if cut.added < cut.reached:
             part = slice(cut.added, cut.reached)
@@ -154,12 +153,12 @@ class LogRows:
 
 
 MOST_EXPECTED = 16
-"""Settings in one line that wait for a launch."""
+"""Most settings in one line that wait for a launch."""
 
 
 class LogNews:
-    """Collects what stands beside the rows, in the order of the lines; of how far the work is, only the newest.
-    `foretells`: as of `LogRows`."""
+    """Collects notes and settings in the order of the lines; of progress and phases only the newest. `foretells`: see
+    `LogRows`."""
 
     def __init__(self) -> None:
         self.foretells = False
@@ -184,40 +183,40 @@ class LogNews:
                 self._records.append(record)
 
     def expect(self, config: ConfigRecord | None, step: int) -> None:
-        """Settings behind this step, which count if another launch begins with them."""
+        """Takes settings that were printed after this step. They count only if another launch begins with them."""
         if config is not None and len(self._expected) < MOST_EXPECTED:
             self._expected.append(config._replace(after=step))
 
     def at(self, step: int | None) -> None:
-        """The log is at this step: if it went back, another launch began."""
+        """Takes the log's current step. If it went back, another launch began."""
         if self._expected and step is not None and not self.foretells and step < (self._expected[-1].after or 0):
             self.add(self._expected)
             self._expected.clear()
 
     @property
     def planned(self) -> int | None:
-        """The planned steps, as far as they are known."""
+        """The planned steps; None if unknown."""
         return self._progress[1]
 
     def progress(self, done: int, total: int, line: int) -> None:
-        """So many steps are done of those that are planned."""
+        """Takes how many of the planned steps are done."""
         if self._progress != (done, total):
             self._progress = (done, total)
             self._newest["progress"] = Note("progress", f"step {done} of {total}", line, done, total)
 
     def end(self, said: bytes, line: int, step: int | None) -> None:
-        """The trainer says that it is done."""
+        """Takes the line in which the trainer says that it is done."""
         self.add([Note("end", clean(said.decode("utf-8", "replace"), 500), line, step)])
 
     def other_work(self, painted: ProgressBar, line: int) -> None:
-        """A bar of a validation or a rollout under way."""
+        """Takes a bar of current other work, as a validation or a rollout."""
         if painted.total and painted != self._other_bar:
             self._other_bar = painted
             done = f"{painted.name or 'other work'}: {painted.done} of {painted.total}"
             self._newest["phase"] = Note("phase", clean(done, 200), line)
 
     def take(self) -> list[Record]:
-        """All since the last call."""
+        """All records since the last call."""
         records = [*self._records, *self._newest.values()]
         self._records.clear()
         self._newest.clear()
@@ -225,18 +224,18 @@ class LogNews:
 
 
 MAX_LOG_LINES = 500
-"""Plain lines given out at once, the newest ones: the pane shows no more, and cleaning text costs."""
+"""Most plain lines that are given out at once, the newest ones: the pane shows no more, and cleaning text is slow."""
 _SCAN_LIMIT = 20_000  # characters of one line that are looked at
 
 
 class NewestLines:
-    """Keeps raw lines as they come; cleans and gives them once."""
+    """Keeps raw lines as they come. Each is cleaned and given out once."""
 
     def __init__(self) -> None:
         self._newest: deque[tuple[int, bytes]] = deque(maxlen=MAX_LOG_LINES)
 
     def keep(self, text: bytes, first_line: int) -> None:
-        """`first_line`: number of the first line of the text."""
+        """Keeps the newest lines of a text. `first_line`: the number of its first line."""
         lines = text.rsplit(b"\n", MAX_LOG_LINES + 1)
         number = first_line + text.count(b"\n") - len(lines) + 1
         if len(lines) > MAX_LOG_LINES + 1:

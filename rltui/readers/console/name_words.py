@@ -1,4 +1,4 @@
-"""The words of names: what training, clocks, counts and statistics are called (`template_words.json`)."""
+"""The words in names of metrics, times, counts and statistics (`template_words.json`)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
 
 NAMES = 2048
-"""So many names of numbers are kept: those of one line are those of the next."""
+"""Most names that are cached: the names of one line are those of the next."""
 _WORD = lazy(r"[^\W\d_]+")
 
 
 class TemplateWords(Record):
-    """Words of names: what counts (surely, perhaps; `steps`: and nothing within one), what training, clocks and
-    statistics are called, and what tells that a line counts something else: `evaluation`, `items` of data, `places`
-    in the cluster. `tests`: of the words for an evaluation those that a program may be called, too; `benchmarks`:
-    sets of problems that nobody trains on. `of_training`: in a title, that the evaluation above it is over;
-    `out_of` stands between a count and its total; `prose`: words of sentences, which make no name; `parts`: of a
-    step, over or before their numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`:
-    words before what is counted, not what counts (`n_steps`); `by_group`: what an optimizer has for each group of
-    parameters, the first of which counts; `shares`: what is told out of so many, `correct 12/64`; `timings`: over
-    what took so long; `remaining`: of other times, of a forecast above all; `no_part`: of what may stand in
-    brackets behind a reward and is no part of it; `phases`: what is done within a step, as the title of its line
-    says; `contrasts`: kinds of answers for which a number is told apart, `length 311 (correct 290, wrong 340)`;
-    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `memory`: of how much
-    of that is used; `findings`: of what an evaluation tells when it is over."""
+    """Words in names.
+
+    Counters: `counters` (surely), `weak_counters` (perhaps), `steps` (never inside a step), `inner` (before a count
+    inside a step), `amounts` (before an amount that is not a counter: `n_steps`), `out_of` (between a count and its
+    total). Metrics: `training`, `durations`, `statistics`, `memory`, `timings` (title of durations), `remaining`
+    (forecast or other times), `shares` (`correct 12/64`), `by_group` (one value for each parameter group; the first
+    counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses: `length 311
+    (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the cluster,
+    `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code). `tests`: words for
+    an evaluation that may also name a program. `benchmarks`: problem sets that are never trained on. `of_training`: a
+    title with one ends an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above
+    or before their numbers. `phases`: work inside a step, in titles of lines."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -66,12 +65,12 @@ def words() -> TemplateWords:
 
 @cache
 def either(*kinds: str) -> frozenset[str]:
-    """The words of several kinds, always in the same set: `has_word` remembers by that."""
+    """The words of several kinds, always as the same set object, as `has_word` is cached by it."""
     return frozenset[str]().union(*(getattr(words(), kind) for kind in kinds))
 
 
 _LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
-"""Signs from, up to, and the first of the letters for them: rare ones of Chinese, that no name is made of."""
+"""(first sign, end of signs, first letter that stands for them): rare Chinese letters, which occur in no name."""
 _RARE = lazy("[\U00020000-\U0002b6ff]")
 """All of those letters."""
 
@@ -86,7 +85,7 @@ def letter_for(sign: str) -> str:
 
 @lru_cache(maxsize=NAMES)
 def shown(name: str) -> str:
-    """A name with its signs where letters stand for them."""
+    """A name with its own signs again in place of the letters that stand for them."""
     return name if _RARE.search(name) is None else "".join(map(_sign_of, name))
 
 
@@ -100,7 +99,7 @@ def _sign_of(letter: str) -> str:
 
 @lru_cache(maxsize=NAMES)
 def last_word(name: str) -> str:
-    """The last word of a name, in small letters."""
+    """The last word of a name, in lower case."""
     found = _WORD.findall(shown(name).replace("_", " "))
     return str(found[-1]).lower() if found else ""
 
@@ -117,6 +116,6 @@ def is_named(name: str, wanted: frozenset[str]) -> bool:
 
 
 def measures(names: Iterable[str]) -> bool:
-    """Whether one of these names is one of training: a sentence has none, be it about loss."""
+    """Whether one of these names is that of a metric. A sentence has none, even if it is about loss."""
     of_training, prose = either("training", "durations", "evaluation"), words().prose
     return any(has_word(name, of_training) and not has_word(name, prose) for name in names)

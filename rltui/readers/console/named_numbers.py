@@ -1,6 +1,6 @@
-"""Numbers of a line of words, each with the name that the line gives it.
+"""The numbers in a line of words, each with the name that the line gives it.
 
-A number takes the name that stands before it; a bare `std` or `max` belongs to the name before it.
+A number takes the name before it; a plain `std` or `max` belongs to the name before that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
-"""Numbers of one line that are looked at."""
+"""Most numbers of one line that are looked at."""
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 UNIT = lazy(
@@ -28,26 +28,26 @@ UNIT = lazy(
     rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
-"""Behind a blank or a slash it is a unit if no number follows, whose name it would be then: `tok/s 512`,
-`p1 0.3/p2 0.4`."""
+"""After a blank or a slash it is a unit only if no number follows, as it would then be the name of that number:
+`tok/s 512`, `p1 0.3/p2 0.4`."""
 _RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
 _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
-"""A unit that says by itself what is measured: `335 tok/resp`."""
+"""A unit that alone says what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")
-"""What stands behind a number that its unit names: no word that would be its own, as in `5h elapsed`."""
+"""What may follow a number that is named by its unit: no word that would be its name, as in `5h elapsed`."""
 _LAST = lazy(r"\s*[)\]](?:\W*[A-Za-z]+[ =:#]{1,2}\d{1,15}(?:\s?/\s?\d{1,15})?)?\W*$")
-"""The end of a line, or but its step: `reward 0.3 (12.3s) @ step 4`."""
+"""The end of a line, or only its step: `reward 0.3 (12.3s) @ step 4`."""
 _CLAUSE = lazy(r"[|│,;·•]")
 _SEPARATOR = lazy(
     r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
 )
 _TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
 _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
-"""A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
+"""A name with the same separator from its number as between all parts of the line: `step | 5 | loss | 0.3`."""
 _LINKS = lazy(r"^(?:(?:with|and|the|an?|of|at)\s+)+(?=\w)")
 """Words of a sentence before a name."""
 _VERB = lazy(r"(?<=\w)(?:\s+(?:is|was|of|at|now|reached))+$")
-"""Words of a sentence behind one."""
+"""Words of a sentence after a name."""
 _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
@@ -59,24 +59,24 @@ _CONDITION = lazy(
     r"(?<=\w)(\s?[(\[](?:[^()\[\]<>≤≥]{0,30}(?:[<>]=?|[≤≥])\s*[-+]?\d[\d.]*\s?%?|[nkN]\s?=\s?\d+)[)\]])"
     r"(?=\s*[:=]|\s+[-+]?\d)"
 )
-"""The number of a condition in a name, or of so many samples: `fraction (reward > 0.5): 0.4`, `std (n=8): 0.3`."""
+"""The number in a condition of a name, or a number of samples: `fraction (reward > 0.5): 0.4`, `std (n=8): 0.3`."""
 _NORM = lazy(r"(?<!\w)(\|{1,2})([^\W\d]\w*)\1(?:\s*[:=]\s*|\s+)$")
-"""The size of something: `|g|=0.5`."""
+"""A norm: `|g|=0.5`."""
 _SIZE = lazy(r"(?:^|[\s,;(])(\|{1,2})([A-Za-z]|grad)\1(?:\s*[:=]\s*|\s+)$")
-"""That of one letter, where bars set names apart, too: `kl 0.1 | |y| 337`."""
+"""A norm of one letter, if bars also separate names: `kl 0.1 | |y| 337`."""
 _DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _AT = lazy(r"([^\W\d]\w*)@$")
 """A name that goes on with a number: `pass@8`."""
 _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
-"""Words before `nan` that is an adjective: `number of nan iterations`."""
+"""Words before a `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
 _LISTED = frozenset(("", ",", "), ("))
-"""What stands between the numbers of a list."""
+"""What is between the numbers of a list."""
 _WORDED = lazy(r"[^\W_]|[(\[<:/±]\s*$")
-"""What tells something of the number behind it, or that it goes on."""
+"""Text that says something about the number after it, or that it goes on."""
 _BECOMES = frozenset(("→", "->", "=>", "⟶", "➜", "➔"))
-"""Between a value and what it is now: `loss 0.5 → 0.4`."""
+"""Between an old value and the new one: `loss 0.5 → 0.4`."""
 _PASSED = frozenset(("elapsed", "took", "duration"))
 """Words before a clock that shows how long something took."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
@@ -89,9 +89,9 @@ _BOTH = lazy(r"^(.*?)[\s_/]?\b([^\W\d_]+)/([^\W\d_]+)$")
 
 
 class Slot(Struct, frozen=True):
-    """A number of a line: its name ("" if nothing names it), its text, its value with the unit's factor. `of`: the
-    number behind a slash, as in `7/300`; `end`: where it ends in the line; `lost`: nothing names it, and it may be
-    measured."""
+    """A number of a line: its name ("" if it has none), its text, and its value with the factor of its unit. `of`: the
+    number after a slash, as in `7/300`. `end`: where it ends in the line. `lost`: it has no name but may be a
+    measurement."""
 
     name: str
     text: str
@@ -102,15 +102,15 @@ class Slot(Struct, frozen=True):
 
 
 class _Plan(Struct, frozen=True):
-    """Which numbers of a line become which slots: the same ones in each line of its form. For each slot its name, the
-    place of its number and whether a full stop ends that, the place of its total, the place of the number it ends with
-    and how far before the end of that, and whether it is lost."""
+    """Which numbers of a line become which slots; the same for all lines of one form. For each slot: name, place of its
+    number, whether a full stop follows that, place of its total, place of the number that it ends with, how many
+    characters before the end of that, and whether it is lost."""
 
     each: tuple[tuple[str, int, bool, int | None, int, int, bool], ...]
 
     @classmethod
     def of(cls, message: str, slots: tuple[Slot, ...]) -> _Plan | None:
-        """None where a slot is more than a number as it stands, or a name holds one."""
+        """The plan of a line; None if a slot is not simply a number of the line, or if a name holds a digit."""
         if any(any(map(str.isdecimal, slot.name)) for slot in slots):
             return None
         numbers = [(match[0], match.end()) for match in NUMBER.finditer(message)]
@@ -138,17 +138,17 @@ class _Plan(Struct, frozen=True):
 
 
 _PLANS: Forms[_Plan | bool] = Forms()
-"""True for a form that was seen once, False for one whose slots are more than its numbers."""
+"""Form -> plan. True: the form was seen once. False: it can have no plan."""
 
 
 def slots_of(message: str) -> list[Slot]:
-    """The numbers of a line with the names that stand before them. Of the list `rewards: [0.1, 0.3]` it is the mean."""
+    """The numbers of a line, with the names before them. A list, `rewards: [0.1, 0.3]`, becomes its mean."""
     return list(_slots_of(message))
 
 
 @lru_cache(maxsize=RECENT)
 def _slots_of(message: str) -> tuple[Slot, ...]:
-    """By the names of a line that was alike, if there was one."""
+    """`slots_of`, with the plan of a line of the same form if there is one."""
     form = form_of(message)
     plan = _PLANS.get(form)
     if isinstance(plan, _Plan):
@@ -161,9 +161,9 @@ def _slots_of(message: str) -> tuple[Slot, ...]:
 
 def _slots_in(message: str) -> tuple[Slot, ...]:
     out: list[Slot] = []
-    sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
+    sections: list[str] = []  # the section of each number: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
     end, subject, section = 0, "", ""
-    whole = ""  # what those in brackets are parts of
+    whole = ""  # the name whose parts are in the open brackets
     parts_of: dict[int, str] = {}
     listed: list[float] = []
     known = words()
@@ -249,7 +249,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
         if not name and gap.strip() == "/" and out and (both := _both(out[-1].name)):
             out[-1], name = replace(out[-1], name=both[0]), both[1]
-        further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # as much as there is in all
+        further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # the total after a slash
         lost = not name and bool(out) and not further and not (message[end - 1] == "%" and gap.endswith("("))
         out.append(Slot(name, text, number, end=match.end(), lost=lost))
         sections.append(section)
@@ -261,9 +261,9 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
 
 
 def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
-    """The numbers with those in brackets behind a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`, if
-    there are several and each may be one: no statistic, no other kind of metric. Behind other numbers those of kinds of
-    answers are theirs, `length 311 (correct 290, wrong 340)`."""
+    """The numbers, with those in brackets after a reward named as its parts, `reward 0.4 (correct 0.3, format 0.1)`.
+    Only if there are several and none is a statistic or another kind of metric. After other numbers, brackets with
+    kinds of responses belong to that number: `length 311 (correct 290, wrong 340)`."""
     if not parts_of:
         return slots
     known = words()
@@ -285,13 +285,13 @@ def _with_parts(slots: list[Slot], parts_of: Mapping[int, str]) -> list[Slot]:
 
 
 def _shared(count: Slot, behind: str) -> str:
-    """The word behind a count with its total, if it says what that is the share of: `12/64 correct`; else ""."""
+    """The word after a count with its total, if it names a share: `12/64 correct`; else ""."""
     word = BEHIND.match(behind) if count.of is not None and not count.name else None
     return word[1] if word is not None and word[1].lower() in words().shares else ""
 
 
 def _both(name: str) -> tuple[str, str] | None:
-    """The names of two numbers that are set apart as their statistics are; None for any other name."""
+    """The two names in a name like `reward mean/std`; None for any other name."""
     found = _BOTH.match(name)
     if found is None or not found[1] or not {found[2].lower(), found[3].lower()} <= words().statistics:
         return None
@@ -299,9 +299,9 @@ def _both(name: str) -> tuple[str, str] | None:
 
 
 def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: str) -> str:
-    """The name of a number that stands alone with a unit of time or rate, up to a place of the line: of what its
-    section does, if it tells one, or the line by its count: `rollout: 512 samples, 20s`. One in brackets at the end of
-    a line is the time of the step, unless the `newest` name before it is one of a time."""
+    """The name of a number that has only a unit of time or rate; "" if it gets none. It is the time of the section or
+    of what the line counts, if one is named: `rollout: 512 samples, 20s`. In brackets at the end of a line it is the
+    time of the step, unless the `newest` name before it is that of a time."""
     before = _CLAUSE.split(gap)[-1]
     if (length := _LENGTH.match(unit)) is not None and not any(map(str.isalnum, before)):
         return str(length[1])
@@ -337,7 +337,7 @@ def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
 
 @lru_cache(maxsize=NAMES)
 def _name(gap: str) -> str:
-    """The words right before a number, "" if there are none, or too many to be a name."""
+    """The words right before a number; "" if there are none, or too many for a name."""
     tied = _TIED.sub("", gap)
     if size := _SIZE.search(gap):
         return f"{size[1]}{size[2]}{size[1]}"
@@ -346,7 +346,7 @@ def _name(gap: str) -> str:
         return own + at[1] if own and "=" not in at[1].replace("<=", "").replace(">=", "") else own
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
-    if tied == gap:  # glued to what stands before, as in `v2`
+    if tied == gap:  # joined to the text before it, as in `v2`
         return ""
     if size := _NORM.search(gap):
         return f"{size[1]}{size[2]}{size[1]}"
@@ -359,12 +359,12 @@ def _name(gap: str) -> str:
 
 
 def is_whole(slot: Slot) -> bool:
-    """Whether a number may count something."""
+    """Whether a number is whole, so that it may count something."""
     return slot.text.replace(",", "").isdecimal() and slot.value < 1e15
 
 
 def told_by(slot: Slot) -> float | None:
-    """What a number tells. One with its total tells how much of something was right, `correct 12/64`, or nothing."""
+    """The value of a slot. With a total it is a share if its name says so, `correct 12/64`; else None."""
     if slot.of is None:
         return slot.value
     share = 0 < slot.of >= slot.value and has_word(slot.name, words().shares)

@@ -1,4 +1,4 @@
-"""Notes out of log text: which lines matter is data (`notes.toml`), tracebacks are followed to their last line."""
+"""Notes from log text. Which lines matter is data (`notes.toml`). Tracebacks are followed to their last line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.text import clean
 
 WARNINGS = 100
-"""Warnings given out of one file, counting those that differ in more than numbers. Other notes are all given out: any
+"""Most warnings given out of one file; those that differ only in numbers count once. Other notes are all given out: any
 error may be the one that ends the run."""
 MAX_TRACEBACK = 1000
-"""Lines followed of one traceback; a longer one is a log that is no traceback."""
+"""Most lines of one traceback; a longer text is not a traceback."""
 FRAMES = 16
 """Innermost frames of a traceback that are kept."""
 TRACEBACK = "Traceback (most recent call last)"
@@ -37,26 +37,26 @@ _CHAINED = (
 )
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^(?:[│|]\s*|File )(\S+\.py):(\d+),? in (\S+)')
 _BARE_FRAME = re.compile(r'^(.{0,40}?)[ \t]{1,8}File "[^"\n]+", line \d+, in \S')
-"""A frame that may stand without the words above it: Ray and torch print an error's frames so, and a log may begin
-within them."""
+"""A frame that may come without the words above it: Ray and torch print frames like this, and a log may begin inside
+them."""
 _FRAME_MARK = ' File "'
 _ERROR = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Killed|Died)\b")
 _IPYTHON = re.compile(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
-"""IPython puts the error's name before the words, and shows code without indent below: only a line that begins with the
-name ends the traceback."""
+"""IPython puts the error's name before these words, and shows code without indent below. Only a line that begins with
+the name ends the traceback."""
 _ENDS = ("oom", "killed", "fault")
 _DIGITS = re.compile(r"[\d.]+")
 
 
 def split_prefix(text: str) -> tuple[str, str]:
-    """Ray's prefix of a forwarded line (empty where there is none) and the message behind it."""
+    """Ray's prefix of a forwarded line (empty if there is none) and the message after it."""
     found = _PREFIX.match(text)
     return (text[: found.end()], text[found.end() :]) if found else ("", text)
 
 
 class NoteRule(Record):
-    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step`, `total`, `module` are taken) and not
-    `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it. `also`: such a line
+    """Lines that hold one of `any` and match `pattern` (a regex; its groups `step`, `total`, `module` are taken), but
+    not `unless`. `alone`: the pattern must match the whole message after the prefix of logging. `also`: such a line
     is a note of this kind, too, once a step."""
 
     kind: NoteKind
@@ -108,32 +108,32 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 TOLD_ONCE: tuple[NoteKind, ...] = ("warning", "change", "overflow")
-"""Kinds of which lines that differ in their digits alone are told once."""
+"""Kinds of notes for which lines that differ only in digits are given once."""
 
 
 @cache
 def triggers() -> tuple[str, ...]:
-    """What a line has to hold to be worth a look."""
+    """Texts; a line is looked at only if it holds one of them."""
     return (TRACEBACK, _FRAME_MARK, *(text for rule in _rules() for text in rule.any))
 
 
 @cache
 def _counting() -> tuple[str, ...]:
-    """Those with a number, which lines that are alike otherwise may hold or not."""
+    """Triggers with a digit: lines of one form may hold them or not."""
     return tuple(text for text in triggers() if any(map(str.isdecimal, text)))
 
 
 @nothing_alike
 def _worded(message: str) -> bool:
-    """Whether a message holds one of the others."""
+    """Whether a message holds a trigger; cached by form, so triggers with digits are checked separately."""
     return any(text in message for text in triggers())
 
 
 class _Traceback(Struct):
-    """`error`: the name that its last line begins with, empty if any line without indent is the last. `lead`: what
-    stands before each of its lines, such as the rank that torch puts there. `told`: lines of which `finish` has told;
-    `others`: lines without the lead since. `bare`: only its frames say that it is one: a stack that is merely shown
-    ends with no error's name."""
+    """An open traceback. `error`: the name that its last line begins with; empty if any line without indent is the
+    last. `lead`: the text before each of its lines, such as the rank that torch puts there. `told`: lines that `finish`
+    has covered. `others`: lines without the lead since then. `bare`: only its frames show that it is one; a stack that
+    is merely shown does not end with the name of an error."""
 
     error: str = ""
     begun: int = 0
@@ -150,11 +150,11 @@ class _Traceback(Struct):
 
 
 OpenTracebacks = dict[tuple[str, str], _Traceback]
-"""By Ray's prefix and what stands before each line."""
+"""(Ray's prefix, text before each line) -> traceback."""
 
 
 class NoteFinder:
-    """Finds notes line by line. Lines without a trigger may be left out while no traceback is open."""
+    """Finds notes line by line. While no traceback is open, lines without a trigger need not be passed."""
 
     def __init__(self, clock: LineClock | None = None) -> None:
         self._clock = LineClock() if clock is None else clock
@@ -168,15 +168,15 @@ class NoteFinder:
         return bool(self._open)
 
     def standing(self) -> OpenTracebacks:
-        """The tracebacks that are open, to go back to: more may come of a line that is not over."""
+        """A copy of the open tracebacks, to go back to: an unfinished line may go on."""
         return {key: replace(one, frames=deque(one.frames, FRAMES)) for key, one in self._open.items()}
 
     def go_back(self, standing: OpenTracebacks) -> None:
         self._open = standing
 
     def line(self, text: str, line: int, step: int | None, done: int | None = None, rows: int = 0) -> list[Note]:
-        """Notes of one line; `step` is the newest training step before it, `done`: the steps that a bar shows as done,
-        `rows`: how many rows were logged before it whose steps are not known yet."""
+        """The notes of one line. `step`: the newest training step before it. `done`: the steps that a bar shows as done.
+        `rows`: how many rows before it have steps that are not known yet."""
         prefix, message = split_prefix(text)
         message = without_colours(message)
         out: list[Note] = []
@@ -202,7 +202,7 @@ class NoteFinder:
         for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
             if rule.kind in seen and rule.also is None:
                 continue
-            for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
+            for trigger in rule.any:  # a loop is quicker than any(), and there are many lines
                 if trigger in message:
                     break
             else:
@@ -219,7 +219,7 @@ class NoteFinder:
                 also.append(Note(rule.also, clean(message, 500), line, place, rows, after=step))
             if rule.kind in seen:
                 continue
-            if rule.kind == "warning" and out:  # told by what is worse, or by its traceback
+            if rule.kind == "warning" and out:  # a worse note or its traceback covers it
                 continue
             if rule.kind in TOLD_ONCE and not self._new(message):
                 continue
@@ -237,8 +237,8 @@ class NoteFinder:
         return out if time != time else [note._replace(time=time) for note in out]
 
     def finish(self, line: int, step: int | None) -> list[Note]:
-        """The file ends within a traceback for now: what it showed last, or else where it is. Its own last line may
-        still come."""
+        """Notes of open tracebacks, as the file ends for now: the last chained error, else the innermost frame. Their
+        last line may still come."""
         out: list[Note] = []
         for traceback in self._open.values():
             at = f"{TRACEBACK}, in {traceback.frames[-1]}" if traceback.frames and not traceback.bare else ""
@@ -249,8 +249,9 @@ class NoteFinder:
         return out
 
     def _of(self, prefix: str, message: str) -> tuple[str, str] | None:
-        """The open traceback that a line goes on with: of several ranks each has its own lead before all its lines. A
-        lead that the second line lacks was the logger's, and stands before the first only."""
+        """The key of the open traceback that a line belongs to; None if there is none. Each of several ranks has its
+        own lead before all lines. A lead that the second line lacks was the logger's, and is only before the first
+        line."""
         near = [key for key in self._open if key[0] == prefix]
         led = max((key for key in near if message.startswith(key[1])), key=lambda key: len(key[1]), default=None)
         if led is not None:
@@ -293,7 +294,7 @@ class NoteFinder:
 
 
 def says_an_end(text: str) -> bool:
-    """Whether a line says why a program ended: a job's streams may hold the scheduler's words and nothing else."""
+    """Whether a text says why a program ended: a job's streams may hold only the scheduler's words."""
     finder = NoteFinder()
     lines = [line for line in text.splitlines() if any(trigger in line for trigger in triggers())]
     return any(note.kind in _ENDS for line in lines for note in finder.line(line, 0, None))

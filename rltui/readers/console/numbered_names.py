@@ -1,5 +1,5 @@
-"""Names with a number that is another one at each step, `sample 7 reward`, `checkpoint-500`: it says which of many the
-line is about, and each would be a metric with a single value."""
+"""Names with a number that changes at each step, `sample 7 reward`, `checkpoint-500`: the number says which of many
+items the line is about, so each name would be a metric with a single value."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from rltui.readers.console.name_words import NAMES
 from rltui.readers.console.step_template import StepRow
 
 PATIENCE = 3
-"""Steps, each with other numbers in a name, after which further ones tell nothing."""
+"""After this many steps with different numbers in a name, further such names are ignored."""
 MOST = 2000
-"""Wordings of names that are kept."""
+"""Most wordings of names that are kept."""
 _NUMBER = lazy(r"(?:(?<=[\s#\[(-])|^)\d+(?![\w.@])")
 
 
 @lru_cache(maxsize=NAMES)
 def _wording(name: str) -> str:
-    """The name with a mark for its numbers, "" for a name without one that stands apart."""
+    """The name with a mark in place of its numbers; "" for a name without a separate number."""
     marked = _NUMBER.sub("#", name)
     return "" if marked == name else marked
 
 
 class NumberedNames:
-    """Takes rows in file order. A name that comes again at a later step is one, and so are all of its wording."""
+    """Takes rows in file order. A name that comes again at a later step is a metric, and so are all names of its
+    wording."""
 
     def __init__(self) -> None:
-        self._first: dict[str, dict[str, int]] = {}  # by wording: name -> step; none once one came again
+        self._first: dict[str, dict[str, int]] = {}  # wording -> {name: step}; empty once a name came again
 
     def changing(self, row: StepRow) -> list[str]:
-        """The names of a row that tell nothing."""
+        """The names of a row that are to be ignored."""
         return [name for name in row.cells if (wording := _wording(name)) and self._changes(wording, name, row.step)]
 
     def _changes(self, wording: str, name: str, step: int) -> bool:

@@ -1,4 +1,4 @@
-"""A log's end that may go on: it is read as if nothing followed, and known afterwards as it was before."""
+"""The end of a log may go on. It is read as if nothing followed, and afterwards the state is as before."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _Known = TypeVar("_Known")
 
 
 class OpenEnd(ABC, Generic[_Known]):
-    """What a reader of lines keeps from line to line, and copies of it that read what may go on.
+    """What a reader of lines keeps from line to line, and copies of it that read an end that may go on.
 
-    `look_ahead`, then the beginning of a line if there is one, `look_further`, then lines that were held back and that
-    more may follow, `look_back`. `go_on` once bytes came behind that line.
+    Order of calls: `look_ahead`; read the beginning of an unfinished line, if there is one; `look_further`; read lines
+    that were held back; `look_back`. Then `go_on` after bytes came after that line.
     """
 
     def __init__(self) -> None:
-        self._kept: _Known | None = None  # while the end is read: without it
-        self._ahead: _Known | None = None  # with the line that had not ended
+        self._kept: _Known | None = None  # while the end is read: the state without it
+        self._ahead: _Known | None = None  # the state with the line that had not ended
 
     @property
     @abstractmethod
@@ -30,28 +30,28 @@ class OpenEnd(ABC, Generic[_Known]):
 
     @abstractmethod
     def _copied(self) -> _Known:
-        """A copy of it, which reads on and leaves the original as it is."""
+        """A copy of it, which can read on and leaves the original unchanged."""
 
     def look_ahead(self) -> None:
-        """What comes now may go on."""
+        """Keeps the state, as what is read now may go on."""
         self._kept = self._known
         self._known = self._copied()
 
     def look_further(self, torn: bool) -> None:
-        """A line without its end was read if it is `torn`: with it all is known should it turn out to be whole."""
+        """If an unfinished line was read (`torn`), keeps the state with it too, in case the line was complete."""
         if torn:
             self._ahead = self._known
             self._known = self._copied()
 
     def go_back(self) -> None:
-        """The end was read: all is known as it was before."""
+        """Restores the state from before the end was read."""
         kept, self._kept = self._kept, None
         if kept is not None:
             self._known = kept
 
     def was_whole(self, whole: bool) -> bool:
-        """Bytes came behind the line that was read before its end came, and it had ended there if it was `whole`: then
-        it counts as read. Whether there was such a line."""
+        """Called if bytes came after the unfinished line. If that line was `whole`, it counts as read. Returns whether
+        it counts."""
         ahead, self._ahead = self._ahead, None
         if not whole or ahead is None:
             return False

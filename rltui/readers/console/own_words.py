@@ -1,6 +1,5 @@
-"""Step lines of a trainer that no dialect speaks: those that name their step are read at once, others as they recur.
-Lines of an evaluation are told from them: else their numbers would stand for those of the policy's own steps.
-"""
+"""Step lines of a trainer without a dialect. Lines that name their step are read at once, others after they recur.
+Lines of an evaluation are kept apart, so that their numbers are not taken for those of training steps."""
 
 from __future__ import annotations
 
@@ -29,19 +28,20 @@ from rltui.readers.keys import first_of
 from rltui.readers.number_text import has_decimal_comma
 
 SHOWN = 2
-"""Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
+"""After this many lines with a decimal comma all commas of the log are decimal: one alone may be a list, `GPUs
+10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
 INDENT = ("  ", "\t")
-"""What a program puts before the further lines of what it prints at once."""
+"""What a program puts before the further lines of one message."""
 PROSE = 2000
-"""A line with more characters is no list of numbers."""
+"""A line with more characters is not a list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
 _Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch, Wordings]
 
 
 class OwnWords(OpenEnd[_Known]):
-    """Takes lines in file order. A row without cells only says at which step the log is."""
+    """Takes lines in file order. A row without cells only gives the log's current step."""
 
     def __init__(
         self,
@@ -50,28 +50,28 @@ class OwnWords(OpenEnd[_Known]):
         newest: Callable[[], int] = lambda: -1,
     ) -> None:
         super().__init__()
-        self._step = newest  # tells the step that the log is at, -1 before the first
+        self._step = newest  # gives the log's current step, -1 before the first
         self._clock = clock
-        self._time = nan  # of the line that is read
-        self._skip = skip  # told why a line or a part of it is left out
-        self._rank: str | None = None  # of the process whose lines tell the steps
+        self._time = nan  # time of the current line
+        self._skip = skip  # called with the reason if a line or a part of it is left out
+        self._rank: str | None = None  # rank of the process whose lines state the steps
         self._named_by_rank: set[str] = set()  # names in its lines
         self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations = EvaluationLines()
-        self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
+        self._never: set[bytes] = set()  # shapes of lines that are never step lines
         self._block: generic.StepBlock | None = None
         self._epochs = CountsByEpoch()  # of the lines that name their step
-        self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
+        self._begin = self._head = ""  # the beginning of step lines, with and without the prefix of logging
         self._wordings = Wordings()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
-        self._whole_names: set[str] = set()  # in lines of a step, not of a part of it
+        self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
         self._in_blocks: set[str] = set()  # names below headings and step lines
-        self._commas = 0  # lines that showed commas before decimals
+        self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
-        self.belongs = False  # the line that was named last is of a step, or is counted as left out already
+        self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
 
     @property
     def learns(self) -> bool:
@@ -80,7 +80,7 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def is_open(self) -> bool:
-        """Whether the next line may belong to what stands above it."""
+        """Whether the next line may belong to the text above it."""
         return self._block is not None or (self._learner is not None and self._learner.is_open)
 
     @property
@@ -89,22 +89,22 @@ class OwnWords(OpenEnd[_Known]):
         return self._learner is not None and self._learner.counts
 
     def is_at(self, step: int) -> bool:
-        """Whether the lines themselves told this step, too."""
+        """Whether the own lines stated this step too."""
         return self._learner is not None and self._learner.knows_steps and step == self._step()
 
     def stop(self) -> None:
-        """Others tell the steps: only lines that name theirs count."""
+        """Stops learning, as others state the steps: from now on only lines that name their step count."""
         self._learner = self._ahead = None
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def _foreign(self, lead: Lead) -> bool:
-        """Whether another process says what it sees of the steps that one tells already. The first of them may tell
-        them from now on."""
+        """Whether a line comes from another process than the one that already states the steps. The first rank is never
+        foreign, as it may take over."""
         return self._rank is not None and lead.rank not in ("", FIRST_RANK, self._rank)
 
     def _tells(self, rank: str, names: Collection[str]) -> bool:
-        """Whether lines of a rank tell the steps: rank 0 does from now on, if it names what another one named."""
+        """Whether lines of a rank state the steps. Rank 0 does from now on, if it has names that the other rank had."""
         another = rank == FIRST_RANK and self._rank not in (None, FIRST_RANK)
         if another and names and self._named_by_rank.isdisjoint(names):
             return False
@@ -114,13 +114,13 @@ class OwnWords(OpenEnd[_Known]):
         return True
 
     def _of(self, lead: Lead, prefix: str, rows: list[StepRow]) -> list[StepRow]:
-        """The rows of a line; of what several processes say of one step the first counts, but of the ranks of one
-        training rank 0, if it tells what the other one told."""
+        """The rows of a line that count. If several processes report one step, the first counts. Among the ranks of one
+        training it is rank 0, if that reports the same names."""
         before, out = self._rank, []
         if not self._tells(lead.rank, {name for row in rows for name in row.cells}):
             self._skip(OTHER_RANK)
             return []
-        told = -1 if before in (None, self._rank) else self._newest[0]  # so far by another one
+        told = -1 if before in (None, self._rank) else self._newest[0]  # by the rank before
         for row in rows:
             cells = row.cells
             if row.step <= told:
@@ -136,18 +136,18 @@ class OwnWords(OpenEnd[_Known]):
         return out
 
     def _evaluation(self, said: str | None) -> list[StepRow]:
-        """The row of what a line of an evaluation says, if it says one."""
+        """The row in the text of a line from an evaluation, if there is one."""
         row = None if said is None else evaluated(said, self._step())
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
     def _are_settings(self, said: str | None) -> bool:
-        """Whether a line of an evaluation that tells no row names what it is done with."""
+        """Whether a line of an evaluation without a row holds its settings."""
         told = {} if said is None else pairs(said)
         return bool(told) and (self._step() >= 0 or not measures(told))
 
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
-        """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
-        one. The rows that it tells, and whether it is a step line."""
+        """Takes a line with a word for a step, after Ray's `prefix`. `behind`: it comes after a bar. `step`: the newest
+        one. Returns its rows, and whether it is a step line."""
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
         self.belongs = self._foreign(lead)
@@ -165,7 +165,7 @@ class OwnWords(OpenEnd[_Known]):
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
-            self._block.over = True  # what follows belongs to that line
+            self._block.over = True  # the next lines belong to that line
         told = self._plain(self._unwrapped(raw), prefix, step)
         if told is not None:
             self.belongs = True
@@ -175,17 +175,17 @@ class OwnWords(OpenEnd[_Known]):
         return rows, bool(rows)
 
     def other(self) -> None:
-        """A line of a dialect: what follows belongs to that."""
+        """Takes note of a line of a dialect: the next lines belong to that."""
         if self._block is not None:
             self._block.over = True
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
-        """Any line: step lines of any wording are known by how they recur."""
+        """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
         if parts := glued(raw, self._head):
             return [row for part in parts for row in self.line(part, shape, prefix)]
         learner = self._learner
         if shape in self._never and not (learner is not None and learner.is_open):
-            return []  # as most lines
+            return []  # true for most lines
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
         said = self._evaluations.said(lead, self._step())
@@ -194,16 +194,17 @@ class OwnWords(OpenEnd[_Known]):
         return [] if self._are_settings(said) else self._line(raw, shape, prefix, lead, said)
 
     def _line(self, raw: str, shape: bytes, prefix: str, lead: Lead, said: str | None) -> list[StepRow]:
-        """One line that is neither settings nor an evaluation at a known step. `said`: what it says of another one."""
+        """Takes a line that is neither settings nor an evaluation at a known step. `said`: its text as an evaluation at
+        an unknown step, if it is one."""
         learner = self._learner
         if shape in self._never and not (learner is not None and learner.is_open):
             return []
-        if said is not None and (found := pairs(said)):  # of a step that is not known yet
+        if said is not None and (found := pairs(said)):  # its step is not known yet
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:
-            return []  # one of many processes, each with a count of its own
+            return []  # one of many processes, each with its own count
         if self._foreign(lead):
             return []
         indented = raw.startswith(INDENT)
@@ -213,18 +214,18 @@ class OwnWords(OpenEnd[_Known]):
         if rows or learner.likely:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
-            if shape and said is None:  # an evaluation may come before the step that it is of
+            if shape and said is None:  # an evaluation may come before its step
                 remember(shape, self._never)
             return []
         rows = [self._as_usual(row) for row in rows]
         return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
 
     def _as_usual(self, row: StepRow) -> StepRow:
-        """A row without what other lines usually tell, if its line is not one of those."""
+        """A row without numbers that lines of another wording usually state."""
         return replace(row, cells=self._wordings.told(row.message, row.step, row.cells)) if row.message else row
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
-        """The rows that end with a line which names its step in plain words; None for any other line."""
+        """The rows that are known with a line that names its step in plain words; None for any other line."""
         logged = generic.dict_line(message) if "{" in message else None
         if logged is not None:
             return [StepRow(self._of_epoch(*logged), logged[1], time=self._time)]
@@ -271,15 +272,15 @@ class OwnWords(OpenEnd[_Known]):
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
-        """The step of a line that names this one, which may be counted anew in each epoch."""
+        """The step of a line that names `count`, which may start again in each epoch."""
         key = first_of("epoch", cells)
         above = None if self._learner is None else self._learner.epoch
         epoch = above if key is None else epoch_of(cells[key])
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
     def _of_part(self, begun: generic.StepBlock) -> None:
-        """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that
-        no line of a whole step tells."""
+        """If a line counts inside its step, `Step 3/400 | Example step 0 | reward: 0.9`, removes the numbers that lines
+        of whole steps state."""
         counts = {name for name in begun.cells if counts_within(name)}
         if counts:
             told = counts | self._whole_names
@@ -288,8 +289,8 @@ class OwnWords(OpenEnd[_Known]):
             self._whole_names.update(begun.cells)
 
     def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
-        """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a
-        step near theirs: sentences and tables number steps, too."""
+        """Whether a line that names a step belongs to the training. If other lines stated steps, a line with new names
+        must be at a step near theirs, as sentences and tables number steps too."""
         if not begun.cells:
             return True
         if not measures(begun.cells):
@@ -308,8 +309,8 @@ class OwnWords(OpenEnd[_Known]):
         return with_units(raw, self._commas >= SHOWN)
 
     def _whole(self, raw: str, message: str) -> str:
-        """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
-        without what logging puts before it."""
+        """The step line after one that was cut off because its writer ended; any other line unchanged. `message`: the
+        line without the prefix of logging."""
         at = raw.rfind(self._begin) if self._begin else 0
         if at > 0 and self._begin.startswith(raw[:at]):  # cut off before its first number
             return raw[at:]
@@ -322,7 +323,7 @@ class OwnWords(OpenEnd[_Known]):
     # -- what is held back -----------------------------------------------------------------------------------------
 
     def close(self) -> list[StepRow]:
-        """The step that lines belonged to is over."""
+        """Ends the open step. Returns its row."""
         block, self._block = self._block, None
         told = {} if block is None else block.told
         if block is None or not told:
@@ -334,14 +335,14 @@ class OwnWords(OpenEnd[_Known]):
         return [StepRow(block.step, told, time=block.time)]
 
     def so_far(self) -> list[StepRow]:
-        """Rows that are likely ones, as nothing more comes for now: they may go on."""
+        """Probable rows, as nothing more comes for now. They may still go on."""
         block = self._block
         held = [] if block is None or not block.told else [StepRow(block.step, dict(block.told), time=block.time)]
         return [*self.settle(), *held]
 
     def settle(self, over: bool = False) -> list[StepRow]:
-        """Rows of step lines that are likely ones, as nothing more comes for now, or at all. What the blocks of steps
-        tell, such lines tell of something else: they were held back, and would stand as steps told once more."""
+        """Rows of probable step lines that were held back, as nothing more comes for now, or ever (`over`). Numbers
+        that blocks of steps state are left out of them: otherwise these steps would be stated twice."""
         rows = [] if self._learner is None else self._learner.settle(over)
         return [
             replace(row, cells={name: x for name, x in row.cells.items() if name not in self._in_blocks})
@@ -352,10 +353,10 @@ class OwnWords(OpenEnd[_Known]):
     def look_further(self, torn: bool) -> None:
         super().look_further(torn)
         if self._learner is not None and not torn:
-            self._learner.go_on()  # lines that were held back are whole
+            self._learner.go_on()  # lines that were held back are complete
 
     def look_back(self) -> list[StepRow]:
-        """The log ends here for now: what is likely."""
+        """Probable rows, as the log ends here for now. It changes nothing."""
         rows, told_by_others = self.so_far(), self._learner is None
         self.go_back()
         if told_by_others:
@@ -363,7 +364,7 @@ class OwnWords(OpenEnd[_Known]):
         return rows
 
     def go_on(self, whole: bool) -> list[StepRow]:
-        """As `was_whole`: the rows that are known by that."""
+        """See `was_whole`. Returns the rows that are then known."""
         return self._learner.go_on() if self.was_whole(whole) and self._learner is not None else []
 
     @property
@@ -395,7 +396,7 @@ class OwnWords(OpenEnd[_Known]):
 
 
 def _head_of(message: str) -> str:
-    """The words that a step line begins with, if they tell it from others."""
+    """The words that a step line begins with, if they distinguish it from others; else ""."""
     words = _WORDS.match(message)
     head = words[0] if words is not None else ""
     return head if len(head) > 3 and any(map(str.isalpha, head)) and message.count(head) == 1 else ""

@@ -1,4 +1,4 @@
-"""Lines that hold nothing but names and their numbers."""
+"""Lines that hold only names and their numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_STEP = lazy(
     rf"((?:[a-z]+[ _])?([A-Za-z]+)[ =:#]{{1,2}}\d{{1,15}}(?:/\d{{1,15}})?)\s*(?:->|=>|[:=|>–—-])\s*"
     rf"({NUMBER.pattern}%?)\W*$"
 )
-"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
+"""A name before the step, and its number after it: `Eval accuracy at step 40: 0.3`."""
 _AFTER_STEPS = lazy(
     r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after) (\d{1,15}(?:,\d{3})*) ([A-Za-z]+)\s*[:=|>–—-]{1,2}\s*"
     rf"({NUMBER.pattern}%?)\W*$"
@@ -30,15 +30,15 @@ NUMBER_IN = lazy(
     r"(?:^|\s)\d+\.\d+(?=\s|$)|(?:^|\s)\d+\s*[(\[]|[^\W\d]{3}\.\s"
     r"|(?:^|[\s(\[#])[^\W\d]*\d+\s?(?:/|(?:out )?of\s)\s?\d+(?=[\s)\]]|$)"
 )
-"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`. With a count of all
-they tell what part of the step the number is of: `chunk 3/4 loss: 0.4`."""
+"""Words with a number of their own, or with the end of a sentence, are prose: `reward below 0.5: 0.4`. With a count and
+a total they name a part of the step: `chunk 3/4 loss: 0.4`."""
 _WORD = lazy(r"[^\W\d_]+")
 _TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
 
 
 def done_within(message: str) -> dict[str, float]:
-    """Numbers of a line that says of which part of a step they are, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever
-    it calls the part; empty for any other line."""
+    """The numbers of a line about a part of a step, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever the part is
+    called; empty for any other line."""
     slots, known = slots_of(message), words()
     if len(slots) < 2 or slots[0].of is None or not slots[0].name:
         return {}
@@ -51,8 +51,8 @@ def done_within(message: str) -> dict[str, float]:
 
 
 def step_first(message: str) -> str:
-    """A line of one name, its step and its number, `mean reward of step 3: 0.5`, with the step first; any other as it
-    is."""
+    """A line of one name, its step and its number (`mean reward of step 3: 0.5`) with the step first; any other line
+    unchanged."""
     if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
         return f"{found[2]}, {found[1]}: {found[4]}"
     if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):
@@ -65,7 +65,7 @@ def _counts(word: str) -> bool:
 
 
 def pairs(message: str) -> dict[str, float]:
-    """Numbers of a line that holds nothing but `name: number`, empty for any other line."""
+    """The numbers of a line that holds only `name: number` pairs; empty for any other line."""
     found = _PAIR.findall(message)
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
@@ -76,7 +76,8 @@ def pairs(message: str) -> dict[str, float]:
 
 
 def _with_subjects(names: Iterable[str]) -> Iterator[str]:
-    """Names, a bare statistic behind what it is of: `Reward avg: 0.1, min: 0.0`."""
+    """Names, with a plain statistic after the metric that it belongs to: `Reward min` for `Reward avg: 0.1, min:
+    0.0`."""
     subject = ""
     for name in names:
         before, _, last = name.rpartition(" ")
@@ -89,16 +90,16 @@ def _with_subjects(names: Iterable[str]) -> Iterator[str]:
 
 
 def _counts_in(name: str) -> bool:
-    """Whether a name holds a count of something, `Episode 10 reward`: then its line tells that, too."""
+    """Whether a name holds a count, `Episode 10 reward`: then its line is not only pairs."""
     said = name.replace("#", " ").split()
     known = either("counters", "weak_counters")
     return any(word.lower() in known and following[:1].isdecimal() for word, following in pairwise(said))
 
 
 def told_whole(message: str, least: int = 2) -> dict[str, float]:
-    """Numbers, so many at `least`, of a line in which each has a name and no word says anything else, `reward 0.3,
-    length 311`, one of them of training; empty for any other line. A title may stand before them: `update: loss 0.3, kl
-    0.01, 9.1s`."""
+    """The numbers of a line in which each has a name and there are no other words: `reward 0.3, length 311`. There must
+    be at `least` so many, and one must be a metric; else empty. A title may come first: `update: loss 0.3, kl 0.01,
+    9.1s`."""
     slots = slots_of(message)
     counted = either("items", "amounts")
     if len(slots) < least:
@@ -114,7 +115,7 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
         behind = BEHIND.match(message[slot.end : None if following is None else following.end])
         counts = is_whole(slot) and is_named(slot.name, either("counters", "weak_counters"))
         if counts and (behind is None or behind[1].lower() not in counted):
-            return {}  # of another step
+            return {}  # the line of another step
         unit = UNIT.match(message, end) if end else None
         gap = message[unit.end() if unit else end : begin]
         if not end and (title := _TITLE.match(gap)):
@@ -132,7 +133,7 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
 
 
 def of_evaluation(name: str) -> str:
-    """The name of a number of an evaluation, which may say so itself."""
+    """The name of a number from an evaluation: below `eval/`, unless it already says so."""
     return name if has_word(name, words().evaluation) else f"eval/{name}"
 
 

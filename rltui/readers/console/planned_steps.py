@@ -1,6 +1,7 @@
-"""The steps of lines that state but the epoch that they are of, where the trainer says how many steps there are in all.
+"""The steps of lines that state only their epoch, if the trainer states the planned steps.
 
-HF's Trainer logs every so many steps. Without a bar between its lines their number and epochs tell how many that is.
+HF's Trainer logs at a fixed interval of steps. If no bar is between its lines, their number and their epochs tell the
+interval.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from msgspec import Struct
 from rltui.readers.rows import number
 
 ROUNDED = 0.0055
-"""By so much an epoch may be away from what it was: it is printed with two decimals."""
+"""Largest rounding error of an epoch, as it is printed with two decimals."""
 NEAR = 0.01
-"""By such a part of all, too: the last round may be cut short."""
+"""Further tolerance, as a share of the whole: the last epoch may be shorter."""
 RATE = 0.0005
-"""By so much steps a second may be away: they are printed with three decimals."""
+"""Largest rounding error of steps per second, as they are printed with three decimals."""
 SAID = ("max_steps", "num_train_epochs")
-"""Settings that say how many steps and epochs there are in all."""
+"""Settings that state the planned steps and epochs."""
 FEWEST = 3
-"""Lines that tell anything by their number."""
+"""Fewest lines whose number tells the interval."""
 
 
 class Plan(Struct, frozen=True):
-    """The steps in all, as far as they are known: at `least`, at `most`; and the `epochs`, NaN if unknown. `over`: all
-    lines of the training were written."""
+    """The planned steps, as a range `least` to `most`, and the planned `epochs`, NaN if unknown. `over`: all lines of
+    the training were written."""
 
     least: int
     most: int
@@ -35,7 +36,7 @@ class Plan(Struct, frozen=True):
 
 
 def plan_of(config: Mapping[str, object]) -> Plan | None:
-    """What settings say of the plan: those that a trainer shows as it begins."""
+    """The plan in the settings that a trainer prints as it begins; None if they state none."""
     steps, epochs = (number(config.get(key)) for key in SAID)
     if steps is None or steps < 1 or not isfinite(steps):
         return None
@@ -43,7 +44,8 @@ def plan_of(config: Mapping[str, object]) -> Plan | None:
 
 
 def plan_at_end(line: Mapping[str, object]) -> Plan | None:
-    """What the line says that HF's Trainer closes with: time and rate are rounded, and so is their product."""
+    """The plan in the closing line of HF's Trainer; None if that lacks it. Time and rate are rounded, so it is a
+    range."""
     time, rate = number(line.get("train_runtime")), number(line.get("train_steps_per_second"))
     epochs = number(line.get("epoch"))
     if time is None or rate is None or rate <= 0 or time <= 0:
@@ -53,7 +55,8 @@ def plan_at_end(line: Mapping[str, object]) -> Plan | None:
 
 
 def steps_of(epochs: Sequence[float | None], plan: Plan) -> list[int] | None:
-    """The steps of lines of these epochs, None if several distances fit. With `logging_first_step` the first is 1."""
+    """The steps of lines with these epochs; None if no interval or several fit. With `logging_first_step` the first
+    step is 1."""
     n = len(epochs)
     if n < FEWEST:
         return None
@@ -72,7 +75,7 @@ def steps_of(epochs: Sequence[float | None], plan: Plan) -> list[int] | None:
 
 
 def _fit(steps: Sequence[int], epochs: Sequence[float | None], plan: Plan) -> bool:
-    """Whether lines of these epochs are at these steps, as far as the epochs tell."""
+    """Whether lines with these epochs can be at these steps."""
     if not plan.epochs > 0:
         return plan.over
     whole = (plan.least + plan.most) / 2

@@ -1,7 +1,6 @@
-"""A list that a program prints over one line or many, and whether it is a history of its run.
+"""A list that a program prints on one line or many, and whether it is a history of its run.
 
-What makes rows of one is what makes them of a file (`document_rows`). Here they stand among other text, of which they
-must be told.
+`document_rows` makes rows of it, as of a file. Here the list is inside other text and must first be separated from it.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from rltui.readers.row_kinds import hoisted, is_sample, row_words, words_of
 from rltui.text import clean
 
 MOST_WORDS = 6
-"""Words before a list that is no part of a sentence."""
+"""Most words before a list that is not part of a sentence."""
 FEWEST = 5
-"""Values of a course that nothing calls one."""
+"""Fewest values of a course that has no name."""
 _LOOKED_AT = 20  # rows
 _SENTENCE = lazy(r"[.;]\s")
 _NAMES = lazy(r"[A-Za-z_][\w/.@%\-]*")
@@ -36,15 +35,15 @@ _LISTED_NAMES = lazy(
 )
 CUT_OFF = "printed rows that are cut off: the complete ones count"
 MOST = 1 << 23
-"""Bytes of one list."""
+"""Most bytes of one list."""
 WIDTH = 40
-"""Characters of a terminal's line at least."""
+"""Fewest characters of a terminal's line."""
 _SHOWN = 100
 _BEFORE = lazy(
     r"^([\w \t.:=/\-#*>,&;]{0,200}(?:\(\w[\w, /]*\))?[\s:=>]*)"
     r"(?:(?:defaultdict\(<class '\w+'>, |deque\()\s*)?(?=[\[{])"
 )
-"""Words before a list, names of its cells in brackets, what Python prints around a list."""
+"""Words before a list, names of its cells in brackets, and what Python prints around a list."""
 _BEHIND = lazy(r"(?:, maxlen=\w+)?\)?[\s,;|.&]*")
 _NUMBER = r"(?:-?[\d.]|None|True|False|NaN|nan|null|true|false|-?inf|-?Infinity|np\.|numpy\.|array|tensor|float\d*\()"
 _ITEM = re.compile(rf"\s*(?:[\[({{\"']|{_NUMBER})")
@@ -53,16 +52,16 @@ _OPEN = ",[{(:"
 
 
 def may_name(before: str) -> bool:
-    """Whether the words before a list may be its name: the last of them are no sentence, and none name a prompt or a
-    completion."""
+    """Whether the words before a list may be its name: the last of them are not a sentence, and none names a prompt or
+    a completion."""
     said = words_of(_SENTENCE.split(before)[-1])
     quoted = not set(names("text")).isdisjoint(words_of(before))
     return len(said) <= MOST_WORDS and template_words().prose.isdisjoint(said) and not quoted
 
 
 def history(parsed: list[Any], before: str, cells: tuple[str, ...], known: Collection[str]) -> Held | None:
-    """The rows of what was printed behind some words, None if they are no history of the run. `cells`: names in the
-    line above; `known`: of the metrics of rows that came already."""
+    """The rows of what was printed after the words `before`; None if they are not a history of the run. `cells`: names
+    in the line above. `known`: names of the metrics in earlier rows."""
     document: Any = parsed[0] if len(parsed) == 1 else parsed
     if isinstance(document, list) and document and isinstance(document[0], list):
         document = _named(document, (names_in(before), cells))
@@ -79,7 +78,7 @@ def history(parsed: list[Any], before: str, cells: tuple[str, ...], known: Colle
 
 
 def _named(rows: list[Any], lists: tuple[tuple[str, ...], ...]) -> Any:
-    """Rows as lists with the names of their cells; None if nothing names them."""
+    """Rows that are lists, with the names of their cells; None if nothing names these. Other rows unchanged."""
     if rows[0] and isinstance(rows[0][0], str | list | dict):
         return rows
     fitting = next((found for found in lists if len(found) == len(rows[0]) > 1), None)
@@ -87,8 +86,8 @@ def _named(rows: list[Any], lists: tuple[tuple[str, ...], ...]) -> Any:
 
 
 def _is_of_run(rows: list[dict[str, Any]], before: set[str], known: Collection[str]) -> bool:
-    """Whether rows state their steps, or are called a history; and measure what the rows before them do, or are called
-    by a word for rows."""
+    """Whether rows are a history of the run. They must state their steps or be called a history. They must also hold
+    the metrics of earlier rows or have a word for rows before them."""
     if all(map(is_sample, rows)):
         return False
     words = row_words()
@@ -102,7 +101,7 @@ def _is_of_run(rows: list[dict[str, Any]], before: set[str], known: Collection[s
 
 
 def _is_course(rows: list[dict[str, Any]]) -> bool:
-    """Whether columns under no name are the course of a training, as Keras returns it: of the loss and of more."""
+    """Whether columns without a name are the course of a training, as Keras returns it: the loss and other metrics."""
     measured = [key for key in rows[0] if not row_words().measures.isdisjoint(words_of(key))]
     return len(rows) >= FEWEST and len(measured) > 1 and any("loss" in words_of(key) for key in measured)
 
@@ -120,7 +119,7 @@ def _keys(row: dict[str, Any]) -> Iterator[str]:
 
 
 def names_in(line: str) -> tuple[str, ...]:
-    """The names that a line lists and nothing else, or that stand in brackets at its end; one is a step's."""
+    """The names in a line that only lists names, or in brackets at its end; empty if none of them is a step."""
     message = split_lead(plain(split_prefix(line[:2000])[1])).message.rstrip(" :=")
     begin = message.rfind("(") if message.endswith(")") else -1
     message = message[begin + 1 : -1] if begin > 0 else message
@@ -129,8 +128,8 @@ def names_in(line: str) -> tuple[str, ...]:
 
 
 class Begin(NamedTuple):
-    """Where a list begins in a line. `prefix`: Ray's, `led`: whether logging put something before the message, `rank`:
-    of the process, `before`: the words before the list; `text`: the line from the list on."""
+    """The beginning of a list in a line. `prefix`: that of Ray. `led`: logging put something before the message.
+    `rank`: of the process. `before`: the words before the list. `text`: the line from the list on."""
 
     prefix: str
     led: bool
@@ -140,7 +139,7 @@ class Begin(NamedTuple):
 
 
 def begin_of(line: bytes) -> Begin | None:
-    """None for a line in which none begins."""
+    """The beginning of a list in a line; None if the words before it cannot be read as its name."""
     prefix, message = split_prefix(line.decode("utf-8", "replace").rstrip("\r"))
     rank, source, text, _ = split_lead(plain(message))
     found = _BEFORE.match(text)
@@ -151,14 +150,14 @@ def begin_of(line: bytes) -> Begin | None:
 
 
 class Printed(Struct, frozen=True):
-    """Rows that a program printed all at once, from a line on."""
+    """Rows that a program printed all at once, from line `line` on."""
 
     line: int
     held: Held
 
 
 class CutOff(NamedTuple):
-    """The rows of a list that is cut off, what is left out of it, and of how many lines it is."""
+    """The rows of a list that is cut off, what is left out of it, and how many lines it has."""
 
     rows: Printed
     rest: LeftOut
@@ -166,8 +165,8 @@ class CutOff(NamedTuple):
 
 
 class PrintedList(Struct):
-    """Collects the lines. `names`: of its cells, by the line above; `quoted`: it stands in other text, and is none of
-    the run, whatever it holds; `breakable`: a terminal may have broken its lines."""
+    """Collects the lines of a list. `names`: of its cells, from the line above. `quoted`: it is inside other text and
+    so never part of the run. `breakable`: a terminal may have broken its lines."""
 
     begin: Begin
     names: tuple[str, ...]
@@ -177,12 +176,12 @@ class PrintedList(Struct):
     _parts: list[str] = field(default_factory=list)
     _size: int = 0
     _depth: int = 0
-    _sure: int = 0  # lines that are of it by how they begin and end; others if a terminal broke it
-    _width: int = 0  # of all its lines but the newest
-    _cut: tuple[int, CutOff | None] = (0, None)  # after so many lines
+    _sure: int = 0  # lines that belong to it by how they begin and end; others only if a terminal broke it
+    _width: int = 0  # common width of all its lines except the newest
+    _cut: tuple[int, CutOff | None] = (0, None)  # (number of lines, result of `cut_off` for these)
 
     def copy(self) -> PrintedList:
-        """One that takes a line without changing this one."""
+        """A copy that takes lines without changing this one."""
         return replace(self, lines=list(self.lines), _parts=list(self._parts))
 
     @property
@@ -191,7 +190,7 @@ class PrintedList(Struct):
         return self._depth <= 0
 
     def add(self, line: bytes, number: int) -> bool:
-        """Takes its first line, or the next one if that is of the list too; false if not."""
+        """Takes its first line, or the next one if that belongs to the list. False if not."""
         text = self._inner(line) if self.lines else self.begin.text
         sure = not self.lines or self._follows(text)
         if (not sure and not self._is_broken(line)) or self._size > MOST:
@@ -207,26 +206,26 @@ class PrintedList(Struct):
         return True
 
     def _follows(self, text: str) -> bool:
-        """Whether a line goes on where the last one ended, as they are set out."""
+        """Whether a line goes on where the last one ended, by the layout of the list."""
         last = self._parts[-1].rstrip()
         string = last.endswith(("'", '"')) and text.lstrip()[:1] in ("'", '"')
         opened = last[-1:] in _OPEN or string
         return self._sure == len(self.lines) and bool(_CLOSED.match(text) or (opened and _ITEM.match(text)))
 
     def _is_broken(self, line: bytes) -> bool:
-        """Whether a line may be the next one of a list that a terminal broke: all before it are as wide."""
+        """Whether a line may be the next one of a list that a terminal broke: all lines before it have one width."""
         last = len(self.lines[-1][1])
         return self.breakable and WIDTH <= last >= len(line) and self._width in (0, last)
 
     def _inner(self, line: bytes) -> str:
-        """What a further line holds of the list: each may stand behind the time of a logger."""
+        """The part of a further line that belongs to the list: each line may begin with the time of a logger."""
         text = plain(split_prefix(line.decode("utf-8", "replace"))[1]).rstrip("\r")
         return split_lead(text).message if self.begin.led else text
 
     # -- what it holds ---------------------------------------------------------------------------------------------
 
     def whole(self, known: Collection[str]) -> list[Printed] | None:
-        """The rows, if it is over; of several lists one behind the other those of each. None if it is none of the
+        """The rows of a finished list; several lists after each other give one entry each. None if it is not of the
         run."""
         text, starts = self._joined()
         before, at, out = self.begin.before, 0, []
@@ -246,7 +245,7 @@ class PrintedList(Struct):
         return None
 
     def cut_off(self, known: Collection[str]) -> CutOff | None:
-        """What is complete of it; None if that is nothing of the run."""
+        """The complete rows of an unfinished list; None if they are not of the run."""
         if self._cut[0] != len(self.lines):
             self._cut = len(self.lines), self._complete(known)
         return self._cut[1]
@@ -274,7 +273,7 @@ class PrintedList(Struct):
         return None if found is None or (columns and not states_steps(found.rows)) else found  # theirs may follow
 
     def _joined(self) -> tuple[str, list[int]]:
-        """The lines as one text, and where each begins in it."""
+        """The lines as one text, and the place where each begins in it."""
         end = "\n" if self._sure == len(self.lines) else ""
         starts, at = [], 0
         for part in self._parts:
@@ -283,6 +282,6 @@ class PrintedList(Struct):
         return end.join([*self._parts, ""]), starts
 
     def _line_at(self, starts: list[int], place: int) -> tuple[int, int]:
-        """Which of the lines holds a place of the text, and its number in the file."""
+        """The index of the line that holds a place of the text, and its number in the file."""
         at = max(i for i, start in enumerate(starts) if start <= place)
         return at, self.lines[at][0]

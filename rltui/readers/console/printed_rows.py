@@ -1,7 +1,7 @@
-"""Finds the lists of rows that a program prints among the lines of its log.
+"""Finds the lists of rows that a program prints in its log.
 
-A list has to be alone on its lines, behind no more than a few words of its own: what is quoted in a completion, a
-prompt or code is no history.
+A list must be alone on its lines, after at most a few words: what is quoted in a completion, a prompt or code is not a
+history.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rltui.readers.console.printed_list import Begin, Printed, PrintedList, begi
 from rltui.readers.document_rows import Row
 
 FENCED = 200
-"""Lines of code at most: a completion that is cut off never ends it."""
+"""Most lines of fenced code: a completion that is cut off never closes it."""
 _FENCE = b"```"
 _CELLS = ("[[", "[(")
 _CELL = rb"(?:[^\],\n]{1,40},|[\[{(]|\r?$)"
@@ -37,14 +37,14 @@ _CODE = re.compile(_FENCE)
 
 
 class ListMarks:
-    """The places of a text where a list, or code, may begin, one after the other."""
+    """The places of a text where a list or code may begin, one after the other."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
         self._next = dict.fromkeys((_LIST, _DICT, _CODE), -1)  # each begins with one character: that is quick
 
     def behind(self, at: int) -> int:
-        """The first one from a place on; the end of the text if there is none."""
+        """The first such place from `at` on; the end of the text if there is none."""
         for look, place in self._next.items():
             if place < at:
                 found = look.search(self._text, at)
@@ -53,8 +53,8 @@ class ListMarks:
 
 
 class PassedLine(Struct, frozen=True):
-    """A line that is of no list after all. `within`: of one that is whole, and not of the run: its lines alone tell
-    nothing either."""
+    """A line that belongs to no list after all. `within`: it is inside a complete list that is not of the run, so it
+    tells nothing."""
 
     number: int
     line: bytes
@@ -65,23 +65,23 @@ Found = Printed | PassedLine
 
 
 def _shape(held: PrintedList) -> bytes:
-    """Of its first two lines."""
+    """The shape of the first two lines of a list."""
     return b"\n".join(shape_of(line) for _, line in held.lines[:2])
 
 
 class PrintedRows:
-    """Takes the lines of such lists. `known`: names of the metrics that came already."""
+    """Takes the lines of such lists. `known`: names of the metrics in earlier rows."""
 
     def __init__(self) -> None:
         self._open: PrintedList | None = None
         self.above = b""  # the line before
         self._begun: tuple[bytes, Begin] | None = None  # the newest line in which a list may begin
         self._fence = 0  # line where code began
-        self._rank: str | None = None  # of the process whose lists count
-        self._dull: set[bytes] = set()  # shapes of lines that hold none of the run
+        self._rank: str | None = None  # rank of the process whose lists count
+        self._dull: set[bytes] = set()  # shapes of lines that hold no list of the run
         self._torn: list[LeftOut] = []
-        self._kept: tuple[PrintedList | None, int] | None = None  # without the line that was read before its end came
-        self._given: tuple[int, list[Row]] = 0, []  # line where a list began, and its rows that were given
+        self._kept: tuple[PrintedList | None, int] | None = None  # the state without the unfinished line
+        self._given: tuple[int, list[Row]] = 0, []  # line where a list began, and its rows that were given out
 
     @property
     def is_open(self) -> bool:
@@ -89,11 +89,11 @@ class PrintedRows:
 
     @property
     def first_held(self) -> int:
-        """Number of the first line that is held back; 0 if none is."""
+        """Number of the first line that is held back; 0 if there is none."""
         return 0 if self._open is None else self._open.lines[0][0]
 
     def pass_by(self, line: bytes, number: int) -> None:
-        """A line with a mark, after it was read."""
+        """Takes note of a line with a mark after it was read: it may begin or end code."""
         if _FENCE in line and line.lstrip().startswith(_FENCE):
             self._fence = 0 if self._fence and number - self._fence <= FENCED else number
 
@@ -110,8 +110,8 @@ class PrintedRows:
         return True
 
     def take(self, line: bytes, number: int, known: Collection[str], breakable: bool = True) -> list[Found]:
-        """A line that begins a list, or any line while one is open: the rows that are complete with it. `breakable`: a
-        terminal may have broken the list."""
+        """Takes a line that begins a list, or any line while one is open. Returns what is complete with it.
+        `breakable`: a terminal may have broken the list."""
         held = self._open
         if held is None:
             if not self.opens(line) or self._begun is None:
@@ -136,7 +136,7 @@ class PrintedRows:
         return []
 
     def _over(self, held: PrintedList, known: Collection[str]) -> list[Found]:
-        """What a list holds that is whole."""
+        """The rows of a complete list, or its lines if it is not of the run."""
         self._open = None
         found = held.whole(known)
         if found is not None:
@@ -149,7 +149,7 @@ class PrintedRows:
         return [PassedLine(number, line, within) for number, line in held.lines]
 
     def close(self, known: Collection[str]) -> list[Found]:
-        """The list ends here, cut off."""
+        """Ends an open list that is cut off. Returns its rows, or its lines."""
         held, self._open = self._open, None
         if held is None:
             return []
@@ -160,7 +160,8 @@ class PrintedRows:
         return [*self._news([found.rows], held), *self._again(held.lines[found.lines :], known)]
 
     def _again(self, lines: list[tuple[int, bytes]], known: Collection[str]) -> list[Found]:
-        """Lines that would have been of a list if a terminal had broken it: they may be of others."""
+        """Reads lines again that would belong to the list only if a terminal had broken it: they may belong to
+        others."""
         out: list[Found] = []
         for number, line in lines:
             wanted = self._open is not None or self.opens(line)
@@ -168,13 +169,14 @@ class PrintedRows:
         return out
 
     def so_far(self, known: Collection[str]) -> list[Found]:
-        """Nothing follows for now: the complete rows of a list that may go on."""
+        """The complete rows of an open list, as nothing follows for now. The list may go on."""
         held = self._open
         found = None if held is None else held.cut_off(known)
         return [] if held is None or found is None else self._news([found.rows], held)
 
     def finish(self, known: Collection[str]) -> list[Found]:
-        """The file ends here for now: the lines of a list without complete rows are of none, until more lines come."""
+        """What is known, as the file ends here for now. Lines of a list without complete rows are given back as plain
+        lines, until more lines come."""
         held = self._open
         found = None if held is None else held.cut_off(known)
         if held is None or (found is not None and found.lines >= len(held.lines)):
@@ -187,7 +189,8 @@ class PrintedRows:
         return out
 
     def _news(self, found: list[Printed], held: PrintedList) -> list[Found]:
-        """The rows of a list, less those that were given as they are now. Of rows without a step all count."""
+        """The rows of a list that are new or changed since they were given out. If rows state no step, all are
+        given."""
         line, rows = held.lines[0][0], found[0].held.rows
         before = self._given[1] if self._given[0] == line else []
         self._given = line, rows
@@ -200,12 +203,12 @@ class PrintedRows:
     # -- a line whose end has not come yet ------------------------------------------------------------------------
 
     def look_ahead(self) -> None:
-        """The line that comes now may be the beginning of one."""
+        """Keeps the state, as the next line may be unfinished."""
         self.go_on(False)
         self._kept = (None if self._open is None else self._open.copy(), len(self._torn))
 
     def go_on(self, whole: bool) -> None:
-        """Bytes came behind that line; `whole`: it had ended there."""
+        """Called if bytes came after the unfinished line. `whole`: it had been complete."""
         if self._kept is not None and not whole:
             self._open, torn = self._kept
             del self._torn[torn:]

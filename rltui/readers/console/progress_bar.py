@@ -1,4 +1,4 @@
-"""Progress bars as tqdm paints them."""
+"""Progress bars as tqdm prints them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _BARE = re.compile(
     rb"^[ ]*(?:\d{1,3}%[ ]+)?(?P<done>\d{1,12})/(?P<total>\d{1,12})"
     rb"[ ]\[[\d:]{4,12}<[\d:?]{1,12},[^\]\n]{1,60}\](?=[ ]*(?:\{'|$))"
 )
-"""One that stands alone or before a dict, and whose bar the place that it was painted at had no room for."""
+"""A bar without its graphic, as the terminal had no room for it; alone or before a dict."""
 
 _STAMPED = re.compile(
     rf"(?:(?:\[?[a-z][\w.\-/]{{0,120}}\]? ){{0,2}}[\[(<]?(?:{DATE}[T ][\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)?|{CTIME})"
     r"[\])>]?:? (?:std(?:out|err) [FP] )?)".encode()
 )
-"""The time that a container or a filter puts before each line, be it one of a bar."""
+"""The time that a container or a filter puts before each line, including those of bars."""
 
 
 class ProgressBar(NamedTuple):
-    """A painted bar. `nested`: it stands below another one (an evaluation's bar within the training's)."""
+    """A printed bar. `nested`: it is below another one (the bar of an evaluation inside that of the training)."""
 
     done: int
     total: int
@@ -38,7 +38,7 @@ class ProgressBar(NamedTuple):
 
 
 def bar(segment: bytes) -> ProgressBar | None:
-    """The bar that a segment starts with, None where there is none. Text of other output may be glued after it."""
+    """The bar that a segment starts with; None if there is none. Other output may follow it directly."""
     segment = segment[stamp_before(segment) :]
     found = _BAR.match(segment)
     if found is None:
@@ -46,7 +46,7 @@ def bar(segment: bytes) -> ProgressBar | None:
         return None if bare is None else ProgressBar(int(bare["done"]), int(bare["total"]), "", False)
     process, name, done, total = found.groups()
     if process and not name:
-        return None  # any work of one of many processes
+        return None  # unknown work of one of many processes
     return ProgressBar(int(done), int(total), (name or b"").decode("ascii", "replace"), segment.endswith(b"\x1b[A"))
 
 
@@ -60,13 +60,13 @@ _BAR_END = re.compile(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?
 
 
 def behind_bar(segment: bytes) -> bytes:
-    """What is glued behind a painted bar, empty if nothing is."""
+    """The text directly after a printed bar; empty if there is none."""
     found = _BAR_END.search(segment)
     return segment[found.end() :] if found else b""
 
 
 def may_be_bar(segment: bytes) -> bool:
-    """Whether a segment is worth a look for one."""
+    """Whether a segment may hold a bar."""
     return b"%|" in segment or _has_rate(segment)
 
 
@@ -78,31 +78,31 @@ _BLANK = re.compile(rb" {10,}")
 
 
 class Blanks:
-    """Whether what stands before a place of a log is a blanked bar, be it in text that came earlier. `after`: it ends
-    with one so far."""
+    """Tells whether a cleared bar is right before a place of a log, even if it was in earlier text. `after`: the text
+    so far ends with one."""
 
     def __init__(self) -> None:
         self.after = False
-        self._above: bool | None = None  # `after` before a line that was read before its end
+        self._above: bool | None = None  # `after` before the unfinished line
 
     def before(self, text: bytes, at: int) -> bool:
-        """At a place of the newest text."""
+        """Whether a cleared bar is right before a place of the newest text."""
         blank = blank_before(text, at)
         return self.after if blank is None else blank
 
     def look_ahead(self) -> None:
-        """The text that comes now may be the beginning of a line."""
+        """Keeps the state, as the next line may be unfinished."""
         self._above = self.after = self.after if self._above is None else self._above
 
     def go_on(self, whole: bool) -> None:
-        """Bytes came behind that line; `whole`: it had ended there."""
+        """Called if bytes came after the unfinished line. `whole`: it had been complete."""
         if self._above is not None and not whole:
             self.after = self._above
         self._above = None
 
 
 def blank_before(text: bytes, at: int) -> bool | None:
-    """Whether the segment before this place (empty ones do not count) is a blanked bar; None if the text begins
+    """Whether the segment before this place (empty ones do not count) is a cleared bar; None if the text begins
     here."""
     while at and text[at - 1] in b"\r\n":
         at -= 1

@@ -1,8 +1,8 @@
 """Console logs: one reader that knows several dialects and takes each line as it comes.
 
-A log names its trainer late, after pages of start-up noise, and may hold the output of several programs; so the
-dialects are not chosen beforehand. Step lines of verl are cut out first, many at once; of the rest only those
-lines are looked at that hold one of a few marks.
+A log names its trainer late, after pages of start-up messages, and may hold the output of several programs. So the
+dialect is not chosen beforehand. verl's step lines are cut out first, many at once. Of the other lines only those with
+one of a few marks are looked at.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.western import as_utf8
 
 FULL_BLOCK = 1_000_000
-"""A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
+"""A read of this many bytes is one of many through a long file: its plain lines are given out only with the last
+one."""
 
 
 class ConsoleReader(LineReader):
-    """Reads a console log of any dialect. `format` is the dialect that was recognised; it changes little: a log known
-    to be verl's or TRL's is not searched for other trainers' lines."""
+    """Reads a console log of any dialect. `format`: the dialect that was recognised. It changes only this: a log of
+    verl or TRL is not searched for other trainers' lines."""
 
     whole = False
 
     def __init__(self, format: str = "console") -> None:
         self.format = format
-        self.gives_lines = True  # plain lines for the log pane; who wants none saves their cleaning
+        self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer(carriage_returns=True)
@@ -64,16 +65,16 @@ class ConsoleReader(LineReader):
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         own = format == "console" and self._patterns is None
         self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
-        self._evaluations = EvaluationsBeside()  # asked once there are no own words
-        self._dialects = Dialects()  # asked while none is found
+        self._evaluations = EvaluationsBeside()  # asked only if `_own` is None
+        self._dialects = Dialects()  # asked only while `_own` is not None
         self._config = ConfigFinder()
-        self._before_steps = self._own is not None  # YAML may be printed
+        self._before_steps = self._own is not None  # printed YAML may come
         self._line = 1  # number of the line that the next byte belongs to
         self._blanks = Blanks()
         self._filter = LineFilter()
         self._joined = JoinedLines()
         self._newest = NewestLines()
-        self._took = False  # something of the line was taken
+        self._took = False  # something was taken from the line
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -82,16 +83,16 @@ class ConsoleReader(LineReader):
 
     @property
     def guesses_steps(self) -> bool:
-        """A line that states no step got one that it may not have."""
+        """Whether a line without a step got one that may be wrong."""
         return self._bars.guessed
 
     def left_out(self) -> list[LeftOut]:
-        """The lines of which nothing was taken."""
+        """The lines from which nothing was taken."""
         return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
 
     def feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
-            data = data.replace(b"\0", b"")  # left where a log was cut to nothing while its writer went on
+            data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
         block = self._buffer.feed(self._unwrapper.feed(data))
         self._intake.skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
@@ -132,7 +133,7 @@ class ConsoleReader(LineReader):
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
     def rest(self) -> list[Record]:
-        """Rows that are held back until what follows tells more of them: nothing follows for now."""
+        """Rows that were held back for lines to come, as nothing follows for now."""
         if self._own is not None and self._own.learns:
             self._bars.take_newest(self._buffer.rest, self._line)
         self._read_open(b"", over=False)
@@ -141,14 +142,14 @@ class ConsoleReader(LineReader):
         return rows if self._unread is None or self._unread.hint() == "" else [*rows, Hint(self._unread.told)]
 
     def _read_open(self, rest: bytes, over: bool = True) -> list[Record]:
-        """What may go on is read as if nothing followed: the beginning of a line, lines that are held back, and the
-        steps that they belong to. All is known afterwards as it was before. `over`: the log ends here."""
+        """Reads what may go on as if nothing followed: the beginning of a line, lines that are held back, and the steps
+        that they belong to. Afterwards the state is as before. `over`: the log ends here."""
         held = self._joined.first_held
         self._filter.learns = False
         self._torn_line = self._line if rest else self._torn_line
         self._rows.foretells = self._news.foretells = True
         if rest or held:
-            self._untaken.forget_open()  # what was read of them before is read again
+            self._untaken.forget_open()  # these lines are read again
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -194,7 +195,7 @@ class ConsoleReader(LineReader):
         return rows
 
     def _scan(self, text: bytes) -> None:
-        """Everything but verl's step lines."""
+        """Reads everything except verl's step lines."""
         first_line = self._line
         at = 0
         follows = self._follows()
@@ -204,7 +205,7 @@ class ConsoleReader(LineReader):
         again = {} if self._untaken.open_line else self._untaken.again
         for line, form in zip(text.split(b"\n"), shape_of(text).split(b"\n"), strict=True):
             if quiet and at + len(line) <= marked and (form in dull or not line) and b"{" not in form:
-                if form:  # as most lines: of a form that tells nothing
+                if form:  # like most lines: a form that tells nothing
                     if (counted := again.get(form)) is not None:
                         counted.count += 1
                     else:
@@ -225,7 +226,7 @@ class ConsoleReader(LineReader):
                     self._reach(at)
                     blank = self._blanks.before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
-                    self._took = True  # or it was given back, and counted then
+                    self._took = True  # if it was given back, it is counted there
                     follows, joining = self._follows(), self._joined.is_open
                 elif shape and (follows or shape not in self._filter.dull):
                     self._reach(at)
@@ -253,7 +254,7 @@ class ConsoleReader(LineReader):
             self._unread.keep(text, first_line)
 
     def _take_joined(self, found: list[Joined]) -> None:
-        """Adds the rows of printed lists, and reads the lines that are whole by now, each at its number."""
+        """Adds the rows of printed lists, and reads the lines that are complete by now, each with its own number."""
         here, now = self._blanks.after, self._line
         for one in found:
             if isinstance(one, Printed):
@@ -268,7 +269,7 @@ class ConsoleReader(LineReader):
             self._blanks.after, self._line = here, now
 
     def _add_printed(self, printed: Printed) -> None:
-        """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
+        """Adds rows that were printed all at once, after those that are held back, as they may repeat these."""
         self._bars.settle()
         if self._own is not None:
             self._intake.add_steps(self._dialects.close(), self._line)
@@ -281,18 +282,18 @@ class ConsoleReader(LineReader):
         self._rows.give(read.records, f"line {printed.line}")
 
     def _reach(self, at: int) -> None:
-        """The log is read up to a place of the text: verl's step lines before it count."""
+        """Passes verl's step lines before a place of the text, as the log is read up to there."""
         if self._rows.waits(at):
             self._found_dialect()
             self._rows.reach(at)
             self._news.at(self._rows.step)
 
     def _is_quiet(self, follows: bool) -> bool:
-        """Whether a line of a form that told nothing tells nothing now."""
+        """Whether a line of a form that told nothing before also tells nothing now."""
         return not follows and self._patterns is None and (self._own is None or not self._own.learns)
 
     def _follows(self) -> bool:
-        """Whether lines matter now that would not matter by themselves."""
+        """Whether the next lines may matter even if they have no marks."""
         if self._config.is_open or self._notes.in_traceback:
             return True
         return self._own is not None and (self._own.is_open or self._dialects.is_open)
@@ -300,8 +301,8 @@ class ConsoleReader(LineReader):
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def _segment(self, segment: bytes, shape: bytes, text: bytes, at: int, behind: bool = False) -> bool:
-        """One line or painted bar, at a place of the text, `behind` a bar on its line. Returns whether a line of this
-        shape can matter."""
+        """Reads one line or printed bar, at a place of the text. `behind`: it follows a bar on its line. Returns
+        whether a line of this shape can matter."""
         if self._before_steps and (self._rows.step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
@@ -323,13 +324,13 @@ class ConsoleReader(LineReader):
                 self._bars.take_numbers(painted, segment, self._line)
             self._bars.paint(painted, lambda: self._blanks.before(text, at), self._line)
             glued = behind_bar(segment)
-            listed = b"" if self._rows.foretells else behind_bar(whole)  # else it was held back, and is given here
+            listed = b"" if self._rows.foretells else behind_bar(whole)  # while foretelling, it was held back already
             if glued and listed and self._joined.wants(listed, b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
                 self._took = True
                 return True
             if glued and shape not in self._filter.bars and (speaks or b"'epoch'" in glued):
-                # a buffered output writes its lines right behind the bar
+                # buffered output writes its lines right after the bar
                 at += len(segment) - len(glued)
                 if not self._segment(glued, shape_of(glued), text, at, behind=True):
                     self._filter.forget(shape, self._filter.bars)
@@ -345,7 +346,7 @@ class ConsoleReader(LineReader):
         return matters or painted is not None or following or self._follows()
 
     def _logged(self, line: dict[str, str], begin: int, segment: bytes, text: bytes, at: int) -> None:
-        """A dict line of TRL or the HF Trainer, which begins at a place of the segment."""
+        """Reads a dict line of TRL or the HF Trainer, which begins at place `begin` of the segment."""
         if "train_runtime" in line:
             self._bars.plan(plan_at_end(line))
             self._news.end(segment, self._line, self._rows.step)
@@ -354,12 +355,12 @@ class ConsoleReader(LineReader):
         self._bars.logged(line, self._blanks.before(text, at), self._line, self._rows.clock.before(segment, begin))
 
     def _words(self, segment: bytes, shape: bytes, painted: bool, behind: bool) -> bool:
-        """A line that holds one of the marks or follows one, or a `painted` bar that does. Returns whether it was
-        of use."""
+        """Reads a line with one of the marks or after one, or a `painted` bar with a mark. Returns whether it was of
+        use."""
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
-        if self._line == self._torn_line:  # what the whole line says takes the place of what its beginning said
+        if self._line == self._torn_line:  # the notes of the complete line replace those of its beginning
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
@@ -400,7 +401,7 @@ class ConsoleReader(LineReader):
             self._set_looks()
 
     def _dialect_line(self, own: OwnWords, prefix: str, message: str) -> bool:
-        """A line of one of the dialects; false if none of them knows it."""
+        """Reads a line of one of the dialects. False if none of them knows it."""
         done = self._dialects.line(prefix, message, self._rows.clock, self._line)
         if done:
             if not all(step.beside or own.is_at(step.step) for step in done):
@@ -409,7 +410,7 @@ class ConsoleReader(LineReader):
         return done is not None
 
     def _any_line(self, own: OwnWords | None, segment: bytes, shape: bytes) -> bool:
-        """A line without a mark: it may be a step line in words of its own. Returns whether it told of a step."""
+        """Reads a line without a mark: it may be a step line in its own words. Returns whether it gave a row."""
         if own is None:
             return self._evaluated(segment)
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
@@ -419,7 +420,7 @@ class ConsoleReader(LineReader):
         return bool(rows)
 
     def _evaluated(self, segment: bytes) -> bool:
-        """Whether a line beside the rows of verl or TRL tells of an evaluation."""
+        """Reads a line beside the rows of verl or TRL, if it reports an evaluation. True if so."""
         if self._patterns is not None:
             return False
         told = self._evaluations.line(segment.decode("utf-8", "replace"), self._bars.newest(), self._news.planned)
@@ -435,7 +436,7 @@ class ConsoleReader(LineReader):
         self._news.at(self._rows.step)
 
     def _by_pattern(self, patterns: line_pattern.PatternLines, segment: bytes, at: int) -> bool:
-        """A line in the user's words."""
+        """Reads a line by the user's patterns. True if one of them matches."""
         self._reach(at)
         rows = patterns.line(plain(segment[:SCAN_LIMIT].decode("utf-8", "replace")), self._rows.step)
         self._tell(rows or [], plans=True)

@@ -1,7 +1,7 @@
-"""From what lines tell to rows, and to the count of what is left out.
+"""Turns the steps found in lines into rows, and counts what is left out.
 
-A line whose end is not written yet may still go on: its last number may be cut, its name may be the beginning of
-another. So a torn line brings no new name, and what only the whole line can say waits for its end.
+A line whose end is not written yet may go on: its last number may be cut, and a name may be the beginning of a longer
+one. So a torn (unfinished) line brings no new name, and what only the complete line can say waits for its end.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from rltui.readers.console.numbered_names import NumberedNames
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UntakenLines
 
-CHANGING_NAME = "number by a name that is another one at each step"
+CHANGING_NAME = "number whose name changes at each step"
 NAMELESS_NUMBER = "number without a name in a line with its step"
 
 
 class RowIntake:
-    """Takes the steps that lines tell, in file order. `skipped` counts what is left out by reason, `skipped_at` says
+    """Takes the steps found in lines, in file order. `skipped`: reason -> how much is left out. `skipped_at`: reason ->
     where the first was."""
 
     def __init__(
         self, rows: LogRows, news: LogNews, untaken: UntakenLines, skipped: Counter[str], skipped_at: dict[str, str]
     ) -> None:
         self.torn = False
-        """The line that is read has no end."""
+        """Whether the current line is unfinished."""
         self._rows, self._news, self._untaken = rows, news, untaken
         self._skipped, self._skipped_at = skipped, skipped_at
-        self._cut: CutNumber | None = None  # at the end of that line
+        self._cut: CutNumber | None = None  # the number at the end of that line
         self._names = StepNames()
         self._numbered = NumberedNames()
-        self._waiting: list[StepRow] = []  # what that line says with it
+        self._waiting: list[StepRow] = []  # rows that count only if that line is complete
         self._reasons: list[str] = []  # why that line is left out
-        self._lost_ahead: set[int] = set()  # lines with numbers that were counted as they were foretold
+        self._lost_ahead: set[int] = set()  # lines whose nameless numbers were counted while foretelling
 
     def begin(self, rest: bytes) -> None:
-        """What may go on is read: `rest` is a line without its end, or nothing."""
+        """Begins to read an end that may go on. `rest`: an unfinished line, or nothing."""
         self.torn, self._cut = bool(rest), CutNumber.of(rest)
         if rest:
             self._reasons.clear()
@@ -52,7 +52,8 @@ class RowIntake:
         self.torn, self._cut = False, None
 
     def go_on(self, whole: bool, line: int) -> list[StepRow]:
-        """More came. If the torn line was `whole`, it counts as it was read: its rows that waited."""
+        """Called if more bytes came. If the torn line was `whole`, it counts as it was read. Returns its rows that
+        waited."""
         for reason in self._reasons if whole else ():
             self.skip(reason, line)
         self._reasons.clear()
@@ -60,12 +61,12 @@ class RowIntake:
         return waiting
 
     def wait(self, rows: Iterable[StepRow]) -> None:
-        """Rows of a torn line, whose names may be new."""
+        """Keeps the rows of a torn line, as their names may be new."""
         self._waiting += rows if self.torn else []
 
     def tell(self, rows: Iterable[StepRow], line: int, *, plans: bool = False) -> bool:
-        """Adds rows. Their `plans` are news only of rows that end with the line that is read. Returns whether one is
-        of that line."""
+        """Adds rows. `plans`: the totals that they state are taken as the plan. Returns whether one of them is from
+        this line."""
         took = False
         for row in map(self._named, rows):
             if self._cut is not None:
@@ -84,7 +85,7 @@ class RowIntake:
         return took
 
     def _named(self, row: StepRow) -> StepRow:
-        """A row with its names as the line has them, without those that tell nothing."""
+        """A row with its names as the line has them, without names that change at each step."""
         if not all(map(str.isascii, row.cells)):
             row = replace(row, cells={shown(name): x for name, x in row.cells.items()})
         without = [] if self.torn else self._numbered.changing(row)
@@ -103,7 +104,7 @@ class RowIntake:
                 self._news.progress(done.step, done.total, line)
 
     def _count_lost(self, row: StepRow) -> None:
-        """Counts the numbers of a line that nothing names, once its end came; what is foretold comes again."""
+        """Counts the numbers of a complete line that have no name; only once if the line is read again."""
         line = row.lines[0] if row.lost and row.lines else 0
         if not line or line in self._lost_ahead or self.torn:
             self._lost_ahead.discard(line)
@@ -113,14 +114,14 @@ class RowIntake:
         self.skip(NAMELESS_NUMBER, line, row.lost)
 
     def skip_when_whole(self, reason: str, line: int) -> None:
-        """Something of this line is left out. If the line is torn, that counts once it has its end."""
+        """Counts that a part of this line is left out. If the line is torn, it is counted only with its end."""
         if self.torn:
             self._reasons.append(reason)
         else:
             self.skip(reason, line)
 
     def skip(self, reason: str, line: int, lines: int = 1) -> None:
-        """So many `lines` are left out, the first of them here."""
+        """Counts that `lines` lines are left out, the first of them at `line`."""
         if lines:
             self._skipped[reason] += lines
             self._skipped_at.setdefault(reason, f"line {line}")

@@ -1,7 +1,6 @@
-"""Names that hold signs, `a*b/mean: 0.3`, `loss★ 0.4`, `math-500/acc=0.51`, `ratio∈[0.8,1.2]=0.97`: what is glued to a
-letter before the mark of its number is all name, whatever it holds. While a line is read its signs and digits are
-letters, which no reader takes for a separator or a number; the rows get the names as they were written.
-"""
+"""Names that hold signs, `a*b/mean: 0.3`, `loss★ 0.4`, `math-500/acc=0.51`, `ratio∈[0.8,1.2]=0.97`: what is joined to a
+letter, up to the `:` or `=` before the number, is all name. While a line is read, letters replace such signs and
+digits, so that no reader takes them for a separator or a number. Rows get the names as they were written."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from rltui.readers.console.name_words import NAMES, letter_for, words
 from rltui.readers.number_text import NUMBER
 
 _APART = r"\s,;:=|│┃║•·→⟶➜➔…—–≈±×\u3000-\u303f\uff00-\uffef\\'\"`“”‘’«»()\[\]{}"
-"""What no name holds outside brackets."""
+"""Characters that no name holds outside brackets."""
 _MAY = lazy(
     r"\w[^\w\s.,;:=/@|)\]}(\[{'\"-]|\w-\d|[(\[][^()\[\]]*[\d'\"][^()\[\]]*[)\]][^\s:=]*\s?[:=]|\w::?[A-Za-z]\w*="
 )
@@ -26,15 +25,15 @@ _BESIDE = lazy(
     rf"(?=\s+{NUMBER})"
 )
 _RANGE = lazy(rf"(?<=\w)\s(?:in|within|∈)\s?[\[(]\s?{NUMBER}\s?(?:,|\.\.|-)\s?{NUMBER}\s?[\])](?=\s?[:=]\s*{NUMBER})")
-"""Of what a share lies in there."""
+"""A range of which the number is the share inside."""
 _SIGNS = lazy(r"[^\w/.@\s-]+(?:-?\d+(?:\.\d+)?)?|-\d+(?:\.\d+)?")
 _COUNTS = lazy(r"([^\W\d_]+)[^\w]*(?:\d|$)")
 _OF_ALL = lazy(r"\d\s?/\s?\d|\d\s?%|\d(?:ms|s|m|h)\b")
-"""In brackets: how much of what, or how long it took. That says more of the line, and makes no name."""
+"""In brackets: a count with its total, or a duration. It belongs to the line, not to a name."""
 
 
 def hidden(text: str) -> str:
-    """The text with letters for the signs within names, one for one."""
+    """The text with letters in place of the signs in names, one for each sign."""
     if _MAY.search(text) is None:
         return text
     return _BESIDE.sub(_as_letters, _TIED.sub(_as_letters, _RANGE.sub(lambda found: _letters(found[0]), text)))
@@ -56,14 +55,14 @@ def _name(name: str, within: str) -> str:
 
 
 def _numbers_something(name: str) -> bool:
-    """Whether it says which step, sample or process something is of: `step#`, `sample-3`."""
+    """Whether a name numbers steps, samples or processes: `step#`, `sample-3`."""
     known = words()
     said = known.counters | known.weak_counters | known.items | known.places
     return any(word.lower() in said for word in _COUNTS.findall(name))
 
 
 def _is_section(name: str) -> bool:
-    """Whether what stands before a colon is a part of the step, `actor:loss=0.3`; a statistic is of it, `loss:mean`."""
+    """Whether the part before a colon is a section, `actor:loss=0.3`; not in `loss:mean`, with a statistic after it."""
     over, colon, last = name.rpartition(":")
     return bool(colon) and not over.endswith(":") and last.lower() not in words().statistics
 

@@ -1,5 +1,5 @@
-"""Lines that tell steps in one wording: which of their numbers counts, what is known of them, and the rows that they
-make."""
+"""Lines of one wording that state steps: which of their numbers is the counter, what is known of them, and the rows
+that they give."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
 
 BY_COURSE = 5
-"""Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
+"""Lines after which a number without a known name is a counter, if it rises evenly from line to line."""
 
 
 NEARER = 1.5
-"""Two numbers that count the whole run are as near to their ends. If one is so many times as near, it counts within the
-other."""
+"""Two counters of the whole run reach their totals together. If one is this many times as near to its total, it counts
+inside the other."""
 WITHIN = 130
-"""Lines that may stand within one step, at most, before the number that is named like a step is not waited for."""
+"""Most lines inside one step: after that many, a number with the name of a step is not waited for any longer."""
 MISSED = 3
-"""Strides that two lines may stand apart: those between them have a word more."""
+"""Most strides between two lines: lines between them may have other words."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
 _TAG = lazy(r"[\[(<]\s*([A-Za-z]+)\s*[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
-"""A word where others have a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
+"""A word in place of a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
 
 
 def counter_name(slot: Slot) -> str:
@@ -39,7 +39,7 @@ def counter_name(slot: Slot) -> str:
 
 
 def is_about(slots: list[Slot], wanted: frozenset[str]) -> bool:
-    """Whether a name holds one of these words and is no sentence."""
+    """Whether a name holds one of these words and is not a sentence."""
     return any(has_word(slot.name, wanted) and not has_word(slot.name, words().prose) for slot in slots)
 
 
@@ -48,20 +48,20 @@ def is_evaluation(slots: list[Slot], counter: int) -> bool:
 
 
 def promising(slots: list[Slot]) -> bool:
-    """Whether a line can be a step line at all: something counts, and something is named."""
+    """Whether a line can be a step line: it has a counter, and a named number."""
     if counts(slots) and any(s.name for s in slots):
         return True
     return any(_by_course(slots, i) for i in range(len(slots)))
 
 
 def counts(slots: list[Slot]) -> bool:
-    """Whether a number is named like a step, or given with its total."""
+    """Whether a whole number has a name for steps or a total."""
     return any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots)
 
 
 def _by_course(slots: list[Slot], i: int) -> bool:
-    """Whether a number may count though no known word says so: it stands first, or has a name that tells nothing, and
-    other numbers are of training."""
+    """Whether a number may be a counter without a known name: it comes first or has an unknown name, and other numbers
+    are metrics."""
     slot = slots[i]
     if not is_whole(slot) or (not slot.name and i):
         return False
@@ -76,7 +76,7 @@ def _by_course(slots: list[Slot], i: int) -> bool:
 
 
 def may_count(slot: Slot) -> bool:
-    """Whether a number is named like a step; `n_steps` says how many there are."""
+    """Whether a number has a name for steps or other progress; not `n_steps`, which is an amount."""
     return _is_plain(slot) or (is_named(slot.name, words().weak_counters) and not has_word(slot.name, words().amounts))
 
 
@@ -85,13 +85,13 @@ def _is_plain(slot: Slot) -> bool:
 
 
 def _measured(slots: list[Slot]) -> bool:
-    """Whether several numbers by name are such as a training measures, whatever it calls them: they have decimals."""
+    """Whether several named numbers look like measurements, whatever their names: they have decimals."""
     return sum("." in slot.text and not has_word(slot.name, words().prose) for slot in slots) > 1
 
 
 def rises(lines: list[list[Slot]]) -> bool:
-    """Whether some whole number of these lines may still turn out to count: it rose, or is named like a step and did
-    not fall."""
+    """Whether a whole number in these lines may still be a counter: it rose, or it has the name of a step and did not
+    change."""
     return any(
         all(len(line) > i and is_whole(line[i]) for line in lines)
         and (lines[-1][i].value > lines[0][i].value or (_is_plain(slot) and lines[-1][i].value == lines[0][i].value))
@@ -100,11 +100,11 @@ def rises(lines: list[list[Slot]]) -> bool:
 
 
 def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
-    """Place of the number that counts the steps: whole, never falling (but where the epoch rises it may begin anew),
-    risen at least `fewest` times, and named like a step or given with its total. The one that rises most often wins,
-    then the one with the plainer name; one that counts within the steps of another only if that tells none. If there
-    is none, a number that rises evenly (`BY_COURSE`). `epochs`: of each line, by the heading above it; `over`: no more
-    lines come."""
+    """Place of the number that counts the steps; None if there is none. It is whole, never falls (but may start again
+    if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. The one that rises most
+    often wins, then the one with the plainer name. One that counts inside the steps of another is taken only if that
+    one is not found. Else it is a number that rises evenly (`BY_COURSE`). `epochs`: of each line, from the heading
+    above it. `over`: no more lines come."""
     first = lines[0]
     found: list[tuple[bool, int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
@@ -127,7 +127,7 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         values = [(e, line[i].value) for e, line in zip(above, lines, strict=True)]
         rises = sum(1 for a, b in pairwise(values) if b > a)
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
-            continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`
+            continue  # after the numbers it may be a share of something: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
             found.append((_is_inner(lines[-1], i), -rises, 0 if plain else 1 if slot.of is not None else 2, i))
     if found:
@@ -138,8 +138,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
 
 
 def _is_inner(slots: list[Slot], i: int) -> bool:
-    """Whether another number that is named like a step tells it, within which this one counts: its name says so, or it
-    is nearer to the end of a shorter plan."""
+    """Whether a number counts inside a step that another number with the name of a step states: its own name says so,
+    or it is nearer to the end of a smaller total."""
     slot, known = slots[i], words().inner
     for other in slots:
         if other is slot or not is_whole(other) or not _is_plain(other):
@@ -152,8 +152,8 @@ def _is_inner(slots: list[Slot], i: int) -> bool:
 
 
 def patience(lines: list[list[Slot]], over: bool = False) -> int:
-    """Lines to wait for, as a number named like a step has not risen yet, or but once: the others may count within a
-    step, `step 3/30, micro 1/4`. Without a plan they are waited for until they would begin anew."""
+    """How many lines to wait for if a number with the name of a step has risen at most once: the others may count
+    inside a step, `step 3/30, micro 1/4`. If it has no total, the wait lasts until the others would start again."""
     stands = [
         slot
         for i, slot in enumerate(lines[0])
@@ -169,7 +169,7 @@ def patience(lines: list[list[Slot]], over: bool = False) -> int:
 
 
 def _even(lines: list[list[Slot]], i: int) -> bool:
-    """Whether a number of enough lines rises by as much from each to the next, but for a few that look otherwise."""
+    """Whether a number rises evenly over enough lines, except for a few missing lines."""
     if len(lines) < BY_COURSE or not all(len(line) > i and is_whole(line[i]) for line in lines):
         return False
     strides = [b[i].value - a[i].value for a, b in pairwise(lines)]
@@ -178,10 +178,9 @@ def _even(lines: list[list[Slot]], i: int) -> bool:
 
 
 class StepRow(Struct, frozen=True):
-    """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
-    it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp;
-    `aside`: it is of the step that the log is at, and does not tell it; `lost`: so many of its numbers have no name;
-    `message`: its text, "" of a block or of a line that is not known."""
+    """The row of a step line. `total`: the planned steps, if stated. `lines`: numbers of the lines that it was made of,
+    if known. `time`: of the line with the step, NaN without a time stamp. `aside`: it does not change the log's current
+    step. `lost`: how many of its numbers have no name. `message`: its text, "" for a block or an unknown line."""
 
     step: int
     cells: dict[str, float]
@@ -194,10 +193,10 @@ class StepRow(Struct, frozen=True):
 
 
 class TemplateLine(Struct):
-    """A line that may be a step line: its numbers, those of the `name: number` lines right `below` it, and those right
-    `above` that are of no other line. `message`: its text, "" for a block or a row; `place`: its number among all that
-    were held; `rank` and `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file;
-    `time`: when it was written."""
+    """A line that may be a step line: its numbers (`slots`), those of `name: number` lines right `below` it, and those
+    right `above` that belong to no other line. `message`: its text, "" for a block or a table row. `place`: its number
+    among all held lines. `rank`, `process`: who wrote it. `epoch`: of the heading above it. `lines`: line numbers in
+    the file. `time`: when it was written."""
 
     slots: list[Slot]
     message: str = ""
@@ -212,7 +211,7 @@ class TemplateLine(Struct):
     time: float = nan
 
     def head(self, counter: int) -> str:
-        """Its words up to the number that counts, "" if it has none there."""
+        """Its words up to the counter; "" if there is no whole number."""
         if counter >= len(self.slots) or not is_whole(self.slots[counter]):
             return ""
         if not self.message:
@@ -221,41 +220,41 @@ class TemplateLine(Struct):
 
     @property
     def is_labelled_evaluation(self) -> bool:
-        """Whether a label says that its numbers are of an evaluation: `split=val`."""
+        """Whether a label says that its numbers are from an evaluation: `split=val`."""
         return any(has_word(word, words().evaluation) for _, word in _LABEL.findall(self.message))
 
     def names(self, counter: int | None) -> set[str]:
-        """Of its numbers, without the one that counts."""
+        """The names of its numbers, without that of the counter."""
         return {slot.name for i, slot in enumerate(self.slots) if i != counter and slot.name}
 
 
 class Template(Struct):
-    """What is known of a skeleton. `lines` are held back until `counter` is known, the place of its counter. `told`: so
-    many of them were given already, as the log was quiet."""
+    """What is known of a skeleton. `counter`: the place of its counter. `lines`: held back until that is known. `told`:
+    how many of them were already given out, as the log was quiet."""
 
     lines: list[TemplateLine] = field(default_factory=list)
     counter: int | None = None
     epoch: int | None = None
-    prefix: str = ""  # before the names of its numbers
-    plan: int | None = None  # behind its counter
-    part: str = ""  # of the step, before its counter: `critic step 3`
-    shared: frozenset[str] = frozenset()  # names that lines of another part have, too
+    prefix: str = ""  # put before the names of its numbers
+    plan: int | None = None  # the total of its counter
+    part: str = ""  # the part of the step, before its counter: `critic step 3`
+    shared: frozenset[str] = frozenset()  # names that lines of another part have too
     told: int = 0
     head: str = ""  # the words up to the counter
-    names: set[str] = field(default_factory=set)  # of the numbers behind it
-    epochs: CountsByEpoch = field(default_factory=CountsByEpoch)  # what its counter said so far
+    names: set[str] = field(default_factory=set)  # of its other numbers
+    epochs: CountsByEpoch = field(default_factory=CountsByEpoch)  # the counts so far
 
     def copy(self) -> Template:
-        """One that takes lines without changing this one."""
+        """A copy that takes lines without changing this one."""
         lines = [replace(line, below=dict(line.below)) for line in self.lines]
         return replace(self, lines=lines, names=set(self.names), epochs=self.epochs.copy())
 
     def count(self, line: TemplateLine) -> int:
-        """What the counter of a line says."""
+        """The count of a line."""
         return int(line.slots[self.counter or 0].value)
 
     def decide(self, counter: int) -> None:
-        """The place of the counter is known."""
+        """Sets the place of the counter."""
         first = self.lines[0]
         others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
         self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
@@ -263,8 +262,8 @@ class Template(Struct):
         self.part = part_of(first.slots[counter].name)
 
     def fits(self, line: TemplateLine) -> bool:
-        """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
-        names what they name or what is of training."""
+        """Whether a line with other words belongs to this template: it begins alike, counts on from the newest line,
+        and has the same names or metrics."""
         if self.counter is None or not self.head or line.head(self.counter) != self.head:
             return False
         if (line.is_labelled_evaluation and not self.prefix) or line.slots[self.counter].of != self.plan:
@@ -279,7 +278,7 @@ class Template(Struct):
         return near and (bool(shared) or is_about(line.slots, words().training))
 
     def rows(self, lines: Iterable[TemplateLine]) -> list[StepRow]:
-        """The rows that lines of it make, in their order."""
+        """The rows of its lines, in their order."""
         out = []
         for line in lines:
             slots, counter = line.slots, self.counter
@@ -304,26 +303,26 @@ class Template(Struct):
 
 
 def part_of(name: str) -> str:
-    """The part of a step that a counter of this name tells, "" if it tells none."""
+    """The part of a step in the name of a counter; "" if there is none."""
     before = name.replace("_", " ").rpartition(" ")[0].lower()
     return before if before in words().parts else ""
 
 
 def part_tag(before: str) -> str:
-    """The part of a step that a tag before its line names, `[critic]`."""
+    """The part of a step that a tag before its line names, `[critic]`; "" if there is none."""
     found = _TAG.search(before)
     return found[1].lower() if found is not None and found[1].lower() in words().parts | words().phases else ""
 
 
 def skeleton(message: str) -> str:
-    """A message with a mark for each of its numbers and labels, without the blanks that set them right. What says that
-    a line is of an evaluation stays: such lines are others."""
+    """A message with a mark in place of each number and label, and without the blanks that align them. Words that say
+    evaluation stay, as such lines are different ones."""
     form = form_of(message)
     known = _SKELETONS.get(form)
     if known is None:
         marked = NUMBER.sub("#", message)
         known = _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
-        if not any(map(str.isdecimal, known)):  # else a name has a number of its own
+        if not any(map(str.isdecimal, known)):  # otherwise a name holds a number
             _SKELETONS.keep(form, known)
     return known
 
@@ -336,12 +335,12 @@ def _label(found: re.Match[str]) -> str:
 
 
 def key_of(kind: str, slots: list[Slot]) -> str:
-    """Name of the template of blocks and rows: they are alike if their names are."""
+    """The template key of a block or row: equal if the names of their numbers are equal."""
     return "\0".join([kind, *(slot.name for slot in slots)])
 
 
 def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> dict[str, float]:
-    """The named numbers; of two with one name the first counts. Of counts with a total those that tell a share do."""
+    """The named numbers; of two with one name the first counts. A number with a total counts only if it is a share."""
     cells: dict[str, float] = {}
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):

@@ -1,13 +1,12 @@
-"""Step lines of any wording, learnt from how they recur.
-
-A line becomes a skeleton: its numbers are slots, its words stay. A skeleton that recurs while one whole number in it
-only rises, and that names other numbers, is a step line, whatever words stand around them:
+"""Step lines of any wording, learned from how they recur.  A line becomes a skeleton: its numbers are slots, its words
+stay. If a skeleton recurs, one whole number in it only rises, and it names other numbers, it is a step line, whatever
+its words are:
 `GRPO step 10/500 | loss: 0.0 | mean_reward: -1.0`, `Epoch:[1/1](12/9751), Reward: -2.3`, `[7/300] loss=0.1 reward=0.2`,
-`Iteration 7: avg_reward=0.4 (std 0.1)`, `Batch 7/300 | reward mean=0.9 std=0.2`. A number takes the name that stands
-before it; a bare `std` or `max` belongs to the name before it. Lines of `name: number` right below belong to the step.
+`Iteration 7: avg_reward=0.4 (std 0.1)`, `Batch 7/300 | reward mean=0.9 std=0.2`. A number takes the name before it; a
+plain `std` or `max` belongs to the name before that. Lines of `name: number` right below belong to the step.
 
-Here the lines are told apart: those that stand for themselves, those of a block, of a table, of an evaluation, and
-those of other programs. `known_templates` learns which of them tell steps.
+This module sorts the lines: single ones, those of a block, of a table, of an evaluation, and those of other programs.
+`known_templates` learns which of them state steps.
 """
 
 from __future__ import annotations
@@ -52,63 +51,63 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
-"""srun's rank: before a row of numbers only the table above tells it from one."""
+"""srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
 _MARKED = lazy(r"^[^\w*`]*(\*\*|`)([^\W\d_][^*`]{0,40}\d)\1")
-"""A count as Markdown sets it: answers number their parts so, and few logs their steps."""
+"""A count in Markdown emphasis: responses number their parts like this, but few logs their steps."""
 SET_APART = 12
-"""Lines of the program's own among those of a block below a heading, at most."""
+"""Most other lines of the same program inside a block below a heading."""
 MAX_SOURCES = 100
 
 
 class TemplateLearner:
-    """Finds the step lines of a log that no known dialect speaks. Lines come in file order."""
+    """Finds the step lines of a log without a known dialect. It must get the lines in file order."""
 
     def __init__(self) -> None:
         self._known = KnownTemplates()
         self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
         self._block = PairBlock()
-        self._told: set[str] = set()  # names of the open block that were given, as the log was quiet
+        self._told: set[str] = set()  # names of the open block that were already given out, as the log was quiet
         self._table = ColumnTable()
-        self._epoch = 0  # of the newest heading that names one
-        self._sources = {""}  # words before the lines that may tell steps
+        self._epoch = 0  # epoch of the newest heading that names one
+        self._sources = {""}  # words before lines that may state steps
         self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
-        self._loose = False  # a line stands in it that is none of it and of no other program
-        self._led, self._apart = False, 0  # logging put something before this line; such lines in the open block
-        self._evaluated = False  # a line said that what follows is of an evaluation
-        self._framed = False  # something stands between the heading of the open block and its numbers
-        self._opening = ""  # words before a message that begins on the next line
+        self._loose = False  # it holds a line that belongs neither to it nor to another program
+        self._led, self._apart = False, 0  # logging put something before this line; other lines in the open block
+        self._evaluated = False  # a line said that an evaluation follows
+        self._framed = False  # another line is between the heading of the open block and its numbers
+        self._opening = ""  # the words before a message that begins on the next line
         self._over: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above the heading of the open block
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
-        self._marked = False  # its steps are counted in marks of Markdown
+        self._marked = False  # its step counts are in Markdown emphasis
         self.likely = False
-        """The newest line may tell a step that waits."""
-        self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
+        """Whether the newest line probably states a step but is held back."""
+        self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
 
     @property
     def epoch(self) -> int | None:
-        """Of the newest line that begins with one; 0 is none."""
+        """The epoch of the newest line that begins with one; None for none or 0."""
         return self._epoch or None
 
     @property
     def knows_steps(self) -> bool:
-        """Whether a step line was found that only this knows."""
+        """Whether a step line was found that no other reader reads."""
         return self._known.tell_steps
 
     @property
     def counts(self) -> bool:
-        """Whether rows are counted, as their lines state only how much of the epochs is over."""
+        """Whether rows are counted, as their lines only state a fraction of the epochs."""
         return self._known.counts
 
     @property
     def is_open(self) -> bool:
-        """Whether the next line may belong to what stands above it."""
+        """Whether the next line may belong to the text above it."""
         return self._under is not None or self._block.is_open or self._table.is_open
 
     def copy(self) -> TemplateLearner:
-        """One that takes the beginning of a line without changing this one. It learns nothing from that: rows that are
-        held back come from this one."""
+        """A copy that takes the beginning of a line without changing this one. It learns nothing from that; held rows
+        are given out by this one."""
         twin = copy.copy(self)
         twin._known, twin._under = self._known.copy(self._under)
         twin._told, twin._sources = set(self._told), set(self._sources)
@@ -117,21 +116,21 @@ class TemplateLearner:
         return twin
 
     def go_on(self) -> list[StepRow]:
-        """The line that the copy took was whole: the steps that it tells."""
+        """Makes this copy the one that counts, as the line that it took was complete. Returns the steps then known."""
         self._whole = None
         return self._known.go_on()
 
     def take(
         self, message: str, process: str = "", at: int = 0, time: float = nan, indented: bool = False
     ) -> list[StepRow] | None:
-        """The steps that this line tells, those of the lines that were held back until now before it. None if no line
-        of its shape can matter. `at`: its number in the file, `time`: when it was written, `indented`: below others."""
+        """The steps that are known with this line, those of held lines first. None if no line of its shape can matter.
+        `at`: its line number. `time`: when it was written. `indented`: it is indented."""
         self._at, self._time, given, self.likely = at, time, message, False
         rank, source, message, before = split_lead(message)
         if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
-            source, message = "", given  # what the dict is called is no program
+            source, message = "", given  # the name of the dict is not a program
         if indented and source and self._under is not None and before.strip() == f"{source}:":
-            source, message = "", given  # nor what some of the numbers below a step are called
+            source, message = "", given  # nor is the title of some numbers below a step
         message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
@@ -153,15 +152,15 @@ class TemplateLearner:
         return self._words(message)
 
     def follow(self, message: str, step: int) -> None:
-        """A line told this step that was read without this learner: what begins as it does may be of it, too."""
+        """Takes a step line that was read elsewhere: lines that begin like it may belong to it."""
         rank, source, message, _ = split_lead(message)
         self._source(source)
         line = TemplateLine(slots_of(message), message, rank=rank)
         self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
     def _words(self, message: str) -> list[StepRow]:
-        """A line without a digit: it may be a heading. What follows belongs to no step line above it, but to an
-        evaluation that is of it; and what only draws ends no block."""
+        """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line
+        above, unless it begins an evaluation of that step. A line that only draws a frame does not end a block."""
         if self._begins_evaluation(message):
             return []
         if self._evaluated and ends_evaluation(message):
@@ -179,7 +178,7 @@ class TemplateLearner:
         return self._end_block()
 
     def _begins_evaluation(self, message: str) -> bool:
-        """Whether numbers of an evaluation follow below a step line or in a block."""
+        """Takes a line that announces numbers of an evaluation below a step line or in a block. True if it does."""
         if (self._under is None and not self._headed) or not begins_evaluation(message):
             return False
         self._evaluated = True
@@ -187,8 +186,8 @@ class TemplateLearner:
         return True
 
     def _goes_on(self) -> bool:
-        """Whether the block below a heading goes on behind a line that is none of it. If logging put nothing before
-        that, what follows has to be named like what is measured: the line may begin a sample."""
+        """Whether the block below a heading goes on after a line that does not belong to it. If logging put nothing
+        before that line, it may begin a sample: further numbers then need the name of a metric."""
         self._apart += 1
         goes_on = self._headed > 0 and self._apart <= SET_APART
         self._loose |= goes_on and not self._led
@@ -222,9 +221,9 @@ class TemplateLearner:
             if self._under is not None and self._known.is_beside(line):
                 return self._below(message, source)
             if self._headed and not (measures(line.names(None)) and counts(line.slots) and self._counts_itself(line)):
-                return self._below(message, source)  # it counts something of the step that the heading names
+                return self._below(message, source)  # it counts something inside the step of the heading
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
-                return self._below(message, source)  # of so many answers
+                return self._below(message, source)  # its total is a number of responses
         line.above, line.above_lines = self._loose_pairs()
         ended = self._end_block()
         self._evaluated = False
@@ -239,8 +238,8 @@ class TemplateLearner:
         return ended + rows
 
     def _counts_itself(self, line: TemplateLine) -> bool:
-        """Whether a line below a heading may tell a step of its own. Below one that names the step plainly what may
-        count in it, `rollout: 512 samples, 20s`, is but one of its numbers."""
+        """Whether a line below a heading may state a step of its own. Below a heading that names the step plainly, a
+        possible counter, `rollout: 512 samples, 20s`, is only one of its numbers."""
         plain = words().counters
         if not any(is_named(slot.name, plain) for slot in self._block.slots.values()):
             return True
@@ -252,25 +251,25 @@ class TemplateLearner:
         return any(s.value == count and is_whole(s) and is_named(s.name, words().counters) for s in above)
 
     def _is_at(self, count: Slot) -> bool:
-        """Whether what stands above states this count."""
+        """Whether the text above states this count."""
         above = self._block.slots.values() if self._under is None else self._under.slots
         return any(is_whole(slot) and slot.value == count.value for slot in above)
 
     def _source(self, source: str) -> None:
-        """A line of this program may tell a step."""
+        """Remembers that lines of this program may state a step."""
         if len(self._sources) < MAX_SOURCES:
             self._sources.add(source)
 
     def settle(self, over: bool = False) -> list[StepRow]:
-        """The log is quiet, or `over`: the steps that are told plainly enough by what was seen."""
+        """The steps that are plain enough in what was seen so far, as the log is quiet or `over`."""
         opened, key = self._open_line()
         out, told = self._known.early(opened, key, over)
         self._told |= told
         return out + self._open_block()
 
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
-        """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
-        `begins` with the counts of a heading."""
+        """Takes the numbers of a line right below a step line (or a possible one), or those of a block. `begins`: the
+        counts of a heading that begins a block."""
         if self._under is not None and source in self._sources and (inner := done_within(message)):
             own = self._under.names(None)
             inner = {name: x for name, x in inner.items() if name not in own}
@@ -287,7 +286,7 @@ class TemplateLearner:
         if not begins and not cells and self._begins_evaluation(message):
             return []
         if cells and self._loose and not measures(cells):
-            return []  # of what stands between
+            return []  # they belong to the other text in the block
         if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
         if self._evaluated and cells:
@@ -322,7 +321,7 @@ class TemplateLearner:
         other = source != self._block_source and not self._headed
         other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
         other |= not begins and bool(self._headed) and any(map(self._is_another_step, slots))
-        again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, painted once more
+        again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, printed again
         anew = begins or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
         over = self._loose_pairs() if begins and anew else self._over
         ended = self._end_block() if anew else []
@@ -335,14 +334,14 @@ class TemplateLearner:
         return ended
 
     def _is_another_step(self, slot: Slot) -> bool:
-        """Whether a number is that which is known to tell the step, and the heading of the open block states none or
-        another: the heading was of another program."""
+        """Whether a number is the known step counter and the heading of the open block states no or another step: then
+        the heading came from another program."""
         if not self._known.is_main(slot):
             return False
         return all(counter_name(s) != self._known.main or s.value != slot.value for s in self._block.slots.values())
 
     def _end_block(self) -> list[StepRow]:
-        """The block above is whole."""
+        """Ends the open block. Returns the steps that are then known."""
         told, self._told = self._told, set()
         self._evaluated = self._framed = self._loose = False
         self._headed = self._apart = 0
@@ -366,7 +365,8 @@ class TemplateLearner:
         return rows
 
     def _open_line(self) -> tuple[TemplateLine | None, str]:
-        """The open block below a heading as it is so far, while none is known that tells the step, and its key."""
+        """The open block below a heading so far, and its key. (None, "") if the step counter is already known or the
+        block has no heading."""
         slots = _counts_first(self._block.slots.values())
         if self._known.main is not None or not self._headed or len(slots) < 2 or self._told:
             return None, ""
@@ -374,7 +374,7 @@ class TemplateLearner:
         return line, key_of("block", slots)
 
     def _open_block(self) -> list[StepRow]:
-        """What the block says so far, if its counter is the one that tells the step."""
+        """The row of the open block so far, if its counter is the one that states the step."""
         slots = self._known.ahead.in_place(_counts_first(self._block.slots.values()))
         at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
         if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
@@ -387,18 +387,18 @@ class TemplateLearner:
         return [replace(row, cells=cells)] if row is not None and cells else []
 
     def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
-        """The numbers of the open block, which no heading began, and their lines."""
+        """The numbers of an open block without a heading, and their line numbers."""
         slots = {} if self._headed else self._block.slots
         return {name: slot.value for name, slot in slots.items()}, self._block.lines if slots else ()
 
     @property
     def above(self) -> dict[str, float]:
-        """The numbers right above the line that comes now, of no step that is known."""
+        """The numbers right above the next line that belong to no known step."""
         return self._loose_pairs()[0]
 
 
 def _epoch(message: str) -> int | None:
-    """The epoch that a line begins with: what is counted below may begin anew with it."""
+    """The epoch that a line begins with; None if there is none. Counts below it may start again with it."""
     first = slots_of(message)[0] if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else None
     return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
 

@@ -1,10 +1,10 @@
 """The dict lines of TRL and the HF Trainer: `{'loss': '0.0123', 'kl': '0.0021', ..., 'epoch': '0.02'}`.
 
-The line names no step. tqdm writes it by blanking its bar, printing the line and painting the bar again, so the bar
-painted next stands at the line's step. Where standard output is buffered (a pipe, a file) the lines come later and in
-batches, but the blanked bars stay where they were: their positions, in order, are the steps of the lines.
-What collects logs may drop the blanked bars: if each line stands alone between bars, nothing was buffered, and the bar
-behind a line stands at its step, or the one above it where that is so from the first line on.
+The line names no step. tqdm writes it like this: it clears its bar, prints the line and prints the bar again. So the
+next bar shows the line's step. If standard output is buffered (a pipe, a file), the lines come later and in batches,
+but the cleared bars stay where they were: their positions, in order, are the steps of the lines. A log collector may
+drop the cleared bars. If then each line is alone between bars, nothing was buffered, and the bar after a line shows its
+step; or the bar above it does, if that is so from the first line on.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from rltui.readers.row_kinds import of_training
 from rltui.readers.rows import number
 
 HOLD = 20
-"""Lines held back at most while no bar tells their steps; they are counted then, until one does."""
+"""Most lines that are held back while no bar tells their steps. After that they are counted, until a bar tells."""
 LONGEST_LEAD = 200
-"""Bytes that logging may put before a line."""
+"""Most bytes that logging may put before a line."""
 ENOUGH = 8
-"""Lines from which on their number and the position of a bar that is not at its end tell how far apart they are."""
+"""With at least this many lines, their number and the position of an unfinished bar tell the interval between lines."""
 
 FEW = 3
-"""Lines that a file has at least for each to have a bar of its own."""
+"""Fewest lines of a finished file in which each line has its own bar."""
 
 _AHEAD = "loss/value_avg"
-"""In the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
+"""A key in the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
 
 _PLAIN = ("step", "global_step")
 _STATED = ("global_step/max_steps", "iteration")
@@ -42,8 +42,7 @@ _ROW = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
 
 def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
-    """The cells of a segment that is such a line, values still as text, and where they begin; None for any other
-    segment."""
+    """The cells of such a line (values still as text), and where they begin; None for any other segment."""
     found = _ROW.match(segment)
     if found is None and (at := segment.find(b"{'", 1, LONGEST_LEAD)) > 0 and (row := _ROW.match(segment, at)):
         before = plain(split_prefix(segment[:at].decode("utf-8", "replace") + "{")[1])
@@ -56,8 +55,8 @@ def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
 
 
 def stated_step(line: dict[str, str]) -> tuple[int, int | None] | None:
-    """Step and plan (None: not stated) of a line that states them, as ms-swift's `'global_step/max_steps': '3/100'`
-    does. A plain `step` is taken out of the line."""
+    """Step and planned steps (None: not stated) of a line that states them, as in ms-swift's
+    `'global_step/max_steps': '3/100'`; None for any other line. A plain `step` is removed from the line."""
     step, slash, total = next((line[key] for key in _STATED if key in line), "").partition("/")
     if slash and step.isdecimal() and total.isdecimal() and len(total) < 16:
         return int(step), int(total)
@@ -72,45 +71,45 @@ Row = tuple[int, dict[str, str], float]
 
 
 class Stepper(Struct):
-    """Finds the step of each line; one per file. All methods return the lines whose step became known."""
+    """Finds the step of each line; one per file. Methods that return rows give those whose step became known."""
 
     total: int = 0
-    done: int = 0  # where the training's bar stands
-    guessed: bool = False  # a line got its step by counting, or by the order of bars, not from the bar right behind it
-    _shown: int = -1  # position of the newest bar that stood right behind a line
-    _base: int = 0  # where the bar stood when this launch began
+    done: int = 0  # position of the training's bar
+    guessed: bool = False  # a line got its step by counting or by the order of bars, not from the bar right after it
+    _shown: int = -1  # position of the newest bar right after a line
+    _base: int = 0  # position of the bar when this launch began
     _count: int = 0  # training lines of this launch that have their step
     _last: int = 0  # step of the newest of them
     _interval: int = 0  # steps between two of them
-    _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
+    _marks: deque[int] = field(default_factory=deque)  # positions of cleared bars whose line has not come yet
     _held: list[tuple[dict[str, str], float]] = field(default_factory=list)  # with their times
-    _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
-    _waited: bool = False  # the log was quiet behind such a line
-    _batch: int = 0  # lines since a bar was painted
-    _between: int = 0  # training lines since then
-    _behind: list[int] = field(default_factory=list)  # where bars stood that came behind one training line each
-    _above: list[int] = field(default_factory=list)  # where bars stood that one training line each came behind
+    _at_blank: bool = False  # lines came directly after a cleared bar that was not printed again yet
+    _waited: bool = False  # the log was quiet after such a line
+    _batch: int = 0  # lines since the last bar
+    _between: int = 0  # training lines since the last bar
+    _behind: list[int] = field(default_factory=list)  # positions of bars that came after exactly one training line
+    _above: list[int] = field(default_factory=list)  # positions of bars right before a training line
     _newest: dict[str, str] = field(default_factory=dict)
     _placed: dict[int, int] = field(default_factory=dict)
     _counting: bool = False
-    _counted: list[int] = field(default_factory=list)  # what the counted training lines of this launch got for a step
-    _epochs: list[float | None] = field(default_factory=list)  # of the training lines of this launch
-    _plan: Plan | None = None  # what the trainer said of all steps
-    _planned: list[int] = field(default_factory=list)  # steps that this launch's lines got by that, without a bar
-    _lost: bool = False  # the steps of an earlier launch's lines were never told
+    _counted: list[int] = field(default_factory=list)  # counts that training lines of this launch got instead of steps
+    _epochs: list[float | None] = field(default_factory=list)  # epochs of the training lines of this launch
+    _plan: Plan | None = None  # the plan that the trainer stated
+    _planned: list[int] = field(default_factory=list)  # steps that lines of this launch got from it, without a bar
+    _lost: bool = False  # lines of an earlier launch never got their steps
 
     @property
     def counts(self) -> bool:
-        """Whether lines were counted, as nothing tells their steps."""
+        """Whether lines are counted, as nothing tells their steps."""
         return self._lost or bool(self._counted)
 
     @property
     def waits(self) -> bool:
-        """Whether a line waits for a bar that is about to be painted."""
+        """Whether a line waits for a bar that is about to be printed."""
         return bool(self._held) and self._waited
 
     def take_placed(self) -> dict[int, int]:
-        """Of lines that were counted and whose step is known by now: count -> step."""
+        """Count -> step, for counted lines whose step has become known; given once."""
         placed, self._placed = self._placed, {}
         return placed
 
@@ -120,7 +119,7 @@ class Stepper(Struct):
         return bool(bar.total) and not (bar.name or bar.nested)
 
     def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
-        """A bar that may be the training's was painted, directly behind a blanked one or not."""
+        """Takes a bar that may be the training's. `blanked`: it came directly after a cleared one."""
         if self._count and self.done == self.total > bar.total:
             return []  # an evaluation after the training
         out: list[Row] = []
@@ -134,7 +133,7 @@ class Stepper(Struct):
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
             if self._batch == 1:
-                self._marks.clear()  # written at once, so older marks belong to no line
+                self._marks.clear()  # the line was not buffered, so older marks belong to no line
             self._marks.append(bar.done)
             self._shown = bar.done
         elif (self._held or self._counted) and not self._marks:
@@ -149,9 +148,9 @@ class Stepper(Struct):
         return out + self._release()
 
     def place(self, line: dict[str, str], blanked: bool, time: float) -> list[Row]:
-        """A line of a `time` was read, directly behind a blanked bar or not."""
+        """Takes a line with its `time`. `blanked`: it came directly after a cleared bar."""
         if line == self._newest:
-            return []  # printed twice, by the bar's callback and by another
+            return []  # printed twice, by the callback of the bar and by another one
         self._newest = line
         out: list[Row] = []
         if of_training(line):
@@ -169,13 +168,13 @@ class Stepper(Struct):
             if blanked:
                 return out
         elif self._batch == 2 and not self._marks:
-            self._at_blank = False  # no bar painted in between: the first one was not written at once either
+            self._at_blank = False  # no bar in between, so the first line was buffered too
         if len(self._held) >= HOLD:
             self._counting = not self._marks and not self._interval
         return out + self._release()
 
     def plan(self, plan: Plan) -> list[Row]:
-        """The trainer says how many steps there are in all: as it begins, or when it is done."""
+        """Takes the planned steps that the trainer states, as it begins or when it is done."""
         self._plan = plan
         if not plan.over or self._marks or self._interval or self.total:
             return []
@@ -184,11 +183,11 @@ class Stepper(Struct):
 
     @property
     def asks_plan(self) -> bool:
-        """Whether so many lines were counted that what the trainer planned may tell their steps."""
+        """Whether enough lines were counted that the plan may tell their steps."""
         return self._plan is not None and bool(self._counted) and len(self._counted) % HOLD == 0
 
     def by_plan(self) -> None:
-        """Lines that were counted, and given, get the steps that the plan allows, if those are the only ones."""
+        """Gives counted lines the steps that fit the plan, if only one set of steps fits."""
         if self._plan is None or self._marks or self._interval or self.total or not self._counted:
             return
         if len(self._counted) == len(self._epochs) and (steps := steps_of(self._epochs, self._plan)) is not None:
@@ -196,8 +195,8 @@ class Stepper(Struct):
             self._planned = steps
 
     def _go_back(self, epoch: float | None) -> list[Row]:
-        """Where no bar tells the steps, an epoch below the one before tells that a launch began anew: it goes on behind
-        the newest line of an earlier epoch."""
+        """Handles a new launch if no bar tells the steps: an epoch below the one before shows that one began. It goes
+        on after the newest line of an earlier epoch."""
         before = next((known for known in reversed(self._epochs) if known is not None), None)
         told = self._interval and not self._planned
         if self._marks or told or self.total or epoch is None or before is None or epoch >= before:
@@ -207,15 +206,14 @@ class Stepper(Struct):
         kept = sum(1 for known in self._epochs if known is not None and known < epoch)
         steps = self._planned[:kept] or self._counted[:kept]
         del self._epochs[kept:], self._counted[kept:]
-        if self._planned and not kept:  # it begins at the start, and may log at other steps
+        if self._planned and not kept:  # it starts from the beginning, and may log at other steps
             self._interval, self._counting, self._plan = 0, True, None
         self._planned = self._planned[:kept]
         self._count, self._last = kept, steps[-1] if steps else 0
         return out
 
     def know(self, steps: list[int]) -> None:
-        """The training lines of this launch have these steps, as a history of it states: those that were counted get
-        theirs."""
+        """Takes the steps of this launch's training lines from a printed history: counted lines get theirs."""
         if not self._counted or len(steps) < len(self._counted) or steps != sorted(set(steps)):
             return
         self._placed |= dict(zip(self._counted, steps, strict=False))
@@ -224,8 +222,8 @@ class Stepper(Struct):
         self._counting, self._counted = False, []
 
     def settle(self, over: bool = True) -> list[Row]:
-        """The file ends here: all lines get the step they most likely have. If it is not `over`, a line that stands
-        behind a blanked bar waits once for that to be painted again."""
+        """Gives all held lines their most likely step, as the file ends here. If it is not `over`, a line after a
+        cleared bar waits once for the bar to be printed again."""
         if not self._held:
             return []
         if not over and self._at_blank and self._batch == 1 and not self._waited:
@@ -234,7 +232,9 @@ class Stepper(Struct):
         if self._at_blank and self._batch == 1:
             self._marks.clear()
             if not self._interval or (not self._count and self.done > self._base):
-                self._marks.append(self.done)  # a launch begins where its bar stands, not a step behind where it stood
+                self._marks.append(
+                    self.done
+                )  # a launch begins at the position of its bar, not one interval after the earlier one
         self._guess()
         self._at_blank = False
         out = self._release()
@@ -242,8 +242,8 @@ class Stepper(Struct):
         return out + self._release()
 
     def _guess(self) -> None:
-        """Without marks: as many steps apart as the position of the bar and the number of lines allow, if that is one
-        distance only. Else the lines are counted."""
+        """Without marks: uses the interval that fits the position of the bar and the number of lines, if only one does.
+        Else the lines are counted."""
         if self._interval or self._marks:
             return
         apart = self._alone(FEW) or self._apart(self.done == self.total, True)
@@ -253,8 +253,8 @@ class Stepper(Struct):
             self._counting = True
 
     def _apart(self, ended: bool, all_written: bool) -> int:
-        """The only distance of the lines that the bar allows: they are never ahead of it. 0 for none. `ended`: it is at
-        its end; `all_written`: no line of a step that it has passed is still to come."""
+        """The only interval of the lines that fits the bar, as lines are never ahead of it; 0 if none or several fit.
+        `ended`: the bar is at its end. `all_written`: no line of a step that it has passed is still to come."""
         lines = self._count + sum(of_training(line) for line, _ in self._held)
         if not self._base and ended and self._count == len(self._counted):
             self._base = self._resumed_at()
@@ -266,8 +266,8 @@ class Stepper(Struct):
         return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
 
     def _alone(self, enough: int = ENOUGH) -> int:
-        """How far apart the bars stand if there is one behind each line or one above each, evenly from the launch on. 0
-        if it is not so: lines that were buffered come several at once."""
+        """The interval of the bars, if there is one after each line or one above each, evenly from the launch on. Else
+        0: buffered lines come several at once."""
         lines = self._count + sum(of_training(line) for line, _ in self._held)
         for bars in (self._behind, self._above):
             apart = bars[0] - self._base if bars else 0
@@ -277,14 +277,14 @@ class Stepper(Struct):
         return 0
 
     def _place(self, apart: int) -> None:
-        """The training lines of this launch are so many steps apart: those that were counted get their steps."""
+        """Sets the interval between training lines of this launch: counted lines get their steps."""
         self._placed |= {count: self._base + apart * i for i, count in enumerate(self._counted, 1)}
         self._interval, self._last = apart, self._base + apart * self._count
         self._counting, self._counted = False, []
 
     def _resumed_at(self) -> int:
-        """The step behind which this launch began, by its lines' epochs; 0 where they do not tell (rounded too
-        coarsely) or it began at the start. W&B's copy of the console holds the bar's first and last position only."""
+        """The step after which this launch began, by the epochs of its lines; 0 if it began at the start or they are
+        rounded too coarsely. Needed as W&B's copy of the console holds only the first and last position of the bar."""
         known = [epoch for epoch in self._epochs if epoch is not None and epoch > 0]
         if len(known) < 2 or len(set(known)) < len(self._epochs) or known[-1] <= known[0]:
             return 0
@@ -329,8 +329,8 @@ class Stepper(Struct):
         return out
 
     def _marked(self, trains: bool) -> int:
-        """The position of the blanked bar that belongs to the next line. Lines of training come at even distances; the
-        blanked bar of an evaluation may not be seen."""
+        """The position of the cleared bar that belongs to the next line. Training lines come at even intervals; the
+        cleared bar of an evaluation may be missing."""
         following = self._last + self._interval
         if not trains and self._count and self._interval and self._marks[0] >= following:
             return self._last

@@ -1,5 +1,5 @@
-"""Units behind the numbers of a line: `3.5%` is 0.035, `12.3k` 12300, `31,200 ms`, `0.52 min` and `0:00:31` are
-seconds, `40,960 MB` of memory 40 GB."""
+"""Units after the numbers of a line: `3.5%` is 0.035, `12.3k` is 12300, `31,200 ms`, `0.52 min` and `0:00:31` become
+seconds, `40,960 MB` of memory becomes 40 GB."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _PERCENT = lazy(
     r"(?P<tied>[^\W\d](?=\s)|[)\]'\":=>→~≈±])(?P<gap>\s*)"
     rf"(?P<number>(?:(?<![^\W\d_])[-+])?{_DIGITS})\s?%(?![\w%]|\|[\s\d#█▉▊▋▌▍▎▏]*\|)"
 )
-"""A share by the name before it. One in brackets, or behind a bar, says more of the number before it; and a progress
-bar is no share."""
+"""A percentage after its name. One in brackets or after a bar belongs to the number before it, and a progress bar is
+not a share."""
 _THOUSANDS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS})(?P<unit>[kKM])(?!\s?=)(?!\w)")
 _OF_TOKENS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS}) ?(?P<unit>[kKM])(?= ?tok(?:en)?s?\b)")
 _LONG = lazy(
@@ -29,26 +29,26 @@ _SHAPE = lazy(
     r"(?:[\w./]*shape\s*[:=]?\s*)?torch\.Size\(\[[\d, ]*\]\)|[\w./]*shape\s*[:=]?\s*[(\[]\s*\d+(?:\s*,\s*\d*)*\s*[)\]]",
     re.IGNORECASE,
 )
-"""How large a tensor is: nothing that was measured."""
+"""The shape of a tensor, which is not a measurement."""
 _NUMBER = re.compile(r"\d|[nN]a[nN]|[iI]nf")
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
-"""A name that says the unit of its number: that is told by the name."""
+"""A name that states the unit of its number: the unit is then handled by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")
 _CLOCK = lazy(
     r"(?P<name>[^\W\d][\w/.\-]*(?: [^\W\d][\w/.\-]*){0,3})(?P<tied>\s*[:=]\s*|\s+)"
     r"(?:(?P<days>\d{1,4}) days?, )?(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d(?:\.\d{1,9})?)"
     r"(?![\w:/<]|\.\d| ?[AP]M\b)"
 )
-"""How long something took, as Python shows it: `step time: 0:00:31`."""
+"""A duration as Python shows it: `step time: 0:00:31`."""
 _HAS_CLOCK = lazy(r"\d{1,3}:[0-5]\d:[0-5]\d")
 _OF_DAY = frozenset(("time", "t", "clock", "at", "started", "begun", "date"))
-"""Words beside which two digits of hours are a time of day."""
+"""With only these words as its name, a clock with two digits of hours is a time of day."""
 _MEMORY = lazy(
     rf"(?<![\w.,@\-])(?P<number>{_DIGITS})(?:(?P<gap>\s?/\s?)(?P<all>{_DIGITS}))?\s?(?P<unit>[KMGT])i?B\b(?!/)"
 )
 _GIBIBYTES = {"K": 1 / (1 << 20), "M": 1 / (1 << 10), "G": 1.0, "T": float(1 << 10)}
 _BEFORE = 60
-"""Characters before a number in which its name stands."""
+"""Characters before a number that are searched for its name."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _HOUR, _MINUTE = 3600.0, 60.0
 
@@ -56,8 +56,8 @@ _HOUR, _MINUTE = 3600.0, 60.0
 @lru_cache(maxsize=RECENT)
 @unchanged_alike
 def with_units(text: str, commas: bool = False) -> str:
-    """The text of a line with plain numbers for what it says of numbers (`unwrapped`) and for those with a unit,
-    and with letters for the signs in names (`hidden`)."""
+    """The text of a line with plain numbers in place of wrapped ones (`unwrapped`) and of those with a unit, and with
+    letters in place of the signs in names (`hidden`)."""
     if _NUMBER.search(text) is None:
         return without_gaps(text)
     text = unwrapped(text, commas)
@@ -77,7 +77,7 @@ def with_units(text: str, commas: bool = False) -> str:
 
 
 def _is_named(before: str) -> bool:
-    """Whether a word stands right before a clock: none before the stamp of a line."""
+    """Whether a word is right before a clock. Before the time stamp of a line there is none."""
     last = before.rstrip(" \t:=").rsplit(None, 1)
     return bool(last) and any(map(str.isalpha, last[-1]))
 
@@ -94,12 +94,12 @@ def _share(found: re.Match[str]) -> str:
     if _says(found, found.start("number")):
         return f"{found['tied']}{found['gap']}{found['number']}"
     share = _plain(value(found["number"]) / 100)
-    point = "" if "." in share or "e" in share else ".0"  # no share counts steps
+    point = "" if "." in share or "e" in share else ".0"  # a decimal point, so that no share is taken for a step count
     return f"{found['tied']}{found['gap']}{share}{point}"
 
 
 def _duration(found: re.Match[str]) -> str:
-    """Seconds for what is named like a duration. `Time: 12:00:31` may be that of the day."""
+    """Seconds for a clock with the name of a duration. `Time: 12:00:31` may be a time of day."""
     name, known = found["name"], words()
     said = {word.lower() for word in name.replace("_", " ").split()}
     of_day = said <= _OF_DAY and len(found["hours"]) == 2 and not found["days"]
@@ -110,7 +110,7 @@ def _duration(found: re.Match[str]) -> str:
 
 
 def _gibibytes(found: re.Match[str]) -> str:
-    """So much memory in the unit in which cards are sold; what is no memory keeps its own."""
+    """Memory in GB (of 1024 MB), as GPU memory is stated. What is not memory keeps its unit."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if not has_word(before, words().memory):
         return found[0]
@@ -120,7 +120,7 @@ def _gibibytes(found: re.Match[str]) -> str:
 
 
 def _measured(number: float | None) -> str:
-    """A number that counts no steps, nor does what stands behind its slash plan them."""
+    """A number with a decimal point or exponent, so that it is taken neither for a step count nor for a total."""
     text = f"{number or 0.0:.6g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
@@ -130,8 +130,8 @@ def _many(found: re.Match[str]) -> str:
 
 
 def _seconds(found: re.Match[str]) -> str:
-    """Behind a word for a duration `min` and `m` are units, and so is a `min` that is glued to a number behind what is
-    done in a step. Elsewhere they may be the least of something, or metres."""
+    """Seconds for hours or minutes. `min` and `m` are units only after a word for a duration, or a `min` directly after
+    a number that follows the name of a phase. Elsewhere they may mean minimum or metres."""
     before = _CLAUSE.split(found.string[max(0, found.start() - _BEFORE) : found.start()])[-1]
     if _says(found, found.start()):
         return found[0]

@@ -1,10 +1,7 @@
-"""Lines of a console log of which nothing was taken: how many, why, and where the first is. Of a log that gave no row,
-the pattern that would read the line that recurs most.
-
-Lines are of one form if they differ in their digits alone. A form that recurs is told by what its numbers lack to be a
-row; lines of words, and lines of a form that came but once, are counted alone. A line that may be of a printed config
-is not counted.
-"""
+"""Lines of a console log from which nothing was taken: how many, why, and where the first is. If a log gave no row,
+also a pattern that would read its most frequent line.  Lines have one form if they differ only in their digits. For a
+form that recurs, the reason says what its numbers lack to be a row. Lines of words, and lines whose form came only
+once, are counted as such. A line that may belong to a printed config is not counted."""
 
 from __future__ import annotations
 
@@ -26,16 +23,16 @@ from rltui.readers.console.step_template import is_about, may_count
 from rltui.readers.number_text import NUMBER
 from rltui.text import clean
 
-WORDS = "line of words alone"
-ONCE = "line with numbers, of a form that came but once"
+WORDS = "line that holds only words"
+ONCE = "line with numbers, in a form that occurs only once"
 NAMELESS = "recurring line with numbers that have no names"
 STEPLESS = "recurring line with named numbers, but no step"
 OTHER_COUNT = "recurring line that counts something else than the steps"
 NO_METRIC = "recurring line with a step, but no metric of training beside it"
 MAX_FORMS = 2000
-"""Forms that are counted one by one; then those that came once are counted together."""
+"""Most forms that are counted one by one. With more, those that came once are counted together."""
 MAX_WAITING = 5000
-"""Newest lines that may still turn out to belong to a step."""
+"""Most lines, the newest ones, that may still turn out to belong to a step."""
 MAX_LENGTH = 1000
 SHOWN = 100
 _DIGIT = re.compile(rb"\d")
@@ -50,20 +47,20 @@ class _Form(Struct):
 
 
 class UntakenLines:
-    """Counts them; lines that were held back and belong to a step after all are taken out again."""
+    """Counts these lines. Lines that were held back and then belong to a step are removed from the count."""
 
     def __init__(self) -> None:
         self._forms: dict[bytes, _Form] = {}
-        self._single: Counter[str] = Counter()  # reason -> lines of forms that are counted no more
+        self._single: Counter[str] = Counter()  # reason -> lines of forms that are no longer counted one by one
         self._single_at: dict[str, tuple[int, bytes]] = {}
-        self._waiting: dict[int, bytes] | None = {}  # number of a line -> its form; None: none is taken any more
-        self._noted: set[bytes] = set()  # forms of which the first was told
-        self._open: list[tuple[int, bytes]] = []  # lines that were read before their end came: number and form
-        self.open_line = 0  # the number of the first of them, while they are read
-        self.again: dict[bytes, _Form] = {}  # by shape, where a line more of it has to be counted and nothing else
+        self._waiting: dict[int, bytes] | None = {}  # line number -> its form; None: no line is removed any more
+        self._noted: set[bytes] = set()  # forms of lines that are already given as notes
+        self._open: list[tuple[int, bytes]] = []  # unfinished lines that were read: number and form
+        self.open_line = 0  # number of the first of them, while they are read
+        self.again: dict[bytes, _Form] = {}  # shape -> form, if another such line only has to be counted
 
     def add(self, shape: bytes, text: bytes, line: int) -> None:
-        """A line without its digits, as it is, and its number."""
+        """Counts a line. `shape`: the line without its digits. `text`: the line. `line`: its number."""
         key = shape[:SHOWN]
         if shape[:MAX_LENGTH] in self._noted:
             return
@@ -84,23 +81,24 @@ class UntakenLines:
             self._waiting[line] = key
 
     def note(self, shape: bytes) -> None:
-        """A line of this shape said what matters: it is told once for all of its form."""
+        """Takes the shape of a line that gave a note. That stands for all lines of its form, so these are not
+        counted."""
         if len(self._noted) < MAX_FORMS:
             self._noted.add(shape[:MAX_LENGTH])
 
     def take(self, lines: Iterable[int]) -> None:
-        """Lines of these numbers belong to a step."""
+        """Removes the lines with these numbers, as they belong to a step."""
         waiting = self._waiting or {}
         for line in lines:
             if (key := waiting.pop(line, None)) is not None:
                 self._less(key)
 
     def settle(self) -> None:
-        """No line that was counted belongs to a step."""
+        """No counted line can turn out to belong to a step any more."""
         self._waiting = None
 
     def forget_open(self, but: int = 0) -> None:
-        """The lines that were read before their end came are read again, all but one."""
+        """Removes the unfinished lines from the count, except `but`, as they are read again."""
         for line, key in self._open:
             if line != but:
                 self._less(key)
@@ -117,7 +115,7 @@ class UntakenLines:
                 self.again.clear()
 
     def _fold(self) -> None:
-        """Forms that came once make room; if all recur, the rarest half does."""
+        """Folds forms that came once into totals, to make room; if all recur, the rarer half."""
         fewest = sorted(form.count for form in self._forms.values())[MAX_FORMS // 2]
         self.again.clear()
         kept = {}
@@ -132,7 +130,7 @@ class UntakenLines:
         self._forms = kept
 
     def told(self) -> list[LeftOut]:
-        """For each reason the number of lines, and the first of the form that came most often."""
+        """For each reason the number of lines, and the first line of its most frequent form."""
         counts = self._single.copy()
         shown = dict(self._single_at)
         most: Counter[str] = Counter()
@@ -157,7 +155,7 @@ class UntakenLines:
 
 
 def _is_prefix(text: bytes) -> bool:
-    """Whether nothing stands behind what Ray puts before a line: a step line was cut out, or the line was empty."""
+    """Whether a line holds only Ray's prefix: a step line was cut out after it, or the line was empty."""
     return text.rstrip().endswith(b")") and not split_prefix(text.decode("utf-8", "replace"))[1].strip()
 
 
@@ -176,14 +174,14 @@ def _lacks(text: bytes) -> str:
 
 
 SAMPLE = 4000
-"""Lines that are looked through for the one that recurs most."""
+"""Most lines that are searched for the most frequent one."""
 OFTEN = 3
 OFTEN_STEPLESS = 10
-"""Lines without a number that rises: a file that is no log repeats a few, as versions in a list."""
+"""Fewest lines without a number that rises: a file that is not a log repeats a few lines, as versions in a list."""
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
 _PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
 _IN_STAMP = lazy(r"\d[:hT]$"), lazy(r"[:hT]\d|-\d\d-\d")
-"""What stands before and behind a part of a time."""
+"""Text before and after a part of a time."""
 _NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
 
 
@@ -195,13 +193,13 @@ class UnreadLines:
         self.told = ""
 
     def keep(self, text: bytes, first_line: int) -> None:
-        """`first_line`: number of the first line of the text."""
+        """Keeps the lines of a text. `first_line`: the number of its first line."""
         room = SAMPLE - len(self._lines)
         if room > 0:
             self._lines.extend(enumerate(text.split(b"\n", room)[:room], first_line))
 
     def hint(self) -> str:
-        """What would have the line read that recurs most; empty if none does."""
+        """How the user can get the most frequent line read; empty if no line recurs."""
         lines = ((at, line.decode("utf-8", "replace")) for at, raw in self._lines for line in raw.split(b"\r"))
         self.told = hint(suggested(lines))
         return self.told
@@ -216,7 +214,7 @@ def hint(found: Suggestion | None) -> str:
 
 
 class Suggestion(Struct, frozen=True):
-    """The line that recurs most: its text, how often it came, the number of the first, and a pattern that reads it."""
+    """The most frequent line: its text, how often it came, the number of the first, and a pattern that reads it."""
 
     text: str
     times: int
@@ -231,7 +229,8 @@ class _Alike(Struct):
 
 
 def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
-    """Of numbered lines those that hold numbers and recur most, best with one that only rises. None if none recurs."""
+    """The most frequent of the numbered lines that hold numbers, preferably with one that only rises. None if none
+    recurs often enough."""
     kinds: dict[str, _Alike] = {}
     for at, raw in lines:
         text = without_lead(plain(split_prefix(raw)[1]))
@@ -252,7 +251,8 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
 
 
 def _rising(alike: _Alike) -> int | None:
-    """The place of a whole number that only rises, best of one that is named like a step. A time rises, too."""
+    """The place of a whole number that only rises, preferably with the name of a step; None if there is none. Parts of
+    times are skipped, as they rise too."""
     found: list[tuple[bool, int]] = []
     for place, match in enumerate(_SLOT.finditer(alike.first)):
         before, behind = _IN_STAMP
@@ -273,7 +273,7 @@ def _worth(alike: _Alike) -> tuple[bool, bool, int]:
 
 
 def _is_bare(alike: _Alike) -> bool:
-    """Whether nothing stands beside the step and its plan."""
+    """Whether a line has no number apart from the step and its total."""
     step = _rising(alike)
     if step is None:
         return False
@@ -282,7 +282,7 @@ def _is_bare(alike: _Alike) -> bool:
 
 
 def _pattern(alike: _Alike) -> str:
-    """The first line with names for its numbers."""
+    """The first line with names in place of its numbers."""
     step, out, end, used = _rising(alike), "", 0, Counter[str]()
     for place, found in enumerate(_SLOT.finditer(alike.first)):
         gap = alike.first[end : found.start()]

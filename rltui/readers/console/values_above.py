@@ -1,7 +1,7 @@
-"""Logs that print the numbers of a step above the line that tells the step.
+"""Logs that print the numbers of a step above the line that states the step.
 
-What stands between two such lines looks the same either way. It is told by the first: numbers above it, of a log that
-begins there, have no other step, and the same names stand above each that follows.
+Numbers between two such lines look the same in both kinds of logs. The first line decides: numbers above it, in a log
+that begins there, can have no other step. The same names must then be above each following step line.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Cells = dict[str, float]
 
 
 def stand_above(above: Mapping[str, float], between: Sequence[Sequence[str]], counts: Sequence[int]) -> bool:
-    """Whether numbers `above` the first of these steps are of it, as those of the same names right above each other one
-    are, the last `between` two of them. A log that was cut begins with a later count."""
+    """Whether the numbers `above` the first step line belong to it. The same names must come last in each group
+    `between` two step lines. `counts`: the steps; a log that was cut begins with a later count, so it cannot tell."""
     if not above or not between or not measures(above):
         return False
     begins = counts[0] <= max(1, counts[1] - counts[0])
@@ -26,8 +26,8 @@ def stand_above(above: Mapping[str, float], between: Sequence[Sequence[str]], co
 
 
 class Ahead:
-    """Numbers that wait for the step below them, and the lines that they stand in. `names`: of all that do; none while
-    it is not known that there are such."""
+    """Numbers that wait for the step line below them, and their line numbers. `names`: the names of such numbers; empty
+    while it is not known that this log has them."""
 
     def __init__(self) -> None:
         self.names: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Ahead:
         return twin
 
     def keep(self, cells: Mapping[str, float], line: int) -> Cells:
-        """Keeps those that wait; the others are given back."""
+        """Keeps the numbers that wait. Returns the others."""
         mine = {name: x for name, x in cells.items() if name in self.names}
         if mine:
             self.cells |= mine
@@ -48,23 +48,23 @@ class Ahead:
         return {name: x for name, x in cells.items() if name not in mine}
 
     def take(self) -> tuple[Cells, tuple[int, ...]]:
-        """What waited for the step that comes now."""
+        """The numbers that waited for the current step, and their line numbers."""
         taken = self.cells, self.lines
         self.cells, self.lines = {}, ()
         return taken
 
     def in_place(self, slots: Sequence[Slot]) -> list[Slot]:
-        """The numbers of a step with those that waited for it in place of those that wait for the next one."""
+        """The numbers of a step: those that wait for the next step are replaced by those that waited for this one."""
         return [*(slot for slot in slots if slot.name not in self.names), *as_slots(self.cells)]
 
     def go_on(self, slots: Sequence[Slot]) -> None:
-        """These stand below a step: they wait for the next."""
+        """Takes numbers below a step line: they wait for the next one."""
         self.cells = {slot.name: slot.value for slot in slots if slot.name in self.names}
 
 
 def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
-    """The first lines that tell steps, `counter` the place of what counts: the numbers below each may be those above
-    the next."""
+    """Decides from the first step lines whether numbers below each belong to the next. If so, moves them there.
+    `counter`: the place of the counter."""
     if ahead.names or len(lines) < 2 or not lines[0].above:
         return
     above, of_block = lines[0].above, not lines[0].message

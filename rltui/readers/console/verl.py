@@ -1,7 +1,7 @@
 """The step lines of verl's console logger: `step:7 - actor/kl_loss:0.002 - timing_s/gen:np.float64(12.3) - ...`.
 
-A few lines are parsed at once by turning them into JSON, many through polars; a line that does not convert cleanly
-(debug text glued to it, words among the numbers) is taken apart piece by piece. All ways give the same numbers.
+A few lines are turned into JSON and parsed together; many lines go through polars. A line that does not convert cleanly
+(debug text joined to it, words among the numbers) is parsed piece by piece. All ways give the same numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Cells = dict[str, object]
 _HEAD = re.compile(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _PLACE = re.compile(rb":\w{1,50}_\Z")
-"""Before the `step:` of a place that a logger names: `trainer.loop:train_step:214 - `."""
+"""Text before a `step:` that is part of a place in a logger's prefix: `trainer.loop:train_step:214 - `."""
 _NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
 _NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
 _WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
@@ -40,11 +40,11 @@ _PIECE = re.compile(r"(.*):(np\.\w+\(|)([-+.\w]+)(\)?)")
 _NOT_FINITE = ["nan", "inf", "-inf", "+inf"]
 
 Template = tuple[tuple[str, str], ...]
-"""Of each cell its key and what stands between that and the number: a name of numpy's and its bracket, or nothing."""
+"""For each cell its key, and the text between key and number: a numpy name with its bracket, or nothing."""
 
 
 def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
-    """Steps and step lines (without `step:N - `), and the text around them: one piece before each, one at the end."""
+    """Steps, step lines (without `step:N - `), and the text around them: one piece before each and one at the end."""
     steps: list[int] = []
     lines: list[bytes] = []
     around: list[bytes] = []
@@ -66,7 +66,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
         begin = head.end()
         line = block[begin:end]
         glued = _later(block, begin, end)
-        if glued:  # cut off by the end of its writer: its last number may be, too
+        if glued:  # its writer ended inside the line, so its last number may be cut off
             line, end = block[begin:glued], glued
             line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
         if shown and (b"ensor(" in line or b"rray(" in line):
@@ -80,7 +80,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
 
 
 def without_steps(block: bytes) -> bytes:
-    """The text without its step lines and what is glued behind them."""
+    """The text without its step lines and what follows them on the same line."""
     kept: list[bytes] = []
     begin = at = 0
     while (at := block.find(b"step:", at)) >= 0:
@@ -94,7 +94,7 @@ def without_steps(block: bytes) -> bytes:
 
 
 def _later(block: bytes, begin: int, end: int) -> int:
-    """Where a step line begins right behind what was written of another, 0 if none does."""
+    """Where another step line begins inside a line that was cut off; 0 if none does."""
     first = block[begin : block.find(b":", begin) + 1]
     again = block.find(first, begin + 1, end) >= 0
     at = block.find(b"step:", begin, end)
@@ -124,7 +124,7 @@ def parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBui
 def _parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
     parsed = _as_json(lines)
     at = 0
-    while at < len(parsed):  # runs of rows with the same keys: validation adds some now and then
+    while at < len(parsed):  # successive rows with the same keys: validation adds keys now and then
         first = parsed[at]
         end = at + 1
         if first is None:
@@ -141,7 +141,7 @@ def _parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBu
 
 
 def _as_json(lines: list[bytes]) -> list[Cells | None]:
-    """The cells of each line, None for a line that does not convert."""
+    """The cells of each line; None for a line that does not convert."""
     text = b"\n".join(lines)
     if any(mark in text for mark in _NOT_PLAIN):
         text = b"\n".join(b"" if any(mark in line for mark in _NOT_PLAIN) else line for line in lines)
@@ -168,7 +168,7 @@ def _one(converted: bytes) -> Cells | None:
 
 
 def _pieces(step: int, line: str) -> list[tuple[int, dict[str, float]]]:
-    """The cells of one step line; several where step lines are glued together."""
+    """Step and cells of a step line; several if step lines are joined."""
     rows = []
     at = 0
     for glued in _GLUED.finditer(line):
@@ -192,7 +192,7 @@ def _cells(line: str) -> dict[str, float]:
             continue
         cells[key] = float(found[1])
         if value[found.end() :].strip():
-            break  # other output glued to the line: what follows is no metric
+            break  # other output is joined to the line: the rest holds no metrics
     return cells
 
 
@@ -200,7 +200,7 @@ def _cells(line: str) -> dict[str, float]:
 
 
 def _many(steps: Sequence[int], times: Sequence[float], lines: Sequence[bytes]) -> ManyLines:
-    """The lines that hold nothing but plain numbers under the keys of their group, in the same order."""
+    """Takes the lines that hold only plain numbers, under the same keys and in the same order as their group."""
     import numpy as np  # with polars: for many lines at once
 
     from rltui.readers.bulk import ManyLines, groups
@@ -223,7 +223,7 @@ def _take(lines: Sequence[bytes], known: tuple[Ints, Floats], block: ManyLines, 
 
 
 def _template(line: str) -> Template | None:
-    """None for a line that is not made of keys and numbers alone."""
+    """The template of a line; None for a line that holds more than keys and numbers."""
     cells = []
     for piece in line.split(" - "):
         found = _PIECE.fullmatch(piece)
@@ -238,16 +238,17 @@ def _template(line: str) -> Template | None:
 
 
 def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template, block: ManyLines, at: Ints) -> bool:
-    """Takes those lines of the template that hold a number in each cell. Each other line is odd, wherever it is."""
+    """Takes the lines of the template that hold a number in each cell. Any other line stays for the slow way. False if
+    the lines cannot be parsed at once."""
     import numpy as np
     import polars as pl
 
     some = lines if len(at) == len(lines) else [lines[i] for i in at.tolist()]
     try:
         text = pl.Series(some, dtype=pl.Binary).cast(pl.String)
-    except pl.exceptions.PolarsError:  # no UTF-8
+    except pl.exceptions.PolarsError:  # not UTF-8
         return False
-    pieces = text.str.splitn(" - ", len(template)).struct.unnest()  # what is too much stays in the last piece
+    pieces = text.str.splitn(" - ", len(template)).struct.unnest()  # any further pieces stay in the last one
     parsed = pieces.lazy().select(_numbers(template)).collect()
     grid: Floats = parsed.to_numpy(order="fortran")
     if not np.isfinite(grid).all():
@@ -259,7 +260,7 @@ def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template
 
 @lru_cache(maxsize=8)
 def _texts(template: Template) -> tuple[pl.Expr, ...]:
-    """What should be the numbers of the pieces: a piece under another key stays as it is, and is none."""
+    """The texts that should be numbers. A piece with another key stays unchanged, and so is not a number."""
     import polars as pl
 
     out = []
@@ -277,7 +278,7 @@ def _numbers(template: Template) -> tuple[pl.Expr, ...]:
 
 
 def _sure(pieces: pl.DataFrame, template: Template) -> Flags:
-    """Which lines hold a number in each cell, one that is not finite as Python writes it."""
+    """Which lines hold a number in each cell; a number that is not finite must be written as Python does."""
     import polars as pl
 
     odd = [

@@ -1,4 +1,4 @@
-"""What the step lines of a log begin with, which tells them from samples that look like them."""
+"""The beginnings of a log's step lines, which distinguish them from samples that look like them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from msgspec.structs import replace
 from rltui.lazy_regex import lazy
 
 ALONE = 8
-"""Lines in other words, with none of the usual between them, up to which they may be of a sample."""
+"""Up to this many lines in other words, without a usual line between them, may come from a sample."""
 MOST = 400
-"""Beginnings that are kept."""
+"""Most beginnings that are kept."""
 _BEGIN = lazy(r"[^\d]*")
 
 
 class _Wording(Struct):
-    """Step lines that begin alike: how often they went on, how far, and what they name."""
+    """Step lines with one beginning: how often they reached a new step, their newest step, and their names."""
 
     went_on: int = 0
     newest: int = -1
-    alone: int = 0  # of them since the usual ones were silent
+    alone: int = 0  # how many came since the last usual line
     names: set[str] = field(default_factory=set)
 
 
 class Wordings:
-    """What step lines begin with. Lines that begin otherwise and are behind the usual ones say nothing of what those
-    tell: a sample that is printed between them, `Step 2: loss: 5` of an answer, may look like one. So many of them
-    that nothing comes between are a run in other words."""
+    """The beginnings of step lines. A line with another beginning and a step behind the usual lines may come from a
+    printed sample, `Step 2: loss: 5` in a response. Its numbers that the usual lines state are ignored. If more than
+    `ALONE` such lines come in a row, they count: the run goes on in other words."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Wording] = {}
 
     def copy(self) -> Wordings:
-        """One that takes lines without changing this one."""
+        """A copy that takes lines without changing this one."""
         twin = Wordings()
         twin._known = {key: replace(one, names=set(one.names)) for key, one in self._known.items()}
         return twin
 
     def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
-        """What a line tells of this step: all, or what the usual lines do not tell."""
+        """The numbers of a line that count: all, or only those that the usual lines do not state."""
         begin = _BEGIN.match(message)
         key = begin[0] if begin is not None else ""
-        usual = next(iter(self._known.values()), None)  # the first, unless others went on for long without it
+        usual = next(iter(self._known.values()), None)  # the first one, unless another went on for long without it
         usual = max(
             (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),
             key=lambda one: one.went_on,

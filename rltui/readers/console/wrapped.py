@@ -11,22 +11,23 @@ from rltui.readers.lines import LineBuffer
 
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
 _LINE = 1 << 16
-"""Bytes of a first line that are waited for."""
+"""The reader waits for the end of the first line up to this many bytes."""
 _MESSAGE = ("message", "msg", "event", "log", "text", "MESSAGE")
 _LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream", "PRIORITY")
-"""What tells a logger's line from a row of metrics: each line has one of these beside its message."""
+"""Keys of which a logger's line has one beside its message, and a row of metrics has none."""
 _TIME = ("timestamp", "time", "asctime", "ts", "@timestamp", "created", "exc_info")
 _PLACE = frozenset(("line", "lineno", "pid", "process", "thread", "v", "hostname", "rank", "version", *_LEVEL, *_TIME))
-"""Numbers of the logger's own."""
+"""Keys of numbers that the logger itself adds."""
 _RECORD = frozenset(("record", "source", "process", "thread", "file", "labels", "kubernetes", "resource", "host"))
-"""Objects of the logger's own."""
+"""Keys of objects that the logger itself adds."""
 _FIELDS = frozenset(("extra", "fields", "context", "metrics", "data", "payload", "attributes", "params", "props"))
-"""Objects whose name says nothing of the numbers that they hold."""
+"""Objects whose name does not become part of the names of their numbers."""
 _DEPTH = 3
 
 
 def is_wrapped(head: bytes) -> bool:
-    """Whether a file begins so. Only its first line counts: how much of the file is there makes no difference."""
+    """Whether a file begins with such JSON lines. Only its first line counts, so the answer does not change as the file
+    grows."""
     start = head.lstrip().partition(b"\n")[0]
     if start.startswith(_NOTEBOOK):
         return True
@@ -35,7 +36,7 @@ def is_wrapped(head: bytes) -> bool:
 
 
 def _may_be_wrapped(head: bytes) -> bool:
-    """Whether only the rest of the first line will tell."""
+    """Whether the answer needs the rest of the first line."""
     start = head.lstrip()
     return len(head) < _LINE and b"\n" not in start and (not start or start.startswith((b"{", b"[")))
 
@@ -49,7 +50,7 @@ def _row(line: bytes) -> dict[str, object] | None:
 
 
 def _logged(row: dict[str, object]) -> str | None:
-    """The line that a logger would have written for a row; None for a row of something else."""
+    """The line that a logger would have written for a row; None if the row is not a logger's."""
     record = row.get("record")
     if isinstance(record, dict) and isinstance(row.get("text"), str):  # loguru
         bound = record.get("extra")
@@ -70,7 +71,7 @@ def _logged(row: dict[str, object]) -> str | None:
 
 
 def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterator[str]:
-    """The numbers of a logger's row, and of what it holds beside its message."""
+    """The numbers in a logger's row, beside its message and in the objects that it holds, as `name=value`."""
     for key, value in row.items():
         if isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
             yield from _numbers(value, within if key in _FIELDS else f"{within}{key}/", depth + 1)
@@ -79,8 +80,8 @@ def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterat
 
 
 def _text_of(line: bytes) -> bytes | None:
-    """The text within one line, with its newline; None for what is no such line. The brackets and commas of a JSON
-    array around the lines do not matter."""
+    """The text within one JSON line, with its newline; None for any other line. The brackets and commas of a JSON array
+    around the lines do not matter."""
     row = _row(line)
     if row is None:
         return None
@@ -95,8 +96,8 @@ def _text_of(line: bytes) -> bytes | None:
 
 
 class Unwrapper:
-    """Gives out the text that a log holds, from its first bytes on. `too_long` and `foreign`: how many lines of the
-    last `feed` were longer than any log's, or no JSON."""
+    """Returns the text that a log holds, from its first bytes on. `too_long` and `foreign`: how many lines of the last
+    `feed` were longer than `MAX_LINE`, or not JSON."""
 
     def __init__(self) -> None:
         self.too_long = self.foreign = 0
@@ -105,7 +106,7 @@ class Unwrapper:
         self._lines = LineBuffer()
 
     def feed(self, data: bytes) -> bytes:
-        """The text in `data`; nothing while it is not known whether the log is wrapped."""
+        """The text in `data`; nothing as long as it is not known whether the log is wrapped."""
         self.too_long = self.foreign = 0
         if self._wrapped is None:
             data = self._head + data
@@ -117,7 +118,7 @@ class Unwrapper:
         return self._text(data) if self._wrapped else data
 
     def finish(self) -> bytes:
-        """Text that was held back."""
+        """Returns the text that was held back."""
         head, self._head = self._head, b""
         if head:
             self._wrapped = False

@@ -1,6 +1,5 @@
-"""TensorBoard event files: TFRecords of Event messages, and what a Summary.Value in them holds: a scalar, a float32
-of which is the decimal that was meant (0.1, not 0.10000000149011612), or config as text or HParams.
-"""
+"""Reads TensorBoard event files: TFRecords of Event messages, whose values hold a scalar, or config as text or HParams.
+A float32 becomes the decimal that was meant: 0.1, not 0.10000000149011612."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PAD = 160
-"""A buffer has so many bytes behind its last event: the longest that is taken."""
+"""Bytes that a buffer has after its last event. Longer events are not decoded many at once."""
 _LONGEST_STEP = 5
 _SIMPLE_VALUE, _TENSOR, _METADATA = 2, 8, 9
 _DTYPE, _CONTENT, _STRINGS = 1, 4, 8
@@ -36,7 +35,7 @@ _HPARAMS = "_hparams_/session_start_info"
 
 
 class Scalars(Struct):
-    """Of the events numbered `events`: wall time (s), step, number of the tag, value."""
+    """Wall time (s), step, number of the tag and value of the events with the numbers `events`."""
 
     events: Ints
     times: NDArray[np.float64]
@@ -46,10 +45,11 @@ class Scalars(Struct):
 
 
 def scalar_events(b: NDArray[np.uint8], starts: Ints, lengths: Ints, table: KeyTable) -> Scalars:
-    """The events of one float scalar among those at `starts`, many at once. `b` is the buffer, padded.
+    """Decodes, many at once, those of the events at `starts` that hold one float scalar. `b`: the buffer with its
+    padding.
 
-    Such an event is `09 wall_time(8) [10 step] 2a LEN 0a LEN 0a LEN tag 15 value(4)`: what SummaryWriter.add_scalar
-    writes. It is taken so only if all its lengths fit together; every other one is decoded field by field.
+    Such an event is `09 wall_time(8) [10 step] 2a LEN 0a LEN 0a LEN tag 15 value(4)`: this is what
+    SummaryWriter.add_scalar writes. All its lengths must fit together; any other event is decoded field by field.
     """
     fits = (lengths >= 20) & (lengths < 160)
     at = np.where(fits, starts, 0)
@@ -85,13 +85,13 @@ def scalar_events(b: NDArray[np.uint8], starts: Ints, lengths: Ints, table: KeyT
 
 
 _SLICE = 1 << 20
-"""Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
+"""Bytes that are decoded at once: this bounds the memory, whatever the size of the pieces that are fed."""
 FEW = 8
-"""Fewer new events than this are decoded one by one: the arrays would cost more."""
+"""Fewer new events than this are decoded one by one: arrays would take longer."""
 
 
 class _Cells(Struct):
-    """Scalars in file order, one element of each array a scalar."""
+    """Scalars in file order, with one element of each array for each scalar."""
 
     steps: Ints
     times: Floats
@@ -100,11 +100,12 @@ class _Cells(Struct):
 
 
 class TfeventsReader:
-    """Scalars as rows, one row for consecutive events of one step; text tags that hold JSON, and HParams, as config.
+    """Reads scalars as rows, one row for consecutive events of one step, and text tags that hold JSON, and HParams, as
+    config.
 
-    A row's time is the wall time of its last event. float32 values are given as the shortest decimal that reads back
-    as the same float32. The rows of the events fed so far are yielded at once: when the rest of a step comes later,
-    it is a row of its own with the same step, alone in its block.
+    A row's time is the wall time of its last event. A float32 becomes the shortest decimal that reads back as the same
+    float32. `feed` returns the rows of all events so far: if the rest of a step comes later, it is a second row of this
+    step, alone in its block.
     """
 
     format = "tensorboard"
@@ -179,7 +180,7 @@ class TfeventsReader:
         times = cells.times[np.append(opens[1:], len(cells.steps)) - 1]
         most = max(1, MAX_CELLS // max(1, len(self._grid.names)))
         cuts = list(range(0, len(steps), most))
-        if steps[0] == self._last_step and len(steps) > 1:  # the rest of a row, or all of it would be added slowly
+        if steps[0] == self._last_step and len(steps) > 1:  # the rest of a row, alone: else all would be added slowly
             cuts = [0, *range(1, len(steps), most)]
         self._last_step = int(steps[-1])
         out: list[Record] = []
@@ -191,7 +192,7 @@ class TfeventsReader:
         return out
 
     def _event(self, event: bytes, others: list[Record]) -> list[tuple[int, float, int, float]]:
-        """Step, wall time, number of the tag and value of each scalar in an Event; config goes to `others`."""
+        """Step, wall time, number of the tag and value of each scalar in an Event; config is added to `others`."""
         time = float("nan")
         step = 0
         summaries: list[bytes] = []
@@ -218,7 +219,7 @@ class TfeventsReader:
 
 
 def _merged(parts: list[tuple[Ints, _Cells]]) -> _Cells:
-    """Cells of both decoders in the order of their events."""
+    """The cells of both decoders, in the order of their events."""
     if len(parts) == 1:
         return parts[0][1]
     if not parts:
@@ -234,7 +235,7 @@ def _merged(parts: list[tuple[Ints, _Cells]]) -> _Cells:
 
 
 def _scalar(item: bytes) -> float | None:
-    """The number in a Summary.Value, NONFINITE for one that is not finite; None where the value is something else."""
+    """The number in a Summary.Value, NONFINITE if it is not finite; None if the value is not a number."""
     number: float | None = None
     for field, wire, value in fields(item):
         if field == _SIMPLE_VALUE and wire == FIXED32 and isinstance(value, bytes):
@@ -247,9 +248,9 @@ def _scalar(item: bytes) -> float | None:
 
 
 def _config(tag: str, item: bytes) -> list[Record]:
-    """Config that a value carries: JSON text under `NAME/text_summary` (transformers: args, model_config), HParams.
+    """The config in a value: JSON text under `NAME/text_summary` (transformers: args, model_config), or HParams.
 
-    The keys of `args` stand bare; those of any other text tag under its name."""
+    The keys of `args` are kept as they are; those of any other text tag get its name before them."""
     if tag == _HPARAMS:
         found = _hparams(_plugin(item)[1])
         return [ConfigRecord(flatten(found), "TensorBoard HParams")] if found else []
@@ -268,13 +269,13 @@ def _config(tag: str, item: bytes) -> list[Record]:
 
 
 def _plugin(item: bytes) -> tuple[str, bytes]:
-    """Name and content of the plugin data in a value's metadata."""
+    """Name and content of the plugin in a value's metadata."""
     data = _bytes(last(_bytes(last(item, _METADATA)), 1))
     return text(last(data, 1)), _bytes(last(data, 2))
 
 
 def _element(tensor: bytes) -> float | None:
-    """The one element of a tensor of numbers; None for other tensors."""
+    """The element of a tensor with a single number; None for other tensors."""
     dtype = last(tensor, _DTYPE)
     stored = _STORED.get(dtype) if isinstance(dtype, int) else None
     if stored is None:
@@ -326,17 +327,17 @@ def _bytes(value: int | bytes | None) -> bytes:
 Singles = NDArray[np.float32]
 
 _SMALLEST, _LARGEST = 1e-12, 1e12
-"""In between, the powers of ten that scale to nine digits are exact in float64, so a quotient by them is correctly
-rounded: it is the float64 next to the decimal."""
+"""Between these, the powers of ten that scale a value to nine digits are exact in float64. So a quotient by them is
+correctly rounded: it is the float64 nearest to the decimal."""
 _TENS: Floats = np.array([10.0**n for n in range(23)])
 
 
 def shortest(values: Singles) -> Floats:
-    """Each value as the float64 nearest to the shortest decimal that reads back as the same float32, what
-    `float(str(numpy.float32(x)))` gives. Infinities and NaN stay.
+    """Each value as the float64 nearest to the shortest decimal that reads back as the same float32, as
+    `float(str(numpy.float32(x)))` gives it. Infinities and NaN stay.
 
-    Seven digits are tried for all at once, then six, eight and nine for the few that need it; outside 1e-12..1e12
-    numpy's own printing decides.
+    Seven digits are tried for all values at once, then six, eight and nine for the few that need them. Values outside
+    1e-12..1e12 are converted through numpy's own printing.
     """
     with np.errstate(invalid="ignore"):  # a signalling NaN
         out = values.astype(np.float64)
@@ -367,8 +368,8 @@ def shortest(values: Singles) -> Floats:
 
 
 def _round(values: Floats, decimals: NDArray[np.int64]) -> Floats:
-    """Values rounded to so many decimals (negative: tens)."""
-    up = _TENS[np.minimum(np.maximum(decimals, 0), 22)]  # np.clip takes longer for so few
+    """Values rounded to these numbers of decimals (negative: to tens, hundreds, …)."""
+    up = _TENS[np.minimum(np.maximum(decimals, 0), 22)]  # np.clip takes longer for a few values
     down = _TENS[np.minimum(np.maximum(-decimals, 0), 22)]
     rounded: Floats = np.rint(values * up / down) * down / up
     return rounded

@@ -1,7 +1,7 @@
 """TFRecord framing: uint64 length, masked crc32c of the length, data, masked crc32c of the data.
 
-Both checksums are checked: that of the length with each distinct length once (a log has few), that of the data up to
-`CHECKED` bytes. Longer data are images, histograms and texts, never numbers.
+Both checksums are checked. That of the length is computed once for each distinct length, of which a log has few. That
+of the data is checked up to `CHECKED` bytes: longer data are images, histograms and texts, never numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TABLE = _bytes_table()
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The checksum of a few bytes: a tenth of a microsecond each."""
+    """The checksum of a few bytes; takes a tenth of a microsecond for each byte."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _TABLE[(crc ^ byte) & 255] ^ crc >> 8
@@ -45,7 +45,7 @@ def masked_crc32c(data: bytes) -> int:
 
 @cache
 def _pair_tables() -> tuple[Words, Words, Words, Words]:
-    """What two bytes do to the checksum that stand at the end of eight, two, four and six bytes before it."""
+    """Tables of what two bytes add to the checksum, by their place among eight bytes."""
     one = np.array(_TABLE, dtype=np.uint32)
     pairs: Words = np.arange(1 << 16, dtype=np.uint32)
     for _ in range(2):
@@ -60,10 +60,11 @@ def _pair_tables() -> tuple[Words, Words, Words, Words]:
 
 
 def masked_crc32cs(b: NDArray[np.uint8], starts: Ints, lengths: Ints) -> Words:
-    """The checksums of the pieces of `b` at `starts`, each of 8 bytes or more: eight bytes of all of them at a time.
+    """The checksums of the pieces of `b` at `starts`, each of 8 bytes or more. Eight bytes of all pieces are handled at
+    a time.
 
-    A piece is taken as filled up with zeros before its first byte, which do nothing to a checksum that begins with 0;
-    that it begins with all ones is the same as its first four bytes turned over.
+    Each piece is filled up with zeros before its first byte, which do not change a checksum that begins with 0. The
+    real checksum begins with all ones: this is the same as inverting the first four bytes.
     """
     words = (lengths + 7) >> 3
     order = np.argsort(-words, kind="stable")
@@ -103,18 +104,18 @@ _FEW = 8
 _header = struct.Struct("<QI").unpack_from
 _LARGEST = 1 << 30
 _BEGINNING = re.compile(rb"(?s)(?=(....\0\0\0\0....\x09))")
-"""Where a record may begin: a length below 4 GiB, and an event, which begins with its wall time (field 1, double)."""
-_WINDOW = 1024  # lengths remembered
-_REPEATS = 256  # so many lengths have to agree before a cycle is taken for one
+"""The place where a record may begin: a length below 4 GiB, then an event, which begins with its wall time (field 1,
+double)."""
+_WINDOW = 1024  # lengths that are kept
+_REPEATS = 256  # lengths that must repeat before a cycle is assumed
 
 
 class RecordLog:
-    """Bytes in pieces of any size; where the whole records lie out.
+    """Takes bytes in pieces of any size and returns the places of whole records.
 
-    A header whose checksum is wrong is counted in `skipped`; reading goes on at the next place that has a right one.
-    Data whose checksum is wrong are counted and left out.
-    A run writes the same tags again and again, so the lengths repeat in cycles: once a cycle is known, its further
-    headers are checked many at a time.
+    A header with a wrong checksum is counted in `skipped`, and reading goes on at the next header with a right one.
+    Data with a wrong checksum are counted and left out. A run writes the same tags again and again, so the lengths
+    repeat in cycles: once a cycle is known, its further headers are checked many at a time.
     """
 
     def __init__(self) -> None:
@@ -124,13 +125,13 @@ class RecordLog:
         self._waiting = 0
         self._need = HEAD
         self._at = 0  # offset in the file of the first waiting byte
-        self._lost = False  # looking for the next good header
+        self._lost = False  # searching for the next good header
         self._crcs: dict[int, int] = {}
         self._recent: list[int] = []  # the last lengths
-        self._period = 0  # records in a cycle, 0 when none is known
+        self._period = 0  # records in a cycle; 0 if none is known
 
     def feed(self, data: bytes) -> tuple[bytes, Ints, Ints]:
-        """A buffer, and start and length in it of the data of each record that is now whole."""
+        """Returns a buffer, and the start and length in it of the data of each record that is whole now."""
         self._pieces.append(data)
         self._waiting += len(data)
         none: Ints = np.zeros(0, dtype=np.int64)
@@ -147,7 +148,7 @@ class RecordLog:
         return buffer, *sound
 
     def _sound(self, buffer: bytes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-        """The records whose data are what was written."""
+        """The records whose data have the right checksum."""
         raw = np.frombuffer(buffer, dtype=np.uint8)
         stated = np.ndarray((len(raw) - 3,), dtype="<u4", buffer=raw, strides=(1,))[starts + lengths]
         right = np.ones(len(starts), dtype=np.bool_)
@@ -189,7 +190,7 @@ class RecordLog:
                 return pos
 
     def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
-        """At most _REPEATS records from `pos` on: their lengths, and where the next one begins."""
+        """The lengths of at most _REPEATS records from `pos` on, and the place where the next one begins."""
         found: list[int] = []
         last = len(buffer) - HEAD - TAIL  # of an empty record
         crcs = self._crcs
@@ -215,7 +216,8 @@ class RecordLog:
         return found, pos
 
     def _search(self, buffer: bytes, pos: int) -> int:
-        """The next place from `pos` on whose header is right; else the first that is not ruled out yet."""
+        """The next place from `pos` on with a right header; if there is none, the first place where one may still
+        begin."""
         for match in _BEGINNING.finditer(buffer, pos):
             at = match.start()
             length, crc = _header(buffer, at)
@@ -225,7 +227,7 @@ class RecordLog:
         return max(pos, len(buffer) - HEAD)
 
     def _repeat(self, buffer: bytes, pos: int, starts: list[Ints], lengths: list[Ints]) -> int:
-        """As many whole cycles as follow; forgets the period where not even one does."""
+        """Takes as many whole cycles as follow; forgets the period if not even one does."""
         cycle: Ints = np.array(self._recent[-self._period :], dtype=np.int64)
         steps = cycle + (HEAD + TAIL)
         size = int(steps.sum())
@@ -252,12 +254,12 @@ class RecordLog:
 
 @lru_cache(1 << 12)
 def _crc_of_length(length: int) -> int:
-    """Remembered: the logs of a sweep hold records of the same lengths."""
+    """The checksum of a length. It is cached, as the logs of a sweep hold records of the same lengths."""
     return masked_crc32c(struct.pack("<Q", length))
 
 
 def _find_period(lengths: list[int]) -> int:
-    """The shortest cycle in which the last lengths repeat; 0 where there is none."""
+    """The shortest cycle in which the last lengths repeat; 0 if there is none."""
     newest = lengths[-1]
     for period in range(1, len(lengths) // 2 + 1):
         if lengths[-1 - period] == newest:

@@ -1,5 +1,5 @@
-"""MLflow's runs: in its tracking database (SQLite, one row a value, several experiments and runs in one file), or in
-its file store (a folder a run, with a file for each metric, param and the run's `meta.yaml`).
+"""Reads MLflow's runs from its tracking database (SQLite, one row for each value, several experiments and runs in one
+file), or from its file store (one folder for each run, with a file for each metric and param, and `meta.yaml`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_RUNS = 1000
 _LARGEST = 1.797e308
 """MLflow stores an infinity as the largest float."""
 SYSTEM = "system/"
-"""Metrics that MLflow samples from the machine, against a step of their own."""
+"""Begins the keys of metrics that MLflow samples from the machine; these have their own count of steps."""
 
 Value = tuple[str, float, int, int]
 """Key, value (NaN: not finite), milliseconds since the epoch, step."""
@@ -32,7 +32,7 @@ _FACT = re.compile(r"^(run_id|run_uuid|run_name|start_time|end_time|status|lifec
 
 
 def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
-    """The runs of a database that were not deleted, the oldest first; none where it is no MLflow database."""
+    """The runs of a database that were not deleted, the oldest first; none if it is not an MLflow database."""
     there = tables(connection)
     if not (
         there.get("runs", frozenset()) >= {"run_uuid", "name", "start_time", "lifecycle_stage"}
@@ -50,7 +50,8 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
 
 
 class MlflowReader:
-    """One run of a tracking database: values from where the last read ended, params as they appear, its end."""
+    """Reads one run of a tracking database: the values since the last read, params as they appear, and the run's
+    end."""
 
     format = "mlflow"
     whole = True
@@ -100,10 +101,10 @@ class MlflowReader:
 
 
 class MlflowRun:
-    """Name, start and end of an MLflow run, told when they change.
+    """Name, start and end of an MLflow run, returned when they change.
 
-    A run that ended well and one whose process died of an exception are both FINISHED (MLflow closes open runs when
-    Python exits), so only FAILED and KILLED say how it ended; FINISHED says that it did.
+    MLflow closes open runs when Python exits. So a run is FINISHED if it ended well and also if its process died of an
+    exception. Only FAILED and KILLED say how a run ended; FINISHED only says that it ended.
     """
 
     def __init__(self) -> None:
@@ -129,7 +130,7 @@ class MlflowRun:
 
 
 class RecordedValues:
-    """Single values to rows: those of one call (equal step and time) stand together."""
+    """Makes rows of single values: those of one call (equal step and time) are next to each other."""
 
     def __init__(self) -> None:
         self._rows = RecordedRows()
@@ -158,7 +159,7 @@ def params_of(params: Iterable[tuple[str, str]]) -> ConfigRecord:
 
 
 def plain(text: str) -> object:
-    """A param, which MLflow keeps as text, as the value it was."""
+    """The value of a param, which MLflow keeps as text."""
     words: dict[str, object] = {"True": True, "False": False, "None": None}
     if text in words:
         return words[text]
@@ -170,13 +171,13 @@ def plain(text: str) -> object:
 
 
 def facts(meta: bytes) -> dict[str, str]:
-    """What `meta.yaml` says of a run, as text; empty where it is no run's."""
+    """The fields of a run's `meta.yaml`, as text; empty if it is not a run's."""
     found = {key: value.strip().strip("'\"") for key, value in _FACT.findall(meta.decode("utf-8", "replace"))}
     return found if "status" in found and ("run_id" in found or "run_uuid" in found) else {}
 
 
 def runs_in_store(meta: bytes) -> list[ContainedRun]:
-    """The run whose `meta.yaml` this is; none where it is another file, or the run was deleted."""
+    """The run whose `meta.yaml` this is; none if it is another file, or the run was deleted."""
     found = facts(meta)
     if not found or found.get("lifecycle_stage") == "deleted":
         return []
@@ -185,7 +186,7 @@ def runs_in_store(meta: bytes) -> list[ContainedRun]:
 
 
 class MlflowStoreReader:
-    """Takes the new bytes of each file of the store. A metric is a file of lines `milliseconds value step`."""
+    """Takes the new bytes of each file of a store. The file of a metric has lines `milliseconds value step`."""
 
     format = "mlflow-files"
     whole = True
@@ -200,8 +201,8 @@ class MlflowStoreReader:
     def read(
         self, meta: bytes, params: Iterable[tuple[str, bytes]], metrics: Iterable[tuple[str, bytes]]
     ) -> list[Record]:
-        """`meta` whole (empty: unchanged); params that are new, whole; of each metric the bytes after those given
-        before. Names are those of the files below `params` and `metrics`, with `/`."""
+        """Takes the whole `meta` (empty if unchanged), the whole new params, and of each metric the bytes after those
+        given before. Names are the paths of the files below `params` and `metrics`, with `/`."""
         out: list[Record] = []
         if found := facts(meta):
             run = found.get("run_id") or found["run_uuid"]
@@ -234,7 +235,7 @@ class MlflowStoreReader:
             match = _LINE.fullmatch(line)
             x = number(match[2].decode("ascii", "replace")) if match else None
             if match is None or x is None:
-                self._skip("line that is no value", name)
+                self._skip("line that is not a value", name)
                 continue
             values.append((name, x if isfinite(x) else nan, int(match[1]), int(match[3] or 0)))
         return values

@@ -1,4 +1,4 @@
-"""SwanLab's log (`run-ID.swanlab`, `backup.swanlab`): records in LevelDB blocks, one a value.
+"""Reads SwanLab's log (`run-ID.swanlab`, `backup.swanlab`): records in LevelDB blocks, one for each value.
 
 Version 2 (0.10) writes protobuf, version 1 (0.6) lines of JSON `{"model_type", "data"}`. The record tells which.
 """
@@ -21,16 +21,16 @@ from rltui.text import clean
 
 IDENT = b":SWL\xd6\xe1"
 SYSTEM = "__swanlab__."
-"""Keys of the machine's samples."""
+"""Begins the keys of samples of the machine."""
 _START, _FINISH, _SCALAR, _LOG = 10, 11, 13, 16
 _ENDS = {1: 0, 2: 1, 3: 130}  # finished, crashed, aborted -> exit code
 _MAX_STEP = 1 << 53
 
 
 class SwanlabReader:
-    """Scalars, identity, captured console, samples of the machine and end of one run.
+    """Reads scalars, identity, captured console, samples of the machine and the end of one run.
 
-    SwanLab numbers the calls of `log` where the trainer gives no step; its own number is the step here.
+    If the trainer gives no step, SwanLab numbers the calls of `log`: its number is the step then.
     """
 
     format = "swanlab"

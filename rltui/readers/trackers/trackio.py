@@ -1,4 +1,4 @@
-"""trackio's project database: SQLite, one row a call of `log`, several runs in one file."""
+"""Reads trackio's project database: SQLite, with one row for each call of `log` and several runs in one file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOGGED = {"run_name", "step", "metrics", "timestamp"}
 
 
 def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
-    """The runs of a database, the oldest first; none where it is no trackio database."""
+    """The runs of a database, the oldest first; none if it is not a trackio database."""
     columns = tables(connection).get("metrics", frozenset())
     if not columns >= _LOGGED:
         return []
@@ -37,12 +37,12 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
 
 
 def _key(columns: frozenset[str]) -> str:
-    """Databases before 0.24 have no run_id."""
+    """The column that names the run: databases before 0.24 have no run_id."""
     return "run_id" if "run_id" in columns else "run_name"
 
 
 class TrackioReader:
-    """One run of a project: metrics, config, alerts and system metrics, each from where the last read ended."""
+    """Reads one run of a project: metrics, config, alerts and system metrics, each from where the last read ended."""
 
     format = "trackio"
     whole = True
@@ -89,7 +89,7 @@ class TrackioReader:
     def _new(
         self, connection: sqlite3.Connection, there: dict[str, frozenset[str]], table: str, *columns: str
     ) -> Iterator[tuple[object, ...]]:
-        """The cells of this run's rows that came after those read before."""
+        """The cells of this run's rows since the last read."""
         if not there.get(table, frozenset()) >= {"id", *columns}:
             return
         key = _key(there[table])
@@ -111,7 +111,7 @@ class TrackioReader:
             tree = None
         if isinstance(tree, dict):
             return tree
-        self._skip("row that is no JSON object", f"{table} row {self._seen[table]}")
+        self._skip("row that is not a JSON object", f"{table} row {self._seen[table]}")
         return None
 
     def _skip(self, reason: str, where: str) -> None:

@@ -1,8 +1,7 @@
-"""The record framing of LevelDB's log, as W&B and SwanLab write it: blocks of 32 KiB, records cut into chunks.
-
-A chunk is crc32 (of its type and data), length (uint16), type, data. Types: 1 whole record, 2 first, 3 middle, 4 last
-part. Fewer than 7 bytes left in a block are padding. The file starts with a header of 7 bytes inside the first block.
-"""
+"""Records in the framing of LevelDB's log, as W&B and SwanLab write it: blocks of 32 KiB, with records cut into chunks.
+A chunk is: crc32 (of its type and data), length (uint16), type, data. Types: 1 whole record, 2 first part, 3 middle
+part, 4 last part. If fewer than 7 bytes are left in a block, they are padding. The file begins with a header of 7
+bytes, inside the first block."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ from numpy.typing import NDArray
 BLOCK = 32768
 HEADER = 7  # bytes of the file header, and also of a chunk header
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
-BROKEN, UNWANTED = 0, 5  # no kinds of the format
+BROKEN, UNWANTED = 0, 5  # not kinds of the format itself
 _LONGEST_NUMBER = 5
-"""Bytes of a record's number: no file reaches a longer one."""
+"""Most bytes of a record's number: no file has so many records that it takes more."""
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 
 def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int]]:
-    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order; of kind BROKEN
-    where there is no chunk: the rest of that block is left out.
+    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order. A place without a
+    valid chunk is of kind BROKEN, and the rest of its block is left out.
 
-    Whole records whose tag is `unwanted` (see `begins_with`) are of kind UNWANTED, and left out where they stand
-    between whole records.
+    Whole records whose tag is `unwanted` (see `begins_with`) are of kind UNWANTED, and left out if they are between
+    whole records.
     """
     b = np.frombuffer(buffer, dtype=np.uint8)
     words = np.ndarray((len(b) - 3,), dtype="<u4", buffer=buffer, strides=(1,))
@@ -62,7 +61,7 @@ def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> It
 
 
 def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
-    """The record at `pos` is `08 NUMBER TAG ..`."""
+    """Whether the record at `pos` is `08 NUMBER TAG ..`."""
     try:
         if tag is None or buffer[pos] != 8:
             return False
@@ -75,7 +74,7 @@ def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
 
 
 def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[np.bool_]:
-    """The same of many records."""
+    """The same for many records."""
     last = np.minimum(starts + lengths, len(b)) - 1
     at = np.minimum(starts + 1, last)
     for _ in range(_LONGEST_NUMBER - 1):
@@ -86,21 +85,20 @@ def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[
 
 
 MANY = 4
-"""Of so many whole blocks, the chunks are found side by side."""
+"""From this many whole blocks on, their chunks are found side by side."""
 _chunk_header = struct.Struct("<IHB").unpack_from
 _SEED = [crc32(bytes([kind])) for kind in range(5)]
 MAX_RECORD = 1 << 28
-"""A record of more bytes than this is damage: a first part whose end never comes."""
+"""A record of more bytes than this is damaged: its last part never comes."""
 
 
 class BlockLog:
-    """Bytes in pieces of any size, whole records out.
+    """Takes bytes in pieces of any size and returns whole records.
 
-    A chunk with a wrong checksum, an impossible length or a header of zeros (space that was reserved, not written)
-    makes the rest of its block worthless: reading goes on at the next block. `skipped` counts such places.
+    If a chunk has a wrong checksum, an impossible length or a header of zeros (reserved space that was never written),
+    the rest of its block is lost: reading goes on at the next block. `skipped` counts such places.
 
-    Protobuf records `08 NUMBER TAG ..` whose tag is `unwanted` are needed by nobody: they are neither checked nor
-    copied.
+    Protobuf records `08 NUMBER TAG ..` whose tag is `unwanted` are neither checked nor copied.
     """
 
     def __init__(self, header: bytes, unwanted: int | None = None) -> None:
@@ -109,11 +107,11 @@ class BlockLog:
         self._header = header
         self._unwanted = unwanted
         self._pieces: list[bytes] = []  # bytes that wait
-        self._waiting = 0  # their sum
-        self._need = HEADER  # so many bytes must wait before anything can be done
+        self._waiting = 0  # the count of these bytes
+        self._need = HEADER  # bytes that must wait before the next step
         self._at = 0  # offset in the file of the first waiting byte
-        self._lost = False  # nothing more is to be had from this block
-        self._damaged = False  # parts of a record that was cut by damage may follow
+        self._lost = False  # the rest of this block is lost
+        self._damaged = False  # parts of a record whose beginning is damaged may follow
         self._parts: list[bytes] | None = None  # of the record that is being put together
         self._size = 0
         self._dropping = False  # the record that is being put together is unwanted
@@ -137,7 +135,7 @@ class BlockLog:
         self.skipped_at.setdefault(reason, f"byte {where}")
 
     def _cut(self, buffer: bytes, records: list[bytes]) -> int:
-        """Takes the chunks of `buffer`; returns how many bytes were used and sets how many the next step needs."""
+        """Takes the chunks of `buffer`; returns the count of used bytes and sets the count that the next step needs."""
         at, end = self._at, len(buffer)
         pos = 0
         if not at:
@@ -173,9 +171,9 @@ class BlockLog:
                 pos = stop
 
     def _take_blocks(self, buffer: bytes, begin: int, records: list[bytes]) -> int:
-        """Takes the whole blocks that begin at `begin`; returns their end."""
+        """Takes the whole blocks from `begin` on; returns their end."""
         count = (len(buffer) - begin) // BLOCK
-        behind_lost = 0  # the end of the last block of which nothing more is to be had
+        behind_lost = 0  # the end of the last block whose rest is lost
         seed = _SEED[WHOLE]
         for pos, crc, length, kind in of_blocks(buffer, begin, count, self._unwanted):
             if pos < behind_lost:
@@ -196,7 +194,7 @@ class BlockLog:
         return begin + count * BLOCK
 
     def _take_chunk(self, buffer: bytes, pos: int, crc: int, length: int, kind: int, records: list[bytes]) -> None:
-        """One chunk at `pos`, with its checksum, length and kind."""
+        """Takes the chunk at `pos`, with its checksum, length and kind."""
         start = pos + HEADER
         where = self._at + pos
         if kind == UNWANTED or (kind == WHOLE and begins_with(buffer, start, self._unwanted)):
@@ -217,7 +215,7 @@ class BlockLog:
         self._parts, self._dropping = None, False
 
     def _close(self, where: int) -> None:
-        """A new record begins: parts of one that did not end are lost."""
+        """Drops the parts of a record that did not end, as a new record begins."""
         if self._parts is not None:
             self._skip("record without an end", where)
         self._parts, self._dropping, self._damaged = None, False, False

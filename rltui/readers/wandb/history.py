@@ -1,9 +1,7 @@
-"""History records of W&B to cells: which row, which key, which number.
-
-Records come in batches. Items are `0a LEN (0a|12) LEN key 82 01 LEN json`, in random order. In a batch the items are
-found as the places of `82 01`; a row is taken so only if the lengths chain from its first byte to its last, so that
-no accident of bytes can pass for an item. All other rows (long or nested items, media) are decoded field by field.
-"""
+"""Turns history records of W&B into cells: row, key and number of each.  Records come in batches. Their items are `0a
+LEN (0a|12) LEN key 82 01 LEN json`, in random order. The items of a batch are found by the bytes `82 01`. This is only
+trusted for a row if the lengths of its items lead from its first byte to its last, so that chance bytes cannot pass for
+an item. All other rows (long or nested items, media) are decoded field by field."""
 
 from __future__ import annotations
 
@@ -25,12 +23,12 @@ Bytes = NDArray[np.uint8]
 Bools = NDArray[np.bool_]
 
 PAD = 272
-"""Bytes behind the last message: the farthest that a length byte and a slot can point."""
+"""Bytes after the last message: as far as a length byte and a slot can point."""
 _LONGEST_VARINT = 5
 
 
 class Messages(Struct):
-    """From `starts` to `ends` of a buffer that goes on for PAD bytes behind the last one."""
+    """Messages from `starts` to `ends` of a buffer, which goes on for PAD bytes after the last one."""
 
     buffer: Bytes
     starts: Ints
@@ -57,7 +55,8 @@ class Messages(Struct):
 
 
 def in_records(records: list[bytes], tag: int) -> tuple[Messages, Ints]:
-    """The messages of the records of the usual shape, `08 NUMBER TAG LENGTH message`, and the numbers of the others."""
+    """The messages in records of the usual shape, `08 NUMBER TAG LENGTH message`, and the numbers of the other
+    records."""
     every = Messages.joined(records)
     b, at = every.buffer, every.starts
     usual = (b[at] == 8) & (every.ends - at < 1 << 28)
@@ -68,8 +67,8 @@ def in_records(records: list[bytes], tag: int) -> tuple[Messages, Ints]:
 
 
 def steps_at_end(messages: Messages) -> tuple[Ints, Ints]:
-    """Where the items of each message end and the step `12 LENGTH 08 STEP` that stands behind them. NO_STEP where the
-    end is of another shape: then it is left where it was."""
+    """The end of each message's items, and the step `12 LENGTH 08 STEP` after them. If a message ends in another shape,
+    its step is NO_STEP and its end stays as it was."""
     b, starts, ends = messages.buffer, messages.starts, messages.ends
     steps = np.full(len(ends), NO_STEP)
     items = ends.copy()
@@ -87,7 +86,7 @@ def steps_at_end(messages: Messages) -> tuple[Ints, Ints]:
 
 
 def _varints(b: Bytes, at: Ints) -> tuple[Ints, Ints, Bools]:
-    """The varint at each place, the place behind it, and whether it ends within five bytes."""
+    """The varint at each place, the place after it, and whether it ends within five bytes."""
     at = at.copy()
     values = np.zeros_like(at)
     going = np.ones(len(at), dtype=np.bool_)
@@ -103,12 +102,12 @@ def _varints(b: Bytes, at: Ints) -> tuple[Ints, Ints, Bools]:
 
 _KEY, _NESTED_KEY, _VALUE_JSON = 1, 2, 16
 FEW = 4
-"""A batch of fewer rows is decoded field by field: the arrays would cost more."""
+"""A batch of fewer rows than this is decoded field by field: arrays would take longer."""
 
 
 class Cells(Struct):
-    """Cells of `count` rows. `keys` are numbers of a KeyTable; a value of NONFINITE was written as NaN or infinity.
-    `steps` are those of the records (NO_STEP where a record states none)."""
+    """Cells of `count` rows. `keys`: numbers in a KeyTable; `values`: NONFINITE for what was written as NaN or
+    infinity; `steps`: of the records (NO_STEP if a record states none)."""
 
     count: int
     steps: Ints
@@ -119,7 +118,7 @@ class Cells(Struct):
 
 
 def decode(messages: Messages, table: KeyTable) -> Cells:
-    """The cells of HistoryRecord messages, one row each, in order."""
+    """The cells of HistoryRecord messages, one row for each message, in order."""
     rows: list[int] = []
     keys: list[int] = []
     values: list[float] = []
@@ -157,7 +156,7 @@ def decode(messages: Messages, table: KeyTable) -> Cells:
 
 
 def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]:
-    """Row, key and value of each item; and the rows that have to be decoded otherwise."""
+    """Row, key and value of each item, and the rows that must be decoded field by field."""
     b, starts, ends = bodies.buffer, bodies.starts, bodies.ends
     mark = np.flatnonzero(b == 0x82)
     mark = _within(mark[b[mark + 1] == 1], starts, ends)
@@ -185,10 +184,10 @@ def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]
         chained |= heads == expected - (_NESTED_KEY - _KEY << 19)
     chained &= span < 128
     first = b[value]
-    odd = first - np.uint8(0x30) > 9  # no digit
+    odd = first - np.uint8(0x30) > 9  # not a digit
     if odd.any():
         odd &= (first != 0x2D) | (b[value + 1] - np.uint8(0x30) > 9)
-        chained &= (first != 0x7B) | (size == 0)  # an object: nested numbers or a medium
+        chained &= (first != 0x7B) | (size == 0)  # an object: nested numbers or media
     good_rows[filled] = np.logical_and.reduceat(chained, opens) & (end[closes] == ends[filled])
     row = np.repeat(filled, items[filled])
     kept = good_rows[row]
@@ -205,7 +204,7 @@ def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]
 
 
 def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
-    """Those between a start and its end."""
+    """The places that are between a start and its end."""
     first, behind = np.searchsorted(mark, starts), np.searchsorted(mark, ends)
     if int((behind - first).sum()) == len(mark):
         return mark
@@ -216,8 +215,8 @@ def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
 
 
 def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bool_]) -> Floats | None:
-    """The JSON values at `starts` as numbers, NaN for what is none. All but the `odd` ones begin like a number and are
-    parsed at once; None where one of them is no number."""
+    """The JSON values at `starts` as numbers; NaN for other values. All but the `odd` ones begin like numbers and are
+    parsed at once; None if one of them is not a number."""
     if not odd.any():
         return parsed(b, starts, sizes)
     numbers = np.full(len(starts), np.nan)
@@ -234,7 +233,7 @@ def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bo
 
 
 def _message(record: bytes) -> tuple[int, list[tuple[bytes, float]]]:
-    """Step and cells of one record, field by field. Numbers under a medium (`_type` beside them) are not metrics."""
+    """Step and cells of one record, field by field. Numbers in a media object (with `_type`) are not metrics."""
     step = NO_STEP
     found: list[tuple[list[bytes], bytes]] = []
     media: set[bytes] = set()

@@ -1,5 +1,5 @@
-"""W&B's transaction log (`run-ID.wandb`): protobuf records in LevelDB blocks, raw pieces of the console output that
-W&B captured among them.
+"""Reads W&B's transaction log (`run-ID.wandb`): protobuf records in LevelDB blocks. Some of them hold raw pieces of the
+console output that W&B captured.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rltui.readers.wandb.rows import HistoryRows
 from rltui.text import clean
 
 ENOUGH_ROWS = 3
-"""So many console rows without one history row, and the run logs none: history lags a step behind, not three."""
+"""After this many console rows without a history row, the run logs no history: it would be one step late, not three."""
 
 TOGETHER = 100
-"""At most so many pieces are read at once: the console reader gives out a bounded number of lines for one text."""
+"""Most pieces that are read at once: the console reader returns a limited number of lines for one text."""
 
 HEADER = b":W&B\xe1\xbe\x00"
 _HISTORY, _SUMMARY, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW = 2, 3, 5, 7, 12, 13
 _RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
 _ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
 _SLICE = 1 << 22
-"""Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
+"""Bytes that are decoded at once: this bounds the memory, whatever the size of the pieces that are fed."""
 
 
 def _second(time: float | None) -> int | None:
@@ -39,17 +39,17 @@ def _second(time: float | None) -> int | None:
 
 
 class CapturedConsole:
-    """Text to records through a console reader. Both streams go to one reader in the order of their records, as they
-    went to the terminal: the progress bars of stderr tell the steps of the lines on stdout.
+    """Turns captured text into records, through a console reader. Both streams go to one reader in the order of their
+    records, as they went to the terminal: the progress bars on stderr give the steps of the lines on stdout.
 
-    Lines and notes are yielded as they come. What else the text says (step lines, a printed config) repeats what the
-    history and config records hold with more digits; it is kept back and yielded only if there is no history.
+    Lines and notes are returned as they come. The other records (step lines, a printed config) repeat what history and
+    config records hold with more digits: they are held back, and only returned if there is no history.
     """
 
     def __init__(self) -> None:
         self._reader: Reader | None = None
-        self._pieces: list[bytes] = []  # of one second, not read yet
-        self._time: float | None = None  # of the first of them
+        self._pieces: list[bytes] = []  # the pieces of one second, not read yet
+        self._time: float | None = None  # of the first piece
         self._held: list[Record] = []
         self._held_rows = 0
         self._needed: bool | None = None  # None: not known yet
@@ -110,10 +110,10 @@ class CapturedConsole:
 
 
 class WandbReader:
-    """History, config, identity, captured console, recorded hardware and exit of one W&B run.
+    """Reads history, config, identity, captured console, recorded hardware and exit of one W&B run.
 
-    A record that is cut off at the end of the file waits for its rest. Damage (a wrong checksum) costs the rest of
-    its block of 32 KiB and is counted.
+    A record that is cut off at the end of the file waits for its rest. If a checksum is wrong, the rest of its block of
+    32 KiB is lost, which is counted.
     """
 
     format = "wandb"
@@ -125,8 +125,8 @@ class WandbReader:
         self.skipped_at: dict[str, str] = self._blocks.skipped_at
         self._rows = HistoryRows()
         self._console = CapturedConsole()
-        self._waiting: list[bytes] = []  # history messages, to be decoded with those that follow
-        self._declared: str | None = None  # a step key, from the next row on
+        self._waiting: list[bytes] = []  # history messages, decoded together with those that follow
+        self._declared: str | None = None  # the step key declared for the next row on
         self._records = 0
         self._start: float | None = None
         self._step_key: str | None = None
@@ -145,7 +145,7 @@ class WandbReader:
         return out
 
     def _take_records(self, records: list[bytes], others: list[Record], rows: list[Record]) -> None:
-        """History of the usual shape is decoded together, up to where a record says how its steps are to be read."""
+        """Decodes history of the usual shape together, up to a record that says how its steps are read."""
         history, odd = in_records(records, _HISTORY << 3 | 2)
         before, begun = self._records, 0
         for count, i in enumerate(odd.tolist()):
@@ -165,7 +165,7 @@ class WandbReader:
                 self._decode(history[begun : i - count], rows)
                 begun = i - count
                 self._rows.step_key, self._declared = self._declared, None
-                rows += self._announce_step_key()  # behind the key of the rows before
+                rows += self._announce_step_key()  # after the key of the rows before
         self._records = before + len(records)
         if begun < len(history):
             self._console.history_seen()
@@ -179,7 +179,7 @@ class WandbReader:
         self.skipped_at.setdefault(reason, where)
 
     def _take(self, record: bytes, others: list[Record], history: list[bytes]) -> None:
-        """One record of the log. Of its fields only the payload counts (control, uuid and number stand beside it)."""
+        """Takes one record of the log. Only its payload matters, not its other fields (control, uuid, number)."""
         for kind, _, value in fields(record):
             if not isinstance(value, bytes):
                 continue
@@ -203,7 +203,7 @@ class WandbReader:
                 others += _environment(value)
 
     def _decode(self, history: Messages, rows: list[Record]) -> None:
-        """The rows of the history messages that wait and of those behind them."""
+        """Adds the rows of the waiting history messages and of those after them."""
         if self._waiting:
             history = Messages.joined([*self._waiting, *history.each()])
             self._waiting = []

@@ -1,18 +1,17 @@
-"""Cells of W&B history to rows on the training step.
+"""Turns the cells of W&B history into rows with training steps.
 
-The step of a row is, in this order:
-1. the key that the run declared as step of everything (`define_metric("*", step_metric=...)`, as transformers does);
-2. the first of STEP_KEYS that a row holds: the trainers that call `wandb.log` without `step=`. From that row on, a row
-   without the key belongs to the last step seen, as W&B's own step sync has it;
-3. the step of the record (`wandb.log(..., step=N)`, else a counter of calls).
+The step of a row is the first of these that there is: 1. the key that the run declared as the step of all metrics
+(`define_metric("*", step_metric=...)`, as transformers does); 2. the first of STEP_KEYS that a row holds, from trainers
+that call `wandb.log` without `step=`. From that row on, a row without the key belongs to the last step seen, as in W&B
+itself; 3. the step of the record (`wandb.log(..., step=N)`, else W&B's counter of calls).
 
-Trackers other than W&B are called by trainers in the same way, so the same rules hold for the records of their
-databases (`RecordedRows`).
+Trainers call other trackers in the same way, so the same rules hold for the records of their databases
+(`RecordedRows`).
 
-TRL logs its phase timers (`profiling/Time taken: ...`) at once, a record for each call, before the step that they
-belong to is logged and with no step or the last one. They are gathered, summed by key, and put on the next row that
-brings a new step; where a trainer logs every n steps, the sum is divided by n, so that they stay seconds a step like
-`step_time`. What is timed between a row and another of the same step belongs to an evaluation and is left out.
+TRL logs its phase timers (`profiling/Time taken: ...`) immediately, in a record for each call. These come before the
+step that they belong to, and with no step or with the last one. They are summed by key and added to the next row with a
+new step. If a trainer logs every n steps, the sum is divided by n, so that they are seconds per step like `step_time`.
+What is timed between two rows of the same step belongs to an evaluation and is left out.
 """
 
 from __future__ import annotations
@@ -41,20 +40,22 @@ _DEEPEST = 8
 
 
 class HistoryRows:
-    """Turns batches of history records into Rows; remembers the step and the timers between batches."""
+    """Turns batches of history records into Rows; keeps the step and the timers from batch to batch."""
 
     def __init__(self) -> None:
         self.step_key: str | None = None
         self.undecodable = 0
         self._grid = Grid()
-        self._last_step: int | None = None  # newest value of the step key
-        self._timers: dict[int, float] = {}  # column -> seconds since the last row of a new step
-        self._closed: int | None = None  # the last step that took timers
-        self._interval: int | None = None  # steps between the last two of them
-        self._first_timers: tuple[int, dict[int, float]] | None = None  # of the first step, until an interval is known
+        self._last_step: int | None = None  # the newest value of the step key
+        self._timers: dict[int, float] = {}  # column -> sum of seconds since the last row with a new step
+        self._closed: int | None = None  # the last step that timers were added to
+        self._interval: int | None = None  # steps between the last two such steps
+        self._first_timers: tuple[int, dict[int, float]] | None = (
+            None  # step and timers of the first step, until the interval is known
+        )
 
     def rows(self, messages: Messages) -> list[Rows]:
-        """The rows of HistoryRecord messages, in order."""
+        """Returns the rows of HistoryRecord messages, in order."""
         cells = decode(messages, self._grid.table)
         if cells.count > 1 and cells.count * len(self._grid.table.keys) > MAX_CELLS:
             half = cells.count // 2
@@ -62,11 +63,12 @@ class HistoryRows:
         return self.rows_of(cells)
 
     def key_number(self, key: str) -> int:
-        """The number by which `Cells` name a key."""
+        """The number of a key in `Cells`."""
         return self._grid.table.number(key.encode("utf-8", "replace"))
 
     def rows_of(self, cells: Cells) -> list[Rows]:
-        """The rows of cells that another container holds in records like W&B's. Keys times rows: at most MAX_CELLS."""
+        """The rows of cells, which may come from another container with records like W&B's. Keys times rows must be at
+        most MAX_CELLS."""
         columns = self._grid.columns(cells.keys)
         self.undecodable += len(cells.undecodable)
         grid: Floats = np.full((len(self._grid.names), cells.count), np.nan)
@@ -87,7 +89,7 @@ class HistoryRows:
         return [self._grid.rows(grid, steps, times)]
 
     def _take(self, name: str, grid: Floats) -> Floats:
-        """The column of a key that is no metric; it is blank afterwards."""
+        """Takes the column of a key that is not a metric out of the grid, where it is blank afterwards."""
         column = self._grid.by_name.get(name)
         if column is None:
             return np.full(grid.shape[1], np.nan)
@@ -104,7 +106,7 @@ class HistoryRows:
             steps[usable] = logged[usable].astype(np.int64)
         for key in STEP_KEYS:
             if (column := self._grid.by_name.get(key)) is not None:
-                grid[column, np.isinf(grid[column])] = np.nan  # a step that is no number is none
+                grid[column, np.isinf(grid[column])] = np.nan  # a step that is not finite does not count
         begin = 0
         if self.step_key is None:
             begin = self._find_step_key(grid)
@@ -122,7 +124,7 @@ class HistoryRows:
         return steps
 
     def _find_step_key(self, grid: Floats) -> int:
-        """The first row that holds one of STEP_KEYS; sets that key."""
+        """Finds the first row that holds one of STEP_KEYS, and sets this key."""
         begin = int(grid.shape[1])
         for key in STEP_KEYS:
             column = self._grid.by_name.get(key)
@@ -134,7 +136,7 @@ class HistoryRows:
         return begin
 
     def _with_timers(self, grid: Floats, steps: Ints, times: Floats) -> tuple[Floats, Ints, Floats, Ints]:
-        """Moves timers to the rows of the steps that they belong to. Returns also the rows in order: the timers of
+        """Moves timers to the rows of the steps that they belong to. Also returns the order of the rows: the timers of
         the first step are known late and get a row of their own."""
         timers = np.array([c for c, n in enumerate(self._grid.names) if n.startswith(TIMER)], dtype=np.int64)
         others = np.delete(np.arange(len(self._grid.names)), timers)
@@ -167,7 +169,7 @@ class HistoryRows:
         return grid, steps, times, np.array(order, dtype=np.int64)
 
     def _close(self, step: int) -> tuple[dict[int, float], tuple[int, dict[int, float]] | None]:
-        """The timers for the row of this step, and those of the first step once they can be told."""
+        """The timers for the row of this step, and those of the first step once the interval is known."""
         sums, self._timers = self._timers, {}
         if self._closed is not None and step == self._closed:
             return {}, None
@@ -192,25 +194,25 @@ def _shared(sums: dict[int, float], steps: int) -> dict[int, float]:
 
 
 def _any(grid: Floats) -> NDArray[np.bool_]:
-    """Which rows hold a cell."""
+    """For each row, whether it holds a cell."""
     filled: NDArray[np.bool_] = np.logical_or.reduce(~np.isnan(grid), axis=0)
     return filled
 
 
 class RecordedRows:
-    """Trackers other than W&B are called by trainers in the same way: timers by themselves and ahead of their step, the
-    step as a key of its own. So the same rules find the step of a row (see `HistoryRows`)."""
+    """Finds the steps of other trackers' rows by the same rules (see `HistoryRows`): trainers call these in the same
+    way, with timers logged alone and before their step, and the step as a key."""
 
     def __init__(self) -> None:
         self._history = HistoryRows()
-        self._keys: dict[str, int | None] = {}  # None: one key too many
+        self._keys: dict[str, int | None] = {}  # None: a key beyond the limit
 
     @property
     def step_key(self) -> str | None:
         return self._history.step_key
 
     def rows(self, records: Sequence[tuple[object, float, Mapping[str, object]]]) -> list[Rows]:
-        """Rows of (step, seconds since the epoch, cells) in the order in which they were logged."""
+        """The rows of records (step, seconds since the epoch, cells), in the order in which they were logged."""
         out: list[Rows] = []
         for begin in range(0, len(records), _TOGETHER):
             out += self._rows(records[begin : begin + _TOGETHER])
@@ -245,7 +247,7 @@ class RecordedRows:
 
 
 def _numbers(cells: Iterable[tuple[str, object]], depth: int = 0) -> Iterator[tuple[str, float]]:
-    """The numbers among cells, those of nested objects with keys joined by "."; a medium (`_type`) holds none."""
+    """The numbers among cells. Keys of nested objects are joined with "."; a media object (`_type`) gives none."""
     for key, value in cells:
         if isinstance(value, Mapping):
             if "_type" not in value and depth < _DEEPEST:
@@ -257,6 +259,6 @@ def _numbers(cells: Iterable[tuple[str, object]], depth: int = 0) -> Iterator[tu
 
 
 def seconds(milliseconds: object) -> float:
-    """A time stamp in milliseconds as seconds since the epoch, NaN where it is none."""
+    """Seconds since the epoch of a time stamp in milliseconds; NaN if it is not a number."""
     x = number(milliseconds)
     return nan if x is None or not 1e11 < x < 1e14 else x / 1000

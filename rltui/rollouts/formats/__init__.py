@@ -1,1 +1,2 @@
-"""Rollout dumps: one small module a format. A dump gives all its numbers cheaply and its texts one sample at a time."""
+"""Rollout dumps, one small module for each format. Numbers of all samples are cheap; texts come one sample at a
+time."""

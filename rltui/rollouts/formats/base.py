@@ -1,8 +1,6 @@
-"""What a rollout dump gives: a `Block` with the numbers of all its samples, and any sample's texts when asked.
-
-Texts are cleaned as they leave a block, and only those that somebody wants to see: cleaning 100,000 completions to show
-thirty would be the slowest part of opening a dump.
-"""
+"""What a rollout dump gives: a `Block` with the numbers of all its samples, and the texts of any sample on demand.
+Texts are cleaned as they leave a block, and only those that are shown: cleaning 100,000 completions to show thirty
+would be the slowest part of opening a dump."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from msgspec import Struct, field
 from rltui.text import ELLIPSIS, clean, clean_block
 
 TEXT_LIMIT = 100_000
-"""Characters kept of one text. A loop or a missing end is seen well before."""
+"""Most characters that are kept of a text. A loop or a missing end shows long before."""
 NAME_LIMIT = 100
 FIELD_LIMIT = 2_000
 EXTRA_LIMIT = 40
@@ -26,9 +24,9 @@ Split = Literal["train", "validation"]
 class Rollout(Struct, frozen=True):
     """One rollout as its dump holds it, cleaned. What the dump does not say is None.
 
-    `reward` is the dump's own total. `components` are the numbers beside it (reward functions, accuracies) by name.
-    `length` is in tokens. A text is cut to `TEXT_LIMIT`. `extra` holds the remaining fields as text (reference answer,
-    data source).
+    `reward`: the dump's own total. `components`: name -> the numbers beside it (reward functions, accuracies).
+    `length`: in tokens. A text is cut to `TEXT_LIMIT`. `extra`: the other fields as text (reference answer, data
+    source).
     """
 
     step: int | None = None
@@ -45,9 +43,9 @@ class Rollout(Struct, frozen=True):
 
 
 class Raw(NamedTuple):
-    """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons.
+    """A sample before cleaning, for numbers and comparisons. Its texts are as in the file and must never be shown.
 
-    `split` is None where the sample does not say: it is then its file's. `no_number`: its reward is NaN or infinite.
+    `split`: None if the sample does not say; it is then that of its file. `no_number`: its reward is NaN or infinite.
     """
 
     step: int | None
@@ -82,8 +80,8 @@ class Raw(NamedTuple):
 
 
 class Block:
-    """The samples of one dump file, in file order. `skipped` counts what could not be read; `note` says what was left
-    out, for the user."""
+    """The samples of one dump file, in file order. `skipped`: how many records could not be read. `note`: tells the
+    user what was left out."""
 
     def __init__(
         self, records: Sequence[Any], parse: Callable[[Any], list[Raw]], *, skipped: int = 0, note: str = ""
@@ -92,17 +90,19 @@ class Block:
         self.note = note
         self._records = records
         self._parse = parse
-        self._at: list[tuple[int, int]] | None = []  # of each sample its record and place in it; None: one a record
+        self._at: (
+            list[tuple[int, int]] | None
+        ) = []  # per sample: its record, and its place in that; None: one sample a record
 
     def raws(self) -> Iterator[Raw]:
-        """Every sample once, in order, each held only as long as the caller holds it."""
+        """Every sample once, in order. None is kept here, so memory stays small."""
         at: list[tuple[int, int]] | None = None
         broken = 0
         parse = self._parse
         for number, record in enumerate(self._records):
             try:
                 found = parse(record)
-            except Exception:  # a foreign record of any shape: skipped and counted
+            except Exception:  # a record of unknown shape: skipped and counted
                 broken += 1
                 found = []
             if at is None:
@@ -117,11 +117,11 @@ class Block:
         self.skipped = self._unreadable + broken
 
     def has_samples(self) -> bool:
-        """Whether there is any."""
+        """Whether there is any sample."""
         return next(self.raws(), None) is not None
 
     def rollout(self, index: int) -> Rollout:
-        """The sample at this place of `raws`, cleaned. `raws` has to have been walked to its end."""
+        """The sample at this place of `raws`, cleaned. Call it only after `raws` was read to its end."""
         return self.raw(index).cleaned()
 
     def raw(self, index: int) -> Raw:

@@ -1,4 +1,4 @@
-"""A dump file by its name: which reader reads it, of which step and split it is."""
+"""What the name of a dump file says: which reader reads it, which step and split it is of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.rollouts.formats.fields import table
 
 Kind = Literal["parquet", "jsonl", "json", "csv", "table", "log"]
 KINDS: tuple[Kind, ...] = ("parquet", "jsonl", "json", "csv", "table", "log")
-"""In the order in which they are believed where several hold the same step."""
+"""The most trusted first, for steps that several kinds of files hold."""
 
 _STEPS = (
     re.compile(r"(?:^|[^a-z])(?:global_?)?(?:step|iteration|iter)[_=-]?(\d{1,12})(?!\d)", re.I),
@@ -26,7 +26,7 @@ _STEPS = (
 
 
 def kind(path: str) -> Kind:
-    """How a file holds its samples. What is no dump by its name is a log."""
+    """The format of the samples in a file. A file whose name is not that of a dump is a log."""
     name = os.path.basename(path).lower()
     if name.endswith(".table.json"):
         return "table"
@@ -37,8 +37,8 @@ def kind(path: str) -> Kind:
 
 
 def step_of(path: str, root: str) -> int | None:
-    """The step that a dump's name or folder states. A W&B table states W&B's own step, which need not be the
-    trainer's."""
+    """The step that a dump's name or folder states; else None. W&B tables give None: they state W&B's own step, which
+    may differ from the trainer's."""
     if kind(path) in ("table", "log"):
         return None
     parts = os.path.relpath(path, root).split(os.sep)
@@ -52,14 +52,14 @@ def step_of(path: str, root: str) -> int | None:
 
 
 def split_of(path: str, root: str) -> Split:
-    """Whether a dump is of validation, by the words of its path."""
+    """Train or validation, by the words of a dump's path."""
     words = set(re.split(r"[^a-z]+", os.path.relpath(path, root).lower()))
     return "validation" if words & table().validation_folders else "train"
 
 
 def read(path: str, data: bytes, *, cut: bool = False) -> Block:
-    """The samples of a file's bytes. Never raises: what cannot be read is an empty block with a note. `cut`: there is
-    more in the file than `data`."""
+    """The samples in a file's bytes. Never raises: if they cannot be read, the block is empty and has a note. `cut`:
+    `data` is only the beginning of the file."""
     found = kind(path)
     note = "only its beginning was read" if cut else ""
     try:
@@ -75,22 +75,22 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
             return json_lines.read_list(data)
         block = printed.read(data) if found == "log" else json_lines.read(data, complete=not cut)
     except (ValueError, RecursionError) as error:
-        why = "larger than what is read of one dump" if cut else str(error)
+        why = "larger than the part of a dump that is read" if cut else str(error)
         return Block([], lambda _: [], skipped=1, note=why)
     block.note = note
     return block
 
 
 def read_end(path: str, data: bytes) -> Block:
-    """The samples of the end of a file of lines, of which the first may be cut."""
-    data = data[data.find(b"\n") + 1 :]  # the same name, so that not both are kept
+    """The samples in the end of a file of lines. The first line may be incomplete and is dropped."""
+    data = data[data.find(b"\n") + 1 :]  # reuses the name, so that memory does not hold both
     block = read(path, data)
     block.note = block.note or "only its end was read"
     return block
 
 
 def count(path: str, data: bytes) -> int | None:
-    """How many samples a file holds at a glance, None where only reading it would tell."""
+    """How many samples a file holds, if that can be counted quickly; None if it must be read for that."""
     found = kind(path)
     if found == "jsonl":
         return json_lines.count(data)

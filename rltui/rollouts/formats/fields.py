@@ -14,7 +14,7 @@ from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
 
 
 class FieldNames(NamedTuple):
-    """Which key of a record holds what; None where none does."""
+    """Role -> the key of a record that has it; None if no key does."""
 
     step: str | None
     prompt: str | None
@@ -33,10 +33,10 @@ class FieldNames(NamedTuple):
 
 
 class KnownNames(Record):
-    """The field names of all dumps, of each role the most telling first. `conversation`: prompt and completion in one
-    list of chat messages. `reference`: the right answer. `wrappers`: lists of samples. `stopped_by_limit`: words for
-    why a sample ended. `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept.
-    `validation_folders`: folders whose dumps are of validation."""
+    """The field names of all dumps, for each role the most telling first. `conversation`: prompt and completion in one
+    list of chat messages. `reference`: the right answer. `wrappers`: lists of samples. `stopped_by_limit`: stop reasons
+    that mean truncated. `not_components`: numbers that are not parts of the reward. `heavy`: lists over tokens, not
+    kept. `validation_folders`: names of folders with dumps of validation."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
@@ -78,7 +78,8 @@ def names_of(keys: tuple[str, ...]) -> FieldNames:
 
 
 def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | None:
-    """The sample of a flat record; None where it holds neither a text nor a reward. `names`: of its keys, if known."""
+    """The sample of a flat record; None if it has neither a completion nor a reward. `names`: the roles of its keys, if
+    known."""
     if names is None:
         names = names_of(tuple(record))
     reward = record[names.reward] if names.reward is not None else None
@@ -134,7 +135,8 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
 
 
 def _halves(talk: Any) -> tuple[Any, Any]:
-    """The messages before the first answer, and those from it on; neither where it is no list of messages."""
+    """The messages before the first of the assistant, and those from there on; (None, None) if `talk` is not a list of
+    messages."""
     if not isinstance(talk, Sequence) or isinstance(talk, str) or not all(isinstance(turn, Mapping) for turn in talk):
         return None, None
     first = next((at for at, turn in enumerate(talk) if turn.get("role") == "assistant"), len(talk))
@@ -177,7 +179,7 @@ def _call(call: Any) -> str:
 
 
 def total(value: Any, *, mean: bool = False) -> float | None:
-    """A finite number; of a list (rewards or advantages of tokens) its sum, or its mean. None for anything else."""
+    """A finite number; for a list (rewards or advantages of tokens) its sum, or its mean. None for anything else."""
     if isinstance(value, (float, int)):
         return float(value) if isfinite(value) else None
     if isinstance(value, list) and value:
@@ -189,7 +191,7 @@ def total(value: Any, *, mean: bool = False) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """An integer, also one written as text or as a float without fraction."""
+    """An integer, also one that is written as text or as a float without fraction; None for anything else."""
     if value.__class__ is int:
         return int(value) if -(1 << 53) < value < 1 << 53 else None
     if isinstance(value, str):

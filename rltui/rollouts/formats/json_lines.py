@@ -1,7 +1,7 @@
-"""Samples as JSON objects: a line each, or in one JSON file. An object is a sample (verl's `{step}.jsonl`, AReaL,
-SkyRL), several as lists (ms-swift's `completions.jsonl`, NeMo-RL's `train_data_step{N}.jsonl`), or an episode:
-prime-rl's `traces.jsonl` (trees of messages of which some were sampled), rLLM's trajectories, and
-tinker-cookbook's rollout summaries, which hold no text.
+"""Samples as JSON objects, one a line or all in one JSON file. An object is one sample (verl's `{step}.jsonl`, AReaL,
+SkyRL), several samples as lists (ms-swift's `completions.jsonl`, NeMo-RL's `train_data_step{N}.jsonl`), or an episode:
+prime-rl's `traces.jsonl` (trees of messages, some of them sampled), rLLM's trajectories, and tinker-cookbook's rollout
+summaries, which hold no text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT = ("step", "stop_condition", "is_truncated", "advantage", "group")
 
 
 def read(data: bytes, *, complete: bool = True) -> Block:
-    """The samples of a JSONL dump. A last line without a newline counts only where the file is complete."""
+    """The samples of a JSONL dump. A last line without a newline counts only if the file is complete."""
     lines = data.split(b"\n")
     cut = lines.pop()
     if cut and complete:
@@ -28,12 +28,12 @@ def read(data: bytes, *, complete: bool = True) -> Block:
 
 
 def count(data: bytes) -> int | None:
-    """Lines of a dump, of which the first is parsed only; None where it holds more than one sample, or none."""
+    """The number of lines; only the first is parsed. None if that does not hold exactly one sample."""
     first = data[: data.find(b"\n") + 1 or len(data)]
     try:
         if first and len(parse(first)) != 1:
             return None
-    except Exception:  # a foreign record of any shape: reading the dump will tell
+    except Exception:  # a record of unknown shape: only reading the dump can tell
         return None
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
@@ -48,7 +48,7 @@ def parse(line: bytes) -> list[Raw]:
 
 
 def of_record(record: Any) -> list[Raw]:
-    """The samples of one JSON object, whatever its shape. Raises for what holds none."""
+    """The samples of one JSON object of any known shape. Raises TypeError or ValueError if it holds none."""
     if not isinstance(record, dict):
         raise TypeError("a sample is an object")
     handler, names = _reader_of(tuple(record))
@@ -67,7 +67,7 @@ def of_record(record: Any) -> list[Raw]:
 
 @lru_cache(maxsize=256)
 def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], list[Raw]] | None, fields.FieldNames]:
-    """What reads records of these keys, where it is no plain sample; and which key holds what."""
+    """The function that reads records with these keys (None: a plain sample), and the roles of the keys."""
     special = None
     if "traces" in keys or "nodes" in keys:
         special = of_episode
@@ -86,7 +86,7 @@ def _with_nan(line: bytes) -> Any:
 
 
 def read_list(data: bytes) -> Block:
-    """Raises ValueError with the reason where the file holds no such JSON."""
+    """The samples of a JSON file. Raises ValueError with the reason if it is not JSON."""
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -95,8 +95,8 @@ def read_list(data: bytes) -> Block:
 
 
 def _wrapped(record: Mapping[str, Any]) -> list[Raw]:
-    """The samples of a list of objects that are no chat messages; what stands beside the list belongs to all of them.
-    Empty where there is no such list."""
+    """The samples of a list of objects that are not chat messages. Fields beside the list belong to all of them. Empty
+    if there is no such list."""
     for key in fields.table().wrappers:
         held = record.get(key)
         if not isinstance(held, list) or not held or not isinstance(held[0], Mapping) or "role" in held[0]:
@@ -109,7 +109,7 @@ def _wrapped(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
-    """Texts stand in lists of strings or of message lists: a single sample would hold a string or messages."""
+    """Whether texts are in lists of strings or of message lists, so that it is several samples."""
     value = record.get(names.completion or "")
     if value.__class__ is str:
         return False
@@ -119,7 +119,7 @@ def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
 
 
 def _of_lists(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for each place of the lists. Lists of another length and plain values belong to all."""
+    """One sample for each place of the lists. Lists of another length and single values belong to all."""
     if "content" in record:
         return _of_messages(record)
     names = fields.names_of(tuple(record))
@@ -134,7 +134,7 @@ def _of_lists(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
-    """NeMo-RL: `content` holds the texts of the turns, of which the last is the model's. Other values are lists of one,
+    """NeMo-RL: `content` holds the texts of the turns; the last one is the model's. Other values are lists of one item
     or lists over tokens."""
     turns = record["content"]
     while len(turns) == 1 and isinstance(turns[0], list):
@@ -149,7 +149,7 @@ def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def of_episode(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for each trace of the episode; none of an episode that failed before its first trace."""
+    """One sample for each trace of the episode; empty for an episode that failed before its first trace."""
     traces = record.get("traces", [record])
     outer = {key: record[key] for key in ("group", "env", "step") if key in record}
     return [_raw({**outer, **trace}) for trace in traces if isinstance(trace, Mapping)]
@@ -206,7 +206,7 @@ def _numbers(values: Any) -> dict[str, float]:
 
 
 def of_trajectories(record: Mapping[str, Any]) -> list[Raw]:
-    """The last step's conversation, up to the first turn of the model and from there on."""
+    """One sample for each trajectory: the conversation of its last step, split at the first turn of the model."""
     out = []
     found = record["trajectories"]
     for trajectory in found if isinstance(found, list) else []:
@@ -236,7 +236,7 @@ def is_summary(keys: Collection[str]) -> bool:
 
 
 def of_summary(record: Mapping[str, Any]) -> list[Raw]:
-    """The trajectory. Its length is the tokens of all its actions."""
+    """One sample for the trajectory. Its length is the number of tokens of all its actions."""
     steps = [step for step in record["steps"] if isinstance(step, Mapping)]
     lengths = [fields.whole(step.get("ac_len")) for step in steps]
     metrics = record.get("trajectory_metrics")

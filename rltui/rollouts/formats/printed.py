@@ -2,8 +2,8 @@
 Extracted answer, Solution string), verl (`[prompt]`, `[response]`, `[score]`), OpenRLHF (`Sample: [...]`), ROLL (a JSON
 list of prompt and response), TRL (a table, see `rich_table`).
 
-The step is the last one that the log named before the sample. verl and OpenRLHF print a step's line at its very end, so
-there it is the next one; in verl's log what stands below "validation generation end" is of validation.
+The step is the last one that the log named before the sample. verl and OpenRLHF print the line of a step at its very
+end, so there it is the next one. In verl's log, samples below "validation generation end" are of validation.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _CUT = "…"  # rich cuts what is wider than its column
 
 
 def panel_body(data: bytes, start: int) -> bytes:
-    """The lines of a panel from its title's end on."""
+    """The lines of a panel from the end of its title on."""
     end = data.find("\n╰".encode(), start)
     return data[start : end if end >= 0 else len(data)]
 
 
 def panel_samples(text: str, step: int) -> list[Raw]:
-    """The samples of a panel's table; none where it holds another one."""
+    """The samples of a panel's table; empty if it holds another table."""
     names: list[str] = []
     found: list[Raw] = []
     for cells in _rows(text):
@@ -58,7 +58,7 @@ def _rows(text: str) -> Iterator[list[str]]:
 
 
 def _joined(parts: list[str]) -> str:
-    """The lines of a cell as one text: a line that had no room for the next word was wrapped, others end there."""
+    """The lines of a cell as one text. A line was wrapped if the next word did not fit; other line ends are kept."""
     while parts and not parts[-1].strip():
         parts.pop()
     out = ""
@@ -78,7 +78,7 @@ def _sample(cells: dict[str, str], step: int) -> Raw:
 
 
 MARKS = (b"eward: ", b"Golden answers:", b"Sample: [", b'"response"', b"[response] ", PANEL_MARK)
-"""One of these stands in every log with printed samples."""
+"""Every log with printed samples holds one of these."""
 
 _PREFIX = re.compile(rb"(?m)^(?:\x1b\[[0-9;]*m)*\([^()\n]{0,80}pid=\d+[^()\n]{0,40}\)(?:\x1b\[[0-9;]*m)* ?")
 _STEP = re.compile(rb"(?:[Gg]lobal[ _]step|pipeline step|epoch \d{1,6}, step) (\d{1,12})\b|\bstep:(\d{1,12}) - ")
@@ -103,7 +103,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def read(data: bytes) -> Block:
-    """The samples of a log; an empty block where it printed none."""
+    """The samples of a log; an empty block if none were printed."""
     if not any(mark in data for mark in MARKS):
         return Block([], _parse)
     if b"pid=" in data:
@@ -136,7 +136,7 @@ def read(data: bytes) -> Block:
 
 
 class _StepEnds(NamedTuple):
-    """Where the lines stand that end a step, and of which steps they are."""
+    """Places of the lines that end a step, and the steps of these lines."""
 
     places: list[int]
     steps: list[int]
@@ -147,14 +147,14 @@ class _StepEnds(NamedTuple):
         return _StepEnds([match.start() for match in found], [int(match[1]) for match in found])
 
     def step(self, place: int) -> int | None:
-        """The step under way at a place; None where the log has no such lines."""
+        """The current step at a place of the log; None if the log has no such lines."""
         after = bisect_left(self.places, place)
         if after < len(self.steps):
             return self.steps[after]
         return self.steps[-1] + 1 if self.steps else None
 
     def begin(self, place: int) -> int:
-        """Where the lines of that step begin."""
+        """The place where the lines of that step begin."""
         before = bisect_left(self.places, place)
         return self.places[before - 1] if before else 0
 
@@ -203,7 +203,7 @@ def _under_reward(head: re.Match[bytes], body: bytes, step: int | None) -> list[
 
 
 def _verl(text: str, step: int | None) -> Raw:
-    """What verl's reward managers print of a sample: each field on a line of its own, prompt and response over several.
+    """A sample that verl's reward managers print: each field on its own line, prompt and response over several lines.
     What follows the last field belongs to the log."""
     text = _BAR.sub("", text)
     fields_at = list(_VERL_FIELD.finditer(text))
@@ -250,7 +250,7 @@ def _split_chat(text: str) -> tuple[str | None, str]:
 
 
 def _to_next_row(text: bytes) -> bytes:
-    """A Search-R1 sample ends where the next line of metrics or the next step begins."""
+    """The text up to the next line of metrics or the next step, where a Search-R1 sample ends."""
     ends = [at for mark in (b"\nepoch ", b"\nACTIVE_TRAJ_NUM", b"\nstep:", b"\n-----") if (at := text.find(mark)) >= 0]
     return text[: min(ends)] if ends else text
 

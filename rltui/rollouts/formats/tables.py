@@ -1,5 +1,5 @@
-"""Samples in tables: TRL's `completions_{step}.parquet` and any parquet file with a column of completions, and W&B
-tables (`media/table/*.table.json`), where a row is a sample, or in verl's `val/generations` many.
+"""Samples in tables: TRL's `completions_{step}.parquet`, any parquet file with a column of completions, and W&B tables
+(`media/table/*.table.json`). A row is one sample; in verl's `val/generations` it is many.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WIDE = re.compile(r"(.+?)_(\d+)")
 
 
 class _FrameRows:
-    """Rows of a frame, as dicts when asked for."""
+    """Rows of a frame, turned into dicts on demand."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -40,7 +40,7 @@ class _FrameRows:
 
 
 def read_parquet(data: bytes) -> Block:
-    """The samples of a parquet file. Raises ValueError with the reason where it cannot be read."""
+    """The samples of a parquet file. Raises ValueError with the reason if it cannot be read."""
     import polars
 
     try:
@@ -49,7 +49,7 @@ def read_parquet(data: bytes) -> Block:
         frame = polars.read_parquet(io.BytesIO(data), columns=columns)
     except (polars.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"not readable as parquet ({str(error).splitlines()[0]})") from None
-    except BaseException as error:  # a panic of the parquet decoder on damaged bytes is no Exception
+    except BaseException as error:  # a panic of the parquet decoder on damaged bytes is not an Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         raise ValueError("not readable as parquet (damaged)") from None
@@ -57,8 +57,8 @@ def read_parquet(data: bytes) -> Block:
 
 
 def read_csv(data: bytes) -> Block:
-    """The samples of a table of text with a line of names, set apart by commas or tabs. Numbers are taken for numbers
-    where a role or a reward asks for one. Raises ValueError where it has no line of names."""
+    """The samples of a text table with a header line, separated by commas or tabs. Cells become numbers if they can,
+    but not those of prompts, completions and references. Raises ValueError if there is no header line."""
     text = data.decode("utf-8-sig", "replace").replace("\0", "")
     head = text.partition("\n")[0]
     csv.field_size_limit(sys.maxsize)
@@ -73,7 +73,7 @@ def read_csv(data: bytes) -> Block:
 
 
 def _cell(name: str, cell: str | None) -> Any:
-    """A number where the text of a cell is one, but for texts of the model and answers, which stay as they are."""
+    """The number that a cell holds, else its text. Prompts, completions and reference answers always stay text."""
     known = fields.table()
     if not cell:
         return "" if name in known.completion else None
@@ -86,7 +86,7 @@ def _cell(name: str, cell: str | None) -> Any:
 
 
 def count_parquet(data: bytes) -> int | None:
-    """Rows, from the file's own index; None where it is damaged."""
+    """The number of rows, from the file's own index; None if it is damaged."""
     import polars
 
     try:
@@ -103,7 +103,7 @@ def _parse_row(row: dict[str, Any]) -> list[Raw]:
 
 
 def read_wandb(data: bytes) -> Block:
-    """The samples of a W&B table. Raises ValueError with the reason where it is none."""
+    """The samples of a W&B table. Raises ValueError if it is not one."""
     try:
         table = orjson.loads(data)
         columns, rows = table["columns"], table["data"]
@@ -127,12 +127,12 @@ def read_wandb(data: bytes) -> Block:
 
 
 def is_cumulative(head: bytes) -> bool:
-    """verl's validation table holds all earlier steps again each time: of those files only the newest says all."""
+    """Whether it is verl's validation table: each one repeats all earlier steps, so only the newest file is needed."""
     return b'"input_1"' in head[:4096] and b'"output_1"' in head[:4096]
 
 
 def _wide(names: list[str]) -> list[dict[str, str]]:
-    """Of columns `input_1, output_1, score_1, input_2, ...`, for each number its columns by their bare names."""
+    """For columns `input_1, output_1, score_1, input_2, ...`: for each number its columns, bare name -> column."""
     numbered: dict[int, dict[str, str]] = {}
     for name in names:
         if match := _WIDE.fullmatch(name):

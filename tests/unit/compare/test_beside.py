@@ -43,7 +43,7 @@ def test_which_way_is_good_decides_the_word() -> None:
     assert [w.words.split()[0] for w in words if w is not None] == ["ahead", "behind", "above"]
     steady = beside_many(others(), "kl_ref", "step", at, np.full(300, 1.4), "up", "step")
     assert steady is not None
-    assert steady.words == "inside 100 % of the way"
+    assert steady.words == "inside for 100 % of the way"
 
 
 def test_three_others_make_no_band_and_a_metric_that_nobody_logs_has_no_line() -> None:

@@ -55,8 +55,8 @@ def test_the_ends_of_a_long_log_are_told_as_such(tmp_path: Path) -> None:
     assert one.values["score_mean"] == pytest.approx(5.499)
     assert one.first_rows > 2
     assert 2 < one.newest_rows <= NEWEST
-    assert "blind to" in to_text([one], time.time())
-    assert "blind to" in json.loads(to_json([one]))["basis"]
+    assert "do not show onset" in to_text([one], time.time())
+    assert "do not show onset" in json.loads(to_json([one]))["basis"]
 
 
 def test_no_more_than_the_ends_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_a_value_on_the_path_not_taken_is_inactive(tmp_path: Path) -> None:
 def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
     frame = written(next(case for case in CASES if case.dialect == "areal"), tmp_path).frame()
     report = build(frame)
-    assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old, but the sign is turned here"
+    assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old, but shown with the sign reversed"
     assert "logged as new minus old" in to_json(report)
     slime = written(next(case for case in CASES if case.dialect == "slime"), tmp_path / "slime").frame()
     assert "- step: slime: train/step counts optimizer steps" in render(build(slime), long=True)

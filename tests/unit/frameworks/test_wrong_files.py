@@ -70,7 +70,7 @@ def replaced(file: Path, was: str, instead: str) -> int:
         (VERL, '"keep_samples": ', '"keep_sample": ', "Object contains unknown field `keep_sample`"),
         ("frameworks/slime.json", '"code": {', '"codes": {', "unknown field `codes`"),
         ("metrics.json", '"healthy": "rises, then levels off"', '"healty": "rises"', "unknown field `healty`"),
-        ("phases.json", '"why": "above 15 % the reward', '"because": "above 15 % the reward', "field `because`"),
+        ("phases.json", '"why": "above 15 %, the GPUs', '"because": "above 15 %, the GPUs', "field `because`"),
         ("algorithms.json", '"by_text": ', '"by_texts": ', "unknown field `by_texts`"),
         # a value
         ("metrics.json", EPOCH, EPOCH.replace("progress", "x"), "epoch.group: Invalid enum value"),

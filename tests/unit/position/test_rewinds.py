@@ -57,7 +57,7 @@ def test_rows_that_come_again_as_they_were_are_told(tmp_path: Path) -> None:
     log.write_text("".join(text(s, cells(s)) for s in (*range(1, 101), *range(81, 201))))
     run = opened(log)
     assert content(run) == {step: pytest.approx(cells(step)) for step in range(1, 201)}
-    assert "came again as they were: 20" in run.frame().run.sources[0].note
+    assert "came again unchanged: 20" in run.frame().run.sources[0].note
 
 
 def test_steps_repeated_as_they_were_before_anything_new_are_kept(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ def test_each_element_is_a_row(indent: int | None) -> None:
         assert found.steps == [1, 2, 3, 4, 5]
         assert found.rows[2] == (3, {"reward": 0.3, "loss": None})
         assert (found.reader.skipped, found.reader.skipped_at) == (
-            {"element that is no object": 1},
-            {"element that is no object": "document"},
+            {"element that is not an object": 1},
+            {"element that is not an object": "document"},
         )
 
 

@@ -92,7 +92,7 @@ def test_nested_cells_and_config_rows() -> None:
 def test_bad_lines_are_counted_and_cost_no_row() -> None:
     found = read("jsonl", '{"step": 1, "a": 1}\n{"step": 2, "a":\n[1]\n\n{"step": 3, "a": 3}\n{"step": 4, "a')
     assert found.steps == [1, 3]
-    assert found.reader.skipped == {"line that is not JSON": 1, "line that is no JSON object": 1}
+    assert found.reader.skipped == {"line that is not JSON": 1, "line that is not a JSON object": 1}
     assert found.reader.skipped_at["line that is not JSON"] == "line 2"
 
 

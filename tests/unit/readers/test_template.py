@@ -280,7 +280,7 @@ def test_bars_of_batches_do_not_mix_with_lines_that_state_their_step(
     report = reported(tmp_path, capsys, text)
     assert (report["run"]["steps"]["last"], report["run"]["steps"]["rows"]) == (50, 50)
     assert set(values(report)) == {"reward", "kl"}
-    assert "behind a bar of batches" in report["run"]["sources"][0]["note"]
+    assert "in a bar that counts batches" in report["run"]["sources"][0]["note"]
 
 
 NO_STEPS = {

@@ -144,7 +144,7 @@ def test_a_file_store_with_lines_that_are_none() -> None:
         2: {"kl": "0.5"},
         3: {"kl": "nan"},
     }
-    assert reader.skipped == {"line that is no value": 2}
+    assert reader.skipped == {"line that is not a value": 2}
 
 
 def test_swanlab() -> None:

@@ -28,7 +28,7 @@ def test_rows_plan_and_end() -> None:
     ]
     assert [(n.kind, n.step, n.total) for n in found.notes] == [("progress", 20, 300), ("end", 20, None)]
     assert found.configs[0].values == {"max_steps": 300, "logging_steps": 10}
-    assert found.reader.skipped == {"log_history entry that is no object": 1}
+    assert found.reader.skipped == {"log_history entry that is not an object": 1}
     assert found.reader.whole
 
 

@@ -129,7 +129,7 @@ def test_a_file_that_counts_steps_another_way_is_read_whole(tmp_path: Path) -> N
     found = index(tmp_path)
     step = found.read(found.entries[0])
     assert len(step) == 8
-    assert step.notes == ("the file is named after step 5, and its samples name step 4: the name counts",)
+    assert step.notes == ("the file name says step 5 and its samples say step 4: the file name counts",)
 
 
 def test_a_file_of_many_steps_has_no_samples_of_another_step(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_dumps_without_a_readable_record_are_no_clean_samples(
         lines(tmp_path / "rollouts" / f"{step}.jsonl", [{"what": "is this"}] * 5)
     assert main(["report", str(tmp_path), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    blocked = [one for one in told["not_evaluable"] if "no record of those that were read" in json.dumps(one)]
+    blocked = [one for one in told["not_evaluable"] if "no record that was read" in json.dumps(one)]
     assert "Degenerate text" in json.dumps(blocked)
 
 

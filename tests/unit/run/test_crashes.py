@@ -224,7 +224,7 @@ ENDS = {
     ),
     "an index on the card": (
         traceback("RuntimeError: CUDA error: device-side assert triggered", "m.py:forward"),
-        ["an index outside its range"],
+        ["an index was out of range on the GPU"],
         "CUDA_LAUNCH_BLOCKING",
     ),
     "NaN in the sampler": (
@@ -247,7 +247,7 @@ ENDS = {
     ),
     "a long prompt": (
         traceback("ValueError: The decoder prompt (length 5121) is longer than the maximum model length of 4096."),
-        ["a length is beyond what the model takes"],
+        ["a sequence was longer than the model allows"],
         "filter_overlong_prompts",
     ),
     "a setting": (
@@ -259,7 +259,7 @@ ENDS = {
     "from outside": (
         "bash: line 1: 4711 Killed                  python3 train.py\n",
         ["killed from outside"],
-        "Ask who",
+        "Find out what killed it",
     ),
 }
 

@@ -30,7 +30,7 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
     """Rows by step, later cells win; rows that go back two rows or more with other values, whole or on from there,
-    abandon what follows, but for what they repeated. Behind three rows that came again as they were, one that is
+    abandon what follows, but for what they repeated. Behind three unchanged rows that came again, one that is
     another counts so only if the next one is no repetition."""
     out: dict[int, dict[str, float]] = {}
     head, back, anew, again = -1, -1, False, 0

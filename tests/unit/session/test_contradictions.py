@@ -85,7 +85,7 @@ def test_the_fresher_one_counts_alone(fresher: str, tmp_path: Path, capsys: pyte
     assert report["run"]["steps"]["last"] == metric["count"] == steps
     assert metric["first_value"] == pytest.approx(curve(1), abs=1e-4)
     assert metric["last_value"] == pytest.approx(curve(steps), abs=1e-4)
-    found = re.search(r"at step (\d+) (\S+) against (\S+?)[.,;]? ", text + " ")
+    found = re.search(r"at step (\d+): (\S+) against (\S+?)\)", text)
     assert found is not None
     at, other = int(found[1]), {rising: falling, falling: rising}[curve]
     assert [float(found[2]), float(found[3])] == pytest.approx([other(at), curve(at)], rel=1e-3)
@@ -108,7 +108,7 @@ def test_one_metric_that_differs_is_not_filled_up(tmp_path: Path, capsys: pytest
     rows(tmp_path, range(1, 151), rising, NEW, loss=lambda s: 1.0 + random.Random(s).random(), kl=kl)
     report = reported(tmp_path, capsys)
     [text] = told(report)
-    assert "train.log contradicts metrics.jsonl since step 1: loss, as" in text
+    assert "train.log contradicts metrics.jsonl since step 1: loss (at" in text
     assert report["run"]["steps"]["last"] == 160, "what agrees still fills gaps"
     assert {name: report["metrics"][name]["count"] for name in ("reward_mean", "total_loss")} == {
         "reward_mean": 160,

@@ -104,7 +104,7 @@ async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_f
         await wait_for(pilot, lambda: bool(picker.basis), "all runs looked at")
         text = screen_text(app)
         assert text.index("trl-nan-crash") < text.index("trl-grpo-healthy")
-        assert "blind to" in text
+        assert "do not show onset" in text
         assert "crashed" in text
 
 

@@ -76,19 +76,19 @@ def early(log_probs: Any, old_log_probs: Any, advantages: Any, mask: Any) -> Any
 
 WRONG: list[tuple[Any, str, str, str]] = [
     (of_tokens(clipped(), advantages=np.abs), "loss of bad samples", "!!", "falls by"),
-    (of_tokens(clipped(), advantages=np.ones_like), "advantages in the loss", "!!", "the same whatever"),
+    (of_tokens(clipped(), advantages=np.ones_like), "advantages in the loss", "!!", "does not depend on"),
     (of_tokens(clipped(), advantages=lambda a: np.roll(a, 1)), "advantages in the loss", "!!", "another sample"),
     (of_tokens(clipped(), advantages=lambda a: a - np.mean(a)), "advantages in the loss", "?", "whitening"),
-    (of_tokens(clipped(), advantages=np.zeros_like), "advantages in the loss", "!!", "move nothing"),
+    (of_tokens(clipped(), advantages=np.zeros_like), "advantages in the loss", "!!", "do not change the loss"),
     (early, "tokens in the loss", "!!", "3 of 13 tokens do not count: the last of each sample"),
     (of_tokens(clipped(), "places"), "length of the padding", "?", "padding is in the denominator"),
     (
         of_tokens(lambda r, a: -np.maximum(r * a, np.clip(r, 0.8, 1.2) * a)),
         "side of the clip",
         "!!",
-        "moved the wrong way and lets go",
+        "moved the wrong way, and not",
     ),
-    (of_tokens(lambda r, a: -np.clip(r, 0.8, 1.2) * a), "side of the clip", "?", "no gradient back"),
+    (of_tokens(lambda r, a: -np.clip(r, 0.8, 1.2) * a), "side of the clip", "?", "no gradient brings them back"),
     (of_tokens(clipped(0.28, 0.2)), "clip range", "?", "1 − 0.28 to 1 + 0.2"),
     (of_tokens(lambda r, a: clipped()(1 / r, a)), "sign of the loss", "!!", "rises by"),
     (of_tokens(lambda r, a: clipped()(r / r, a)), "sign of the loss", "!!", "does not move when"),
@@ -113,7 +113,7 @@ def test_wrong_losses_are_told(wrong: Any, check: str, mark: str, words: str) ->
         (lambda p, r: -kl(p, r), "!!", "k3 with the wrong sign"),
         (lambda p, r: np.exp(r - p) - 1, "!!", "without its linear part"),
         (lambda p, r: (p - r) ** 2, "?", "without the half"),
-        (lambda p, r: np.tanh(p - r), "?", "none of those known"),
+        (lambda p, r: np.tanh(p - r), "?", "not a known estimator"),
     ],
 )
 def test_an_estimator_of_the_kl_is_told_by_its_values(estimate: Any, mark: str, words: str) -> None:

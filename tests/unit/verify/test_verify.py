@@ -150,9 +150,9 @@ def reading(keep: Callable[[str], str]) -> Callable[..., list[str]]:
 @pytest.mark.parametrize(
     ("keep", "case", "fault"),
     [
-        (lambda text: "", "no marks", "plain text is blanked"),
+        (lambda text: "", "no marks", "plain text is lost"),
         (lambda text: text.partition("</think>")[0], "complete block", "marks are left in"),
-        (lambda text: text.partition("<think>")[0], "complete block", "the answer is dropped"),
+        (lambda text: text.partition("<think>")[0], "complete block", "the answer is lost"),
         (lambda text: text.split("think>")[-1], "opened, never closed", "incomplete reasoning is kept"),
     ],
 )
@@ -213,7 +213,7 @@ def test_the_example_is_python_and_runs_where_torch_is(tmp_path: Path) -> None:
         ({"BACKEND": "jax"}, "must be one of"),
         ({"LAYOUT": "tile"}, "must be one of"),
         ({"REASONING": "<think>"}, "two marks"),
-        ({"decode": 3}, "no function"),
+        ({"decode": 3}, "not a function"),
     ],
 )
 def test_words_that_are_not_known_are_told(names: dict[str, Any], says: str) -> None:
@@ -243,7 +243,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("x = 1\n\ny = 1 / 0\n", "it raised ZeroDivisionError: division by zero (line 3)"),
         ("import sys\nsys.exit('no GPU')\n", "it raised SystemExit: no GPU (line 2)"),
         ("def advantages(r, g):\n    return r\n", "defines none of log_softmax, advantage, decode"),
-        ("loss = 3\n", "loss is no function, but int"),
+        ("loss = 3\n", "loss is not a function, but int"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line_and_exit_code_2(

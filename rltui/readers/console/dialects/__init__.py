@@ -29,12 +29,12 @@ DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     RollJson,
     RolloutDicts,
 )
-"""Asked in this order; the first that knows a line keeps it."""
+"""Asked in this order; the first that knows a line takes it."""
 _Known = tuple[list[LineDialect], list[float], list[int]]
 
 
 class Dialects(OpenEnd[_Known]):
-    """One of each, for one log: together they are asked like one."""
+    """All dialects of one log, asked as if they were one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class Dialects(OpenEnd[_Known]):
 
     @property
     def is_open(self) -> bool:
-        """Whether any line may matter that follows."""
+        """Whether any following line may belong to an open step."""
         return any(dialect.is_open for dialect in self._each)
 
     def line(self, prefix: str, message: str, clock: LineClock | None = None, number: int = 0) -> list[Step] | None:
-        """Steps that are complete with this line, of this number; None for a line that none of them knows."""
+        """The steps that are complete with this line (`number`: its line number); None if no dialect knows the line."""
         if not (self._marked(message) or self.is_open):
             return None
         for place, dialect in enumerate(self._each):
@@ -68,7 +68,7 @@ class Dialects(OpenEnd[_Known]):
         return None
 
     def _timed(self, place: int, done: list[Step] | None, now: float) -> list[Step] | None:
-        """What a dialect's line of the time `now` completes, each step by its own time."""
+        """The steps that a line with the time `now` completes, each with its own time."""
         held, late = self._times[place], self._each[place].late
         if not done or late or now == now:
             self._times[place] = now if now == now or done else held
@@ -78,16 +78,16 @@ class Dialects(OpenEnd[_Known]):
         return [*(replace(step, time=held) for step in done[:-1]), replace(done[-1], time=newest)]
 
     def _placed(self, place: int, done: list[Step]) -> list[Step]:
-        """What a dialect's line completes, with the line that it began with."""
+        """The steps that a line completes, each with the number of the line where it began."""
         return [replace(step, line=self._lines[place]) for step in done]
 
     def close(self) -> list[Step]:
-        """The file ends here: what is held back."""
+        """The steps that are held back, as the file ends here."""
         each = zip(self._each, self._times, self._lines, strict=True)
         return [replace(step, time=time, line=line) for dialect, time, line in each for step in dialect.close()]
 
     def look_back(self) -> list[Step]:
-        """The file ends here for now: steps so far."""
+        """The steps so far, as the file ends here for now. It changes nothing."""
         if self._kept is None:
             self.look_ahead()
         steps = self.close()
@@ -107,6 +107,6 @@ class Dialects(OpenEnd[_Known]):
 
 
 def knows(messages: Iterable[tuple[str, str]]) -> bool:
-    """Whether one of the dialects finds a step in these lines, (prefix, message) each."""
+    """Whether one of the dialects finds a step in these lines (prefix, message)."""
     dialects = Dialects()
     return any(dialects.line(prefix, message) for prefix, message in messages) or bool(dialects.close())

@@ -9,14 +9,15 @@ from typing import Protocol
 from msgspec import Struct
 
 MAX_CELLS = 2000
-"""Cells of one step: a log that never ends a table fills no memory."""
+"""Most cells of one step, so that a table that never ends does not fill memory."""
 MAX_LINES = 2000
-"""Lines of one table or block."""
+"""Most lines of one table or block."""
 
 
 class Step(Struct, frozen=True):
-    """What a line completes: the cells of a step. `total` where the line states the plan; `time`, and the number of the
-    `line` that it began with, are set by `Dialects`. `beside`: the step has a line of its own, in other words."""
+    """A step that a line completes, with its cells. `total`: the planned steps, if stated. `time`, and `line` (the
+    number of the line where it began), are set by `Dialects`. `beside`: the step has another line of its own, in other
+    words."""
 
     step: int
     cells: Mapping[str, object]
@@ -29,23 +30,23 @@ class Step(Struct, frozen=True):
 class LineDialect(Protocol):
     """Reads lines in file order; one instance a file.
 
-    A line is shown to it when it holds one of `marks`, and every line while `is_open` (a table under way). Prefix is
-    Ray's, empty where there is none; message is the line behind it, without colours. `late`: a step is complete when
-    the next one begins.
+    It gets each line that holds one of `marks`, and every line while `is_open` (inside a table). `prefix`: that of Ray,
+    empty if there is none. `message`: the line after it, without colours. `late`: a step is complete only when the next
+    one begins.
     """
 
     late: bool
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Texts of which its lines hold one."""
+        """Texts; each first line of this dialect holds one of them."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the lines that follow matter."""
+        """Whether following lines may belong to an open step."""
 
     def line(self, prefix: str, message: str) -> list[Step] | None:
-        """Steps that are complete with this line; None for a line that is none of this dialect's."""
+        """The steps that are complete with this line; None if the line is not of this dialect."""
 
     def close(self) -> list[Step]:
-        """The file ends here: what is held back."""
+        """The steps that are held back, as the file ends here."""

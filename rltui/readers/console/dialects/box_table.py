@@ -14,11 +14,12 @@ _TITLE = re.compile(r"^Step (\d{1,15})$")
 _FRAME = frozenset("─━═│┃┏┓┗┛┡┩┌┐└┘├┤╒╕╞╡╘╛╤╧╪┬┴┼┳┻╇╈ ")
 _ENDS = ("╘", "└", "┗")
 _GAP = 12
-"""Other lines between a title and the end of its table: other processes write into the log too."""
+"""Most other lines between a title and the end of its table: other processes write to the log too."""
 
 
 class BoxTable:
-    """The steps of a table: its title's, and for each further table of one AReaL commit the next one."""
+    """Steps from tables in boxes. The title states the step; each further table of one AReaL commit is the next
+    step."""
 
     marks = ("Train step ", "Stats (", "Step ")
     late = True
@@ -48,7 +49,7 @@ class BoxTable:
         stats = _STATS.search(text)
         if areal is not None:
             done = self.close()
-            self._first = int(areal[1]) - 1  # counted from one on the screen, from zero everywhere else
+            self._first = int(areal[1]) - 1  # AReaL counts from one on the screen, from zero everywhere else
             self._total = int(areal[2])
             self._begin(prefix, self._first)
             return done
@@ -72,7 +73,7 @@ class BoxTable:
         self._lines = self._others = 0
 
     def _row(self, text: str) -> bool:
-        """Takes a line of the table; false for any other line."""
+        """Takes a line of the table. False for any other line."""
         if not text or text[0] not in _FRAME:
             return False
         self._lines += 1

@@ -1,5 +1,5 @@
-"""A pretty-printed dict below its step: SkyRL's `Step 12: ` and `{'reward/avg_raw_reward': '0.5312',` on the lines
-after it, floats as text."""
+"""A pretty-printed dict below its step: SkyRL's `Step 12: `, then `{'reward/avg_raw_reward': '0.5312',` on the
+following lines, with floats as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEAD = re.compile(r"^Step (\d{1,15}):$")
 
 
 class DictBlock:
-    """One block at a time; lines of other processes in between are passed over."""
+    """Reads one block at a time; lines of other processes in between are skipped."""
 
     marks = ("Step ",)
     late = True

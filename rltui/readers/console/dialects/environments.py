@@ -1,6 +1,6 @@
-"""prime-rl's lines of one environment: `Evaluated gsm8k (Step 10) | Policy v10 | 12.0s | Reward 0.25 | ...`, earlier
-`Evaluated gsm8k in 12.0s (Avg@4=0.25, Pass@4: 0.5, ...)` within the step that began last, and below the line of a step,
-`╰─ math | Ratio 40.0% | Reward 0.1 | ...`. The step's own line is left to others."""
+"""prime-rl's lines for one environment: `Evaluated gsm8k (Step 10) | Policy v10 | 12.0s | Reward 0.25 | ...`, or in
+older versions `Evaluated gsm8k in 12.0s (Avg@4=0.25, Pass@4: 0.5, ...)` for the step that began last; and below the
+line of a step `╰─ math | Ratio 40.0% | Reward 0.1 | ...`. The line of the step itself is read elsewhere."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _BELOW = re.compile(r"\s*╰─ (\S{1,100})\s+\| (Ratio .*)")
 
 
 class Environments:
-    """`eval/gsm8k/reward` and `train/math/reward`, and so on."""
+    """Gives cells such as `eval/gsm8k/reward` and `train/math/reward`."""
 
     marks = ("Evaluated ", "╰─ ", "Step ", "Starting orchestrator step ")
     late = False
     is_open = False
 
     def __init__(self) -> None:
-        self._step: int | None = None  # of the newest line of a step
-        self._now: int | None = None  # under way
+        self._step: int | None = None  # the step of the newest step line
+        self._now: int | None = None  # the current step
 
     def line(self, prefix: str, message: str) -> list[Step] | None:
         evaluated, below, step = _EVALUATED.search(message), _BELOW.match(message), _STEP.search(message)
@@ -49,7 +49,7 @@ class Environments:
 
 
 def _cells(prefix: str, text: str) -> dict[str, object]:
-    """What stands between the bars as `Name 0.25` or `Name 3.1%`, the latter as a share."""
+    """The parts `Name 0.25` and `Name 3.1%` between the bars; a percentage becomes a share."""
     cells: dict[str, object] = {}
     for part in text.split("|"):
         found = _CELL.fullmatch(part.strip())
@@ -59,7 +59,7 @@ def _cells(prefix: str, text: str) -> dict[str, object]:
 
 
 def _shares(prefix: str, text: str) -> dict[str, object]:
-    """What stands there as `Name=0.25`, `Name: 0.25` or `Name: 3.1%`, the latter as a share."""
+    """The parts `Name=0.25`, `Name: 0.25` and `Name: 3.1%`; a percentage becomes a share."""
     cells: dict[str, object] = {}
     for found in _NAMED.finditer(text):
         cells |= _cell(prefix, found)

@@ -1,7 +1,7 @@
-"""DeepSpeed-Chat: `epoch: 1|step: 3|ppo_ep: 1|act_loss: 0.2|...`, or newer
-`Epoch: 1 | Step: 3 | PPO Epoch: 1 | Actor Loss: 0.2 | ...`, with the reward and the times in lines of their own.
+"""DeepSpeed-Chat: `epoch: 1|step: 3|ppo_ep: 1|act_loss: 0.2|...`, in newer versions
+`Epoch: 1 | Step: 3 | PPO Epoch: 1 | Actor Loss: 0.2 | ...`, with the reward and the times on separate lines.
 
-Its steps count anew in each epoch; here they count on, by the number of batches that it states as an epoch begins.
+Its step count starts again in each epoch. Here it goes on, by the number of batches that it states as an epoch begins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TOOK = re.compile(r"(End-to-End|Generation|Training) *=> (Latency): (\d{1,9}(?:
 
 
 class EpochSteps:
-    """One training; the lines below a step belong to it."""
+    """Reads the steps of one training; the lines below a step belong to it."""
 
     marks = (
         *("|ppo_ep: ", "| PPO Epoch: ", "Total Generation Batches", "verage reward score: "),

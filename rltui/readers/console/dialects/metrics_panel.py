@@ -1,5 +1,5 @@
-"""The panel of open-instruct: `│ objective  kl2_avg: 0.01 | verifiable_correct_rate: 0.50 │`, one row for each first
-part of the keys, wrapped to the terminal's width, two decimals. W&B holds the same numbers in full."""
+"""open-instruct's panel: `│ objective  kl2_avg: 0.01 | verifiable_correct_rate: 0.50 │`. It has one row for each first
+part of the keys, wrapped to the terminal's width, with two decimals. W&B has the same numbers in full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.readers.console.dialects.base import MAX_LINES, Step
 from rltui.readers.rows import number
 
 STEP_KEY = "training_step"
-"""`global_step` counts episodes."""
+"""The step; `global_step` counts episodes."""
 
 _TOP = re.compile(r"^╭─+ Metrics ─+╮$")
 _OTHER = "other"  # the row of keys without a first part
@@ -18,7 +18,7 @@ _ON = re.compile(r"^│ {3,}(\S.*?) *│$")
 
 
 class MetricsPanel:
-    """Rows without the step belong to none and are dropped: the panel of an evaluation."""
+    """Reads panels. A panel without the step is dropped: it is that of an evaluation."""
 
     marks = ("─ Metrics ─",)
     late = False

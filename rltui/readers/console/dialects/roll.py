@@ -1,5 +1,5 @@
-"""ROLL: `metrics_tag: {"step": 3, "metrics": {...}}`, or the bare JSON that its driver prints within
-`pipeline step 3 start...` where no tracker writes to the console."""
+"""ROLL: `metrics_tag: {"step": 3, "metrics": {...}}`, or, if no tracker writes to the console, the plain JSON that its
+driver prints after `pipeline step 3 start...`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rltui.readers.rows import number
 
 _TAG = "metrics_tag: {"
 _START = re.compile(r"\bpipeline step (\d{1,15}) start")
-_REDUCED = re.compile(r"@(?:sum|mean|max|min)$")  # how a value is reduced; trackers do not get to see it
+_REDUCED = re.compile(r"@(?:sum|mean|max|min)$")  # how a value is reduced; trackers get names without it
 _MARK = '{"'
 
 
 class RollJson:
-    """Once a tracker's line was seen the driver's own is passed over: it holds the same."""
+    """Reads these lines. After a tracker's line the driver's own lines are skipped, as they hold the same."""
 
     marks = ("metrics_tag: ", "pipeline step ")
     late = False

@@ -1,7 +1,7 @@
-"""slime: several dicts for one rollout, each with a number of its own: `rollout 12: {...}`, `perf 12: {...}` twice,
-`eval 12: {...}`, and `step 24: {...}` for each optimizer step on it. They are one row, the rollout's.
+"""slime: several dicts for one rollout, each with a number: `rollout 12: {...}`, `perf 12: {...}` twice,
+`eval 12: {...}`, and `step 24: {...}` for each optimizer step on it. They make one row, that of the rollout.
 
-Where a rollout is trained on in several optimizer steps, the row holds the mean of theirs.
+If a rollout is used in several optimizer steps, the row holds the mean of these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class _Trained(Struct):
 
 
 class RolloutDicts:
-    """The trainer names the rollout before its optimizer steps; another process may print of the next one meanwhile."""
+    """The trainer names a rollout before its optimizer steps. Meanwhile another process may print about the next
+    one."""
 
     marks = ("rollout ", "perf ", "passrate ", "multi_turn ", "eval ", "step ")
     late = False
@@ -54,7 +55,7 @@ class RolloutDicts:
         held = self._trained.get(prefix)
         if word in ("step", "critic-step"):
             if held is None:
-                return [Step(number, cells)]  # an optimizer step of whatever rollout
+                return [Step(number, cells)]  # an optimizer step of an unknown rollout
             held.add(cells)
             return []
         done = []
