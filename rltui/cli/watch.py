@@ -63,8 +63,8 @@ def run(words: list[str]) -> int:
     parser.add_argument(
         "--exec",
         metavar="CMD",
-        help="run CMD, without a shell, at each event but those of the grader alone. It gets the event as JSON on its "
-        "standard input and as RLTUI_* variables",
+        help="run CMD, without a shell, at each event except summary, resumed, heartbeat and those of the grader "
+        "alone. It gets the event as JSON on its standard input and as RLTUI_* variables",
     )
     parser.add_argument(
         "--exec-on",
