@@ -151,7 +151,7 @@ def report_of(found: Found, key_map: dict[str, str] | None = None) -> Report:
 
 def named_hosts(targets: Sequence[str]) -> list[str]:
     """The targets, with the hosts of the user's settings resolved: `node17` means all paths of this host, `node17:run5`
-    that one. A local path of that name wins. Raises Stop if a target is empty, or a host names no path."""
+    that one. A local path of that name wins. Raises Stop if a target is empty, SettingsError if a host has no path."""
     from rltui.settings import load
 
     settings = load()

@@ -83,8 +83,8 @@ def role_of(command: str) -> tuple[str, bool] | None:
 
 
 def may_be_ours(command: str) -> bool:
-    """Whether the command is a trainer or a sampler. Ray starts these in its own sessions and directories, so neither
-    tells whose they are."""
+    """Whether it may be a part of a training: a trainer, a sampler, or Ray, which starts these in its own sessions and
+    directories, so that neither tells whose they are."""
     found = role_of(command)
     return found is not None and not found[1]
 

@@ -66,9 +66,7 @@ def _set(layers: Sequence[Layer], width: int, height: int, braille: bool) -> tup
             own[ys, xs] = 1
         hit = own > 0
         over = hit & (owner >= 0) & np.array([layer.joined and other.joined for other in layers] + [False])[owner]
-        dots_in[hit] = (
-            own[hit] | np.where(over, dots_in, 0)[hit]
-        )  # a line that goes on in another colour keeps its dots
+        dots_in[hit] = own[hit] | np.where(over, dots_in, 0)[hit]  # lines keep each other's dots
         owner[hit] = k
     return dots_in, owner
 

@@ -176,7 +176,7 @@ def shares(detail: StepDetail, width: int) -> list[Row]:
     rows = [title(width, "", "In this step", [(f"{stats.samples} rollouts", "dim")])]
     for name, value, loud in (
         ("zero-variance groups", stats.zero_variance, False),
-        ("truncated", stats.truncated, True),
+        ("cut at the limit", stats.truncated, True),
         ("repeat themselves", stats.repeated, True),
         ("same text in the group", stats.identical, False),
         ("invalid format", stats.invalid_format, True),
@@ -226,7 +226,7 @@ def completion(name: str, sample: Rollout | None, width: int, height: int, line:
     if sample.length is not None and width > 40:
         right.append((f" · {sample.length} tokens", "dim"))
     if sample.truncated:
-        right.append((" · ! truncated" if width > 40 else " ! cut", "warn"))
+        right.append((" · ! cut at the limit" if width > 40 else " ! cut", "warn"))
     elif sample.truncated is not None and width > 40:
         right.append((" · complete", "dim"))
     lines: list[Row] = [[(f" {text}", "fg")] for text in wrapped(sample.completion or "", width - 1)]
