@@ -133,7 +133,7 @@ class Position:
 class ForwardReader:
     """One file of this machine, read forwards, whatever its writer does to it.
 
-    No descriptor is held between reads: each read opens the path anew, so a file replaced by rename is seen at once, a
+    No descriptor is held between reads: each read opens the path again, so a file replaced by rename is seen at once, a
     deleted one does not keep its disk space, and a network file system hands out fresh data. If nothing changed, a
     read is one `stat`.
     """

@@ -29,7 +29,7 @@ from rltui.agent.waiter import Waiter
 LENGTH = struct.Struct(">I")
 MAX_REQUEST = 1 << 20
 WINDOW = 4 << 20
-"""At most so many bytes of one file are sent before the other end says that it has used them."""
+"""At most this many bytes of one file are sent before the other end says that it has used them."""
 _PIECE = 256 << 10
 _SILENCE_S = 90.0
 """The other end sends something at least every 15 s. After this silence it is gone, and no signal of that came."""

@@ -24,7 +24,7 @@ _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 
 
 class Inotify:
-    """Watches files (bytes, attributes) and directories (names that come and go). OSError where there is none."""
+    """Watches files (bytes, attributes) and directories (names that come and go). OSError if there is no inotify."""
 
     def __init__(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -105,7 +105,7 @@ class Waiter:
         self._last_wake = 0.0
 
     def wait(self, paths: "list[str]", timeout_s: float) -> bool:
-        """True as soon as one of the paths may have changed, was replaced, appeared or went; a path that was not in
+        """True as soon as one of the paths may have changed, was replaced, appeared or vanished; a path that was not in
         the last wait counts as changed. False when the time is over."""
         deadline = time.monotonic() + timeout_s
         if tuple(paths) != self._paths:

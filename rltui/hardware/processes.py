@@ -26,7 +26,7 @@ SEARCH_EVERY_S = 20.0
 """A search goes through the open files of all the user's processes. A look at known processes costs next to nothing."""
 LOOK_EVERY_S = 2.0
 CPU_WINDOW_S = 5.0
-"""CPU use is averaged over at least so many seconds, so that a wait between two batches does not look idle."""
+"""CPU use is averaged over at least this many seconds, so that a wait between two batches does not look idle."""
 LIMIT = 256
 _STATES: dict[str, ProcessState] = {
     "running": "running",

@@ -33,7 +33,7 @@ class Layer(Struct, frozen=True):
 
 
 def dots(width: int, height: int, braille: bool) -> tuple[int, int]:
-    """Dots across and up on a canvas of so many cells. A braille cell has two by four dots."""
+    """Dots across and up on a canvas of this many cells. A braille cell has two by four dots."""
     return (2 * width, 4 * height) if braille else (width, height)
 
 

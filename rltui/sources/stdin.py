@@ -109,7 +109,7 @@ class StdinPlace:
             return Listing(os.curdir, (self._stat(),), (), True)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
-        """Waits for so many bytes or the end; on a live pipe, for a line and what follows it at once. Later calls give
+        """Waits for `max_bytes` or the end; on a live pipe, for a line and what follows it at once. Later calls give
         what the first one saw, because by then the pipe may have been read."""
         with self._changed:
             if self._head:

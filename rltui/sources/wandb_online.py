@@ -23,7 +23,7 @@ from rltui.text import REDACTED, clean
 KEY = "WANDB_API_KEY"
 SCHEME = "wandb:"
 MOST_RUNS = 80
-"""At most so many runs of a project are read, the newest, because each needs its own request."""
+"""At most this many runs of a project are read, the newest, because each needs its own request."""
 PAGE = 1000
 T = TypeVar("T")
 _ENDED = ("finished", "crashed", "failed", "killed", "preempted")

@@ -46,13 +46,13 @@ CLOCK_S = 1.0
 WIRE_EVERY = 5
 """Seconds between two updates of the bytes per second."""
 SPARING_S = 10.0
-"""In bandwidth mode the screen changes by itself only after so many seconds."""
+"""In bandwidth mode the screen changes by itself only after this many seconds."""
 MESSAGE_S = 8.0
 READ_S = 30.0
 """For a message on what happened while the user was away, because it takes longer to read."""
 FIRST_HINT = "↵ opens what is selected, Esc goes back, ? lists the keys, : all commands, ^s writes the report"
 INTERRUPT_S = 3.0
-"""A second Ctrl+c within so many seconds quits."""
+"""A second Ctrl+c within this many seconds quits."""
 
 
 class RltuiApp(SeveralRuns):
@@ -262,7 +262,7 @@ class RltuiApp(SeveralRuns):
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def move_cursor(self, by: int) -> None:
-        """Moves the step cursor by so many steps. At the last step the screen follows the run again."""
+        """Moves the step cursor by this many steps. At the last step the screen follows the run again."""
         first, last = self.view.span
         if self.view.report is None or last <= first:
             return

@@ -26,7 +26,7 @@ GRACE_S = 10.0
 
 
 class Attention:
-    """Whether the user looks: a key within so many minutes, and the terminal not known to be out of focus."""
+    """Whether the user looks: a key within this many minutes, and the terminal not known to be out of focus."""
 
     def __init__(self, minutes: Callable[[], float], clock: Callable[[], float] = time.monotonic) -> None:
         self._minutes = minutes

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 NEAR = 12
-"""Two changed places of one style are sent as one if at most so many cells lie between them."""
+"""Two changed places of one style are sent as one if at most this many cells lie between them."""
 
 Cell = tuple[str, object]
 """A character and its style; the cell behind a wide character holds ""."""

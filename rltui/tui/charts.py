@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rltui.report.recording import Floats, Series
 
 SMOOTH_SHARE = 50
-"""The smoothing window is one in so many of the points, and `SMOOTH_MOST` points at most."""
+"""The smoothing window is one in this many of the points, and `SMOOTH_MOST` points at most."""
 SMOOTH_MOST = 25
 KEPT = 8
 AXES = ("step", "time", "tokens")
@@ -88,7 +88,7 @@ class Charts:
     ) -> Drawing | None:
         """Chart of metric `name`; None if it is not logged. The onset of `finding` is marked; if `coloured`, the line
         has the colour of its severity from there on. Events of the run are marked only with `labels`. `level`: more or
-        less smoothing. `axis`: step, time or tokens. `overlay`: another metric, over its own range. `zoom`: so many
+        less smoothing. `axis`: step, time or tokens. `overlay`: another metric, over its own range. `zoom`: this many
         times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs. `series`:
         draw these points, over the steps, and not all that is logged."""
         cut = series is not None

@@ -76,7 +76,7 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
 
 
 class GoProvider(Provider):
-    """`step 340` moves the step cursor. A metric's name opens it. `last 100` narrows to so many rows. `explain ID`
+    """`step 340` moves the step cursor. A metric's name opens it. `last 100` narrows to this many rows. `explain ID`
     opens a rule or page. `append STATUS.md` writes a check-in entry there."""
 
     async def search(self, query: str) -> Hits:

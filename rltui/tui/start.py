@@ -63,15 +63,15 @@ COLLECT_AFTER = 2_000
 """With a run on the screen: objects made, and not yet freed, before the garbage collector looks. It takes 1 to 2 ms."""
 
 UNASKED_MOST = 1 << 25
-"""The list of runs reads a run whole by itself only if it has at most so many bytes."""
+"""The list of runs reads a run whole by itself only if it has at most this many bytes."""
 
 MOST_COMPARED = 24
-"""If the user picked no runs, at most so many are compared, because each is read to its end."""
+"""If the user picked no runs, at most this many are compared, because each is read to its end."""
 
 
 class SessionOpener:
     """Finds and opens runs through the session. Its methods run in threads and import late. `replay`: play the run
-    again with so many rows a second; None: follow it."""
+    again with this many rows a second; None: follow it."""
 
     def __init__(
         self, targets: Sequence[str], key_map: Mapping[str, str], format_in: str | None, replay: float | None = None

@@ -27,14 +27,14 @@ SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "n
 """Units as the screen writes them. Units that the metric's name already says (reward, loss) are left out."""
 
 ASK_AGAIN_S = 10.0
-"""An insight costs too much for every row of a live run: it is asked for again only after so many seconds..."""
+"""An insight costs too much for every row of a live run: it is asked for again only after this many seconds..."""
 STILL_ASK_S = 60.0
-"""...and after so many while no row comes."""
+"""...and after this many while no row comes."""
 REPLAY_ASK_S = 1.0
 INSIGHTS = 16
 
 STRIDE = 12
-"""A growing axis gets longer by one part in so many of its length at a time."""
+"""A growing axis gets longer by one part in this many of its length at a time."""
 
 
 class View:
@@ -58,7 +58,7 @@ class View:
         self.marks: Marks | None = None
         self.mark: int | None = None  # the step that `m` marked
         self.paused = False
-        self.last_rows: int | None = None  # numbers are of the last so many rows; None: of the whole run
+        self.last_rows: int | None = None  # numbers are of the last this many rows; None: of the whole run
         self.now = 0.0
         self.wire = ""
         self.message = ""
@@ -208,7 +208,7 @@ class View:
         return self.recording.series.get(metric.key) if metric and self.recording else None
 
     def recent(self, name: str, count: int) -> list[float]:
-        """The last so many values of a metric, the newest last."""
+        """The last this many values of a metric, the newest last."""
         if self.first is not None:
             return self.first.metrics[name].values[-count:].tolist()
         series = self.series(name)

@@ -89,16 +89,14 @@ class Worker:
         self.first_shown: Callable[[], None] = lambda: None  # called when the first values are on the screen
         self._chronicle: Chronicle | None = None
         self._newest: Frame | None = None
-        self._last_rows: int | None = None  # numbers are of the last so many rows; None: of all
+        self._last_rows: int | None = None  # numbers are of the last this many rows; None: of all
         self._opening = 0  # number of the newest opening; loops of older ones end
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
         self._writes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._writer: Thread | None = None
-        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = (
-            None  # (files, revision) and their rollouts
-        )
+        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = None  # by files and revision
 
     def find(self) -> None:
         """Looks for runs. If there is only one, opens it at once."""

@@ -26,7 +26,7 @@ from rltui.events.changes import Event, in_lines
 COMMAND_LIMIT_S = 60.0
 """A command that runs longer is killed, and its children too."""
 WAITING = 1000
-"""At most so many events wait for a hook. More are left out, with a message."""
+"""At most this many events wait for a hook. More are left out, with a message."""
 POST_LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
 """A post that fails is tried again after these."""

@@ -14,7 +14,7 @@ from rltui.agent.files import Piece, Position
 from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
 
 WINDOW = 4 << 20
-"""At most so many bytes of a file are sent before they are read. The agent has the same value."""
+"""At most this many bytes of a file are sent before they are read. The agent has the same value."""
 _READ_WAIT_S = 1.0
 _PATIENCE_S = 60.0
 """If nothing arrives for so long, `more` says that no bytes are expected. What arrives later comes with later reads."""

@@ -24,7 +24,7 @@ from rltui.sources.ssh.shell import ShellPeer
 
 _GREETING_S = 60.0  # ProxyJump chains, and Python on a cold network file system, are slow
 _ANSWER_S = 120.0
-_MOST_CUTS = 4  # a request is given up after so many cuts
+_MOST_CUTS = 4  # a request is given up after this many cuts
 
 
 class _Asked(Struct):

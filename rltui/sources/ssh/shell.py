@@ -24,7 +24,7 @@ _PIECE = 512 << 10
 _WHOLE_CHECK_BYTES = 256 << 10
 _TRIES = 3
 """A read that gives fewer bytes than the file has is tried again: a tool there was killed, or the file has just shrunk.
-Only the second stays so."""
+Only in the second case it stays like that."""
 
 _PRELUDE = r"""
 if command -v base64 >/dev/null 2>&1; then e() { base64; }; echo base64; else e() { od -An -v -tx1; }; echo hex; fi

@@ -128,7 +128,7 @@ def remarks(gpu: GpuSample) -> str:
 
 
 MOST = 16
-"""The pane asks for room for so many GPUs; the GPU screen has all."""
+"""The pane asks for room for this many GPUs; the GPU screen has all."""
 
 
 def needed(view: View) -> int:

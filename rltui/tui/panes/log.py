@@ -92,7 +92,7 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
 
 NEAR_STEPS = 10
 NEAR_S = 60.0
-"""Notable lines within so many steps of an onset belong to it; or so many seconds, if they name no step."""
+"""Notable lines within this many steps of an onset belong to it; or this many seconds, if they name no step."""
 MARKS = ("step:{} ", "'step': {},", '"step": {},', " {}/", "step {} ", "step={} ")
 """How log lines name their step."""
 

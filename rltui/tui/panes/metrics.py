@@ -24,7 +24,7 @@ MOST_DECIMALS = 5
 SIGN = " %"
 """Stands behind a percentage if there is no column for units. Other values leave this place free."""
 RECENT = 50
-"""The last so many points decide how many decimals a metric has, so that its width is steady."""
+"""The last this many points decide how many decimals a metric has, so that its width is steady."""
 
 
 class MetricLine(Struct, frozen=True):

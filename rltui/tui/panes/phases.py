@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NOTE_WIDTH = 48
 SLOW = 1.5
-"""A step is slow if it takes longer than so many times the median."""
+"""A step is slow if it takes longer than this many times the median."""
 
 
 def needed(view: View) -> int:

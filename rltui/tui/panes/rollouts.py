@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rltui.rollouts.step import Rollout
 
 DOTS = 8
-"""At most so many rewards of a group are drawn as dots. For more, their number is written."""
+"""At most this many rewards of a group are drawn as dots. For more, their number is written."""
 PIECE = 400  # characters
 MANY = 0.1
 """The most common reward is shown if at least this share of the samples has it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CHARTS = 3
 GUTTER = 8
 ROOMY = 10
-"""If a chart has so many rows, its text may have its own row."""
+"""If a chart has this many rows, its text may have its own row."""
 LOWEST = 4
 """Least rows of a chart and its caption."""
 SUMMARY = 3

@@ -20,7 +20,7 @@ WIDE = 110
 NODE_COLUMNS = {"swap GB": False, "shm GB": True, "CPU": False, "load": False, "memory": True, "io": True}
 """Columns for the hosts of the other nodes. True: also in a narrow terminal."""
 SHOWN = 12
-"""At most so many processes are listed. The others are counted."""
+"""At most this many processes are listed. The others are counted."""
 BELONGS = {True: "this run", False: "foreign", None: "unknown"}
 
 

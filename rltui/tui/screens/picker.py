@@ -19,7 +19,7 @@ from rltui.tui.screens.base import PaneScreen, Places
 if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
 
-WITH_VALUE = 100  # with so many columns there is room for the primary metric
+WITH_VALUE = 100  # with this many columns there is room for the primary metric
 HEALTH = {
     "critical": ("✗ ", "crit"),
     "warning": ("! ", "warn"),
