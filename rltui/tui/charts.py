@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rltui.report.recording import Floats, Series
 
 SMOOTH_SHARE = 50
-"""The smoothing window is one in this many of the points, and `SMOOTH_MOST` points at most."""
+"""The smoothing window is the number of points divided by this, and `SMOOTH_MOST` points at most."""
 SMOOTH_MOST = 25
 KEPT = 8
 AXES = ("step", "time", "tokens")

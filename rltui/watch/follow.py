@@ -179,7 +179,7 @@ def _recorded(recorder: Recorder | None, report: Report) -> str:
 def _failed(report: Report) -> str:
     """The checks that failed, and the diagnosis itself if it did."""
     told = ", ".join(f"{one.rule}: {one.error}" for one in report.checks_failed)
-    return f"{report.run.id}: checks failed because of a fault in rltui: {told}" if told else ""
+    return f"{report.run.id}: checks failed, by a fault of rltui: {told}" if told else ""
 
 
 def _age(report: Report) -> str:

@@ -143,7 +143,7 @@ class PaneScreen(Screen[None]):
             return rows
         except Exception as error:  # the other panes are still drawn
             told = self.view.pane_failed(pane, error)
-            said = (f" {name} cannot be drawn: a fault of rltui", f" {told}")
+            said = (f" {name} cannot be drawn, by a fault of rltui:", f" {told}")
             return [fitted([(text, "crit" if not y else "dim")], place.width) for y, text in enumerate(said)]
 
     def redraw_edges(self) -> None:
