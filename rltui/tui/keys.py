@@ -134,7 +134,7 @@ KEYS: tuple[Key, ...] = (
     Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look"),
     # screens
     Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
-    Key("compare", "c", "c", "compare", "compare with the runs beside it (on a metric: their band, then each)",
+    Key("compare", "c", "c", "compare", "compare with the runs beside it (a metric: their band, then each)",
         "Screens", (*RUN, "compare", "picker"), "compare", ("main", "config", "picker", "metric"), rank=37),
     Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
         "Screens", RUN, "decision", ("main",), rank=60),
