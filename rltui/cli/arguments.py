@@ -28,8 +28,8 @@ ENDS = "Exit code: 0 done, 2 wrong usage or nothing readable there, 3 an error o
 ENDS_OF_VERIFY = """\
 Exit code: 0 done, 1 something is wrong, 2 wrong usage or nothing readable there, 3 an error of rltui itself."""
 ENDS_OF_CHECKS = """\
-Exit code: 0 done, 1 an open finding is as severe as --fail-on says, 2 wrong usage or nothing readable there,
-3 an error of rltui itself."""
+Exit code: 0 done, 1 a finding as severe as --fail-on, or worse, is open,
+2 wrong usage or nothing readable there, 3 an error of rltui itself."""
 WIDTH = 100
 
 SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
