@@ -1,5 +1,5 @@
-"""What is sent to a far machine and runs there: Python 3.6, standard library only. This machine uses the same modules
-for its own files."""
+"""The code that is sent to a remote machine and runs there: Python 3.6, standard library only. This machine uses the
+same modules for its own files."""
 
 SHIPPED = (
     "rltui/agent/files.py",
@@ -9,4 +9,4 @@ SHIPPED = (
     "rltui/agent/hardware.py",
     "rltui/agent/main.py",
 )
-"""What the agent is made of, each after what it imports."""
+"""The files of the agent, each after those that it imports."""

@@ -1,11 +1,11 @@
-"""A file as the operating system gives it: what it says about the path, how far a growing file has been read, and what
-tells whether it is still the same file.
+"""Files as the operating system gives them: why a path cannot be read, how far a growing file has been read, and
+whether it is still the same file.
 
-A rewrite is recognised by a size below the read position (truncated) or different bytes where we have read before. A
-fingerprint of the first and the last bytes read is compared whenever the times changed. All that was read is compared
-by its checksum where the file has another identity (replaced) or was absent for a while: rsync and a remounted disk
-bring the same bytes back, which is no new attempt of the run. So is a small file of the same size with a newer time (a
-JSON document saved anew with one digit changed).
+A file was rewritten if it is shorter than what was read (truncated), or if bytes that were read have changed. The first
+and the last bytes read are compared whenever the file's times change. The checksum of all that was read is compared if
+the file has another identity (replaced) or was absent for a while: rsync and a remounted disk bring back the same
+bytes, which is no new attempt of the run. It is also compared for a small file of the same size with a newer time (a
+JSON document saved again with one digit changed).
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -32,7 +32,7 @@ FINGERPRINT_BYTES = 64
 WHOLE_CHECK_BYTES = 4 << 20
 PIECE_BYTES = 1 << 20
 CLOCK_GRAIN_S = 2.0
-"""A file changed this recently may change again within the same time stamp: it is checked once more when older."""
+"""A file that changed this recently may change again under the same time stamp, so it is checked once more later."""
 
 
 def number_of(error: "OSError | ValueError") -> int:
@@ -65,7 +65,8 @@ def open_regular(path: str) -> "tuple[int, os.stat_result]":
 
 
 class Piece:
-    """New bytes from `offset`; `more` says that another read returns at once. size, mtime, identity of the file."""
+    """New bytes of a file, from `offset` on. `reset`: the file was rewritten, so earlier bytes no longer count. `more`:
+    there are more bytes to read now. size, mtime and identity are those of the file."""
 
     def __init__(
         self, data: bytes, offset: int, reset: bool, more: bool, size: int, mtime: float, identity: str
@@ -80,7 +81,7 @@ class Piece:
 
 
 class Position:
-    """What has been read of a file. It can be written down and taken up again by another process."""
+    """How far a file has been read. Another process can go on from there (`write_down`, `taken_up`)."""
 
     def __init__(self) -> None:
         self.offset = 0
@@ -103,7 +104,7 @@ class Position:
         self.head = self.tail = b""
 
     def follow(self, piece: Piece) -> None:
-        """Moves on as the process that read `piece` did."""
+        """Moves past `piece`, which this process or another one has read."""
         if piece.reset:
             self.forget()
         self.take(piece.data)
@@ -132,8 +133,8 @@ class Position:
 class ForwardReader:
     """One file of this machine, read forwards, whatever its writer does to it.
 
-    No descriptor is held between reads: each read opens the path anew, so a file replaced by rename is seen at once, a
-    deleted one does not keep its disk space, and a network file system hands out fresh data. When nothing moved, a
+    No descriptor is held between reads: each read opens the path again, so a file replaced by rename is seen at once, a
+    deleted one does not keep its disk space, and a network file system hands out fresh data. If nothing changed, a
     read is one `stat`.
     """
 
@@ -144,7 +145,7 @@ class ForwardReader:
         self._settled = False  # that read was more than the clock's grain after the last change
 
     def read(self, max_bytes: int) -> Piece:
-        """The next bytes; OSError or ValueError where the path cannot be read, which loses nothing."""
+        """The next bytes. OSError or ValueError if the path cannot be read; the position is kept."""
         try:
             found = os.stat(self.path)
             unchanged = self._seen == _signature(found) and self.position.offset >= found.st_size
@@ -176,7 +177,7 @@ class ForwardReader:
         return piece
 
     def _is_another(self, descriptor: int, found: os.stat_result) -> bool:
-        """Whether what we have read is no longer the beginning of this file."""
+        """Whether the file no longer begins with what was read."""
         at = self.position
         if found.st_size < at.offset:
             return True
@@ -203,7 +204,7 @@ def _checksum(descriptor: int, size: int) -> int:
 
 
 def read_tail(path: str, max_bytes: int) -> "tuple[bytes, int, os.stat_result]":
-    """The last bytes of a file, where they begin, and its status. OSError or ValueError where it cannot be read."""
+    """The last bytes of a file, where they begin, and its status. OSError or ValueError if it cannot be read."""
     descriptor, found = open_regular(path)
     start = max(0, found.st_size - max_bytes)
     try:

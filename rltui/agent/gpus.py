@@ -1,6 +1,6 @@
-"""GPUs of a machine where nothing is installed: NVML through ctypes, else nvidia-smi, asked rarely.
+"""Reads the GPUs of a machine where nothing is installed: NVML through ctypes, or else nvidia-smi, rarely.
 
-Plain numbers under the names of `base`; what is not told is None. `throttle` is the driver's mask of reasons.
+Plain numbers under the names of `rltui/hardware/base.py`; None if unknown. `throttle` is the driver's mask of reasons.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -30,7 +30,7 @@ class _Memory(ctypes.Structure):
     _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
 
 
-class _MemoryV2(ctypes.Structure):  # leaves out of `used` what the driver holds
+class _MemoryV2(ctypes.Structure):  # its `used` leaves out what the driver holds
     _fields_ = [("version", ctypes.c_uint)] + [
         (name, ctypes.c_ulonglong) for name in ("total", "reserved", "free", "used")
     ]
@@ -81,7 +81,7 @@ class Gpus:
             self._nvml = None
 
     def read(self) -> "tuple[list[dict[str, Any]], str]":
-        """The GPUs now, and why there are none."""
+        """The GPUs now; if there are none, also why."""
         if self._nvml is None:
             found = self._smi.read()
             return found, "" if found else self._why
@@ -105,7 +105,7 @@ class Gpus:
             self._xids.append([] if heard else None)
 
     def _hear(self) -> None:
-        """Takes the critical errors that came since the last time. Waits for none."""
+        """Collects the critical errors since the last call, without waiting."""
         event, index = _Event(), ctypes.c_uint()
         for _ in range(_MOST_XIDS if self._events is not None else 0):
             if not self._call("nvmlEventSetWait_v2", self._events, ctypes.byref(event), 0):
@@ -155,7 +155,7 @@ class Gpus:
         }
 
     def _processes(self, device: "ctypes.c_void_p") -> "list[dict[str, Any]]":
-        """Those that compute or draw, a process once."""
+        """Compute and graphics processes, each process once."""
         found = {}  # type: dict[int, float | None]
         for kind in ("Compute", "Graphics"):
             for version in ("_v3", "_v2"):
@@ -187,14 +187,14 @@ class Gpus:
         return value.value if known else None
 
     def _call(self, name: str, *arguments: Any) -> bool:
-        """False where the driver refuses, or is too old to know the function."""
+        """False if the driver refuses, or is too old to know the function."""
         function = getattr(self._nvml, name, None)
         self._code = function(*arguments) if function is not None else -1
         return self._code == 0
 
 
 class Smi:
-    """What nvidia-smi tells; the same again for half a minute."""
+    """What nvidia-smi says. It is asked at most once in half a minute."""
 
     def __init__(self) -> None:
         self._there = True
@@ -212,7 +212,7 @@ class Smi:
 
     def _ask(self) -> "list[dict[str, Any]]":
         rows = _smi("--query-gpu=" + self._fields)
-        if not rows and self._fields != _SMI_FIRST:  # an old one refuses the whole for one name that it lacks
+        if not rows and self._fields != _SMI_FIRST:  # an old one refuses all if it lacks one name
             self._fields = _SMI_FIRST
             rows = _smi("--query-gpu=" + self._fields)
         width = len(self._fields.split(","))

@@ -1,6 +1,7 @@
-"""Hardware of a machine where nothing is installed: GPUs (`gpus`), processes that matter to a run, /proc, the cgroup.
+"""Reads the hardware of a machine where nothing is installed: GPUs, processes that matter to a run, /proc, the cgroup.
 
-Plain numbers in the units of `base`, under its names; what is not told is None. `remote` makes samples of them.
+Plain numbers with the names and units of `rltui/hardware/base.py`; None if unknown. `rltui/hardware/remote.py` makes
+samples of them.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -23,7 +24,7 @@ _MOST = 64
 
 
 class Processes:
-    """`words`: what a command line holds that matters. `root`: the run's directory, None where none is known."""
+    """Processes that hold a GPU, or one of `words` in their command line. `root`: the run's directory, if known."""
 
     def __init__(self, words: "list[str]", root: "str | None") -> None:
         self._words = words
@@ -32,7 +33,7 @@ class Processes:
         self._users = {}  # type: dict[int, str | None]
 
     def look(self, on_gpus: "set[int]") -> "list[dict[str, Any]]":
-        """pid, command, user, memory (GB), whether it is a zombie, and whether it belongs to the run."""
+        """Of each: pid, command, user, memory (GB), whether it is a zombie, and whether it belongs to the run."""
         found = {}  # type: dict[int, dict[str, Any]]
         for pid in _pids():
             command = _command(pid)
@@ -47,12 +48,12 @@ class Processes:
             one["zombie"] = _is_zombie(pid)
             if at_home[pid] or groups[pid] in own:
                 one["ours"] = True
-            else:  # foreign only where the run's own processes are known by their place
+            else:  # foreign only if some of the run's own processes are known by their place
                 one["ours"] = False if own and at_home[pid] is not None else None
         return sorted(found.values(), key=lambda one: (one["pid"] not in on_gpus, -(one["rss_gb"] or 0.0)))[:_MOST]
 
     def _at_home(self, pid: int) -> "bool | None":
-        """It works in the run's directory or has a file of it open; None where the OS hides that."""
+        """Whether it works in the run's directory or has a file there open. None if the OS hides that."""
         if self._root is None:
             return None
         try:
@@ -129,10 +130,10 @@ class GroupMemory(NamedTuple):
 def cgroup_memory(
     membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> "GroupMemory | None":
-    """The cgroup with the least room left, of this process and all groups around it; None where nothing is limited.
+    """Memory of the cgroup of this process, or of the one above it that has least room left. None without a limit.
 
     Version 2 (`memory.max`, `memory.current`) and version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`). Inside
-    a container the written path may be the host's: what does not exist there is looked up from the mount's root.
+    a container the path in `membership` may be that of the host, so all groups up to the mount's root are tried.
     """
     found = [m for m in (_read_group(*place) for place in _group_places(membership, root)) if m is not None]
     return min(found, key=lambda m: m.limit - m.used, default=None)
@@ -179,21 +180,21 @@ def _read_group(directory: Path, limit_file: str, usage_file: str, cache_name: s
 
 
 def _integer(path: Path) -> "int | None":
-    """The number in a one-line file; None where absent, unreadable or `max`."""
+    """The number in a one-line file; None if absent, unreadable or `max`."""
     try:
         return int(path.read_text(encoding="ascii", errors="replace"))
     except (OSError, ValueError):
         return None
 
 
-_PROCESSES_EVERY = 10  # samples: walks all processes of the machine
+_PROCESSES_EVERY = 10  # samples, as a look goes through all processes of the machine
 
 
 class FarSampler:
     """Reads GPUs and host of this machine. Not thread-safe.
 
-    `disk`: the run's directory; `disks`: further ones whose file systems count, by what they are for; `words`: what
-    command lines hold of processes that matter.
+    `disk`: the run's directory. `disks`: other directories whose file systems are read, by what they are for. `words`:
+    see `Processes`.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class FarSampler:
         self._count = 0
 
     def sample(self) -> "dict[str, Any]":
-        """One sample: `time`, `gpus`, `host`, `processes`, and a `note` where there are no GPUs."""
+        """One sample: `time`, `gpus`, `host`, `processes`, and a `note` that says why there are no GPUs."""
         gpus, note = self._gpus.read()
         if self._count % _PROCESSES_EVERY == 0:
             self._known = self._processes.look({p["pid"] for gpu in gpus for p in gpu.get("processes", [])})
@@ -245,7 +246,7 @@ class FarSampler:
         }
 
     def _all_disks(self) -> "list[dict[str, Any]]":
-        """One a file system; directories on the same one share it."""
+        """One entry for each file system. Directories on the same one share it."""
         found = {}  # type: dict[int, tuple[list[str], str]]
         for what, path in self._disks.items():
             try:

@@ -1,10 +1,10 @@
-"""The far end of a remote place: lists, reads and follows files for the rltui at the other end of stdin and stdout.
+"""The agent on a remote machine: lists, reads and follows files for the rltui at the other end of stdin and stdout.
 
 It is sent over ssh and run from memory; it writes nothing to disk, does nothing unasked and ends with the connection.
 
-Frames: a length (4 bytes, big endian) and that many bytes. Towards here: one JSON request. From here: the next piece of
-one zlib stream (so that keys repeated in every log line cost next to nothing), flushed, which inflates to the length of
-the JSON answer (4 bytes), the answer, and raw bytes of a file.
+A frame is a length (4 bytes, big endian) and that many bytes. A frame to the agent is one JSON request. A frame from it
+is the next flushed piece of one zlib stream; it inflates to the length of the JSON answer (4 bytes), the answer, and
+raw bytes of a file. All frames share one stream, so that keys repeated in every log line cost next to nothing.
 
 Sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -29,10 +29,10 @@ from rltui.agent.waiter import Waiter
 LENGTH = struct.Struct(">I")
 MAX_REQUEST = 1 << 20
 WINDOW = 4 << 20
-"""Bytes of one file under way that the other end has not yet used."""
+"""At most this many bytes of one file are sent before the other end says that it has used them."""
 _PIECE = 256 << 10
 _SILENCE_S = 90.0
-"""The other end says something at least every 15 s; when it does not, it is gone and nobody told us."""
+"""The other end sends something at least every 15 s. After this silence it is gone, and no signal of that came."""
 _WAIT_S = 1.0
 _SLOW = ("stat", "isdir", "walk", "read", "tail")
 _COMPRESSION = 6
@@ -87,8 +87,8 @@ class Agent:
                 self._start(request)
 
     def _start(self, request: "dict[str, Any]") -> None:
-        """Never holds up the reading of requests, so that the end is noticed at once: what may take its time (a slow
-        file system) gets a thread of its own, the rest is done in order."""
+        """Starts the work on a request and returns, so that the end of the connection is noticed at once. A request
+        that may be slow (as the file system is) gets its own thread; the others are answered in order."""
         if request["op"] in _SLOW:
             threading.Thread(target=self._answer, args=(request,), daemon=True).start()
         else:
@@ -164,7 +164,7 @@ class Agent:
         return None, b""
 
     def _do_watch(self, request: "dict[str, Any]") -> "tuple[None, bytes]":
-        """From now on. New paths count as changed: they may have, while the request was on its way."""
+        """Watches these paths from now on. New ones count as changed: they may have, before this request came."""
         with self._reading:
             before = self._watched
             self._watched = {path: _look(path) for path in map(_from_wire, request["paths"])}
@@ -175,7 +175,7 @@ class Agent:
         return None, b""
 
     def _do_hardware(self, request: "dict[str, Any]") -> "tuple[None, bytes]":
-        """A sample every `every_s` seconds from now on; none any more for 0."""
+        """Sends a sample every `every_s` seconds from now on; 0 ends that."""
         with self._reading:
             if self._sampling is not None:
                 self._sampling.set()
@@ -214,7 +214,7 @@ class Agent:
                 self._send({"changed": [_to_wire(path) for path in changed]})
 
     def _pump(self, followed: _Followed) -> None:
-        """Sends what is new of a file, as far as the window allows."""
+        """Sends what is new in a file, as far as the window allows."""
         more = True
         while more and followed.under_way < WINDOW:
             try:
@@ -274,11 +274,11 @@ def _look(path: str) -> "tuple[int, ...] | None":
 
 
 def main() -> None:
-    """Runs until the connection ends; then nothing of it is left, threads in a slow file system included."""
+    """Runs until the connection ends. Then the process ends, even if threads still wait for a slow file system."""
     source, target = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    os.dup2(nothing, 1)  # a stray print does not fall into the frames
+    os.dup2(nothing, 1)  # so that a stray print does not damage the frames
     with contextlib.suppress(OSError):
         os.nice(10)  # the training comes first
     try:

@@ -1,8 +1,8 @@
-"""A bounded look below a directory for files that may belong to a run.
+"""Searches a directory for files that may belong to a run.
 
-Breadth first, so that shallow runs are found before a deep tree uses up the bounds. Names decide: an entry whose name
-is of no interest is never asked for its size (a checkpoint on a parallel file system can hold thousands). Links are
-followed after everything real, so that a run reached both ways keeps its real path.
+Breadth first, so that runs near the root are found before a deep tree uses up the bounds. Names decide: a file whose
+name is of no interest is never asked for its size (a checkpoint on a parallel file system can hold thousands). Links
+are followed last, so that a run that is reached both ways keeps its real path.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -55,26 +55,26 @@ _ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
 _SAMPLE_DIR = re.compile(
     r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))", re.IGNORECASE
 )
-"""Holds one folder or file of samples a step: its `step_10` is no checkpoint."""
+"""Name of a folder that holds a folder or file of samples for each step: its `step_10` is no checkpoint."""
 _SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
 _STORE_DIRS = frozenset({"metrics", "params", "tags", "inputs", "outputs", "artifacts", "traces"})
 _STORE_FILES = frozenset({"metrics", "params"})
-"""Folders of a run in an MLflow file store, which hold a small file for each metric and param: hundreds. They are
-listed only where the run itself is the root, and then whatever the names of their files."""
+"""Folders of a run in an MLflow file store that hold a small file for each metric and param, often hundreds. They
+are listed only if the run itself is the root; then all of their files are, whatever their names."""
 
 
 class Tree:
-    """What a walk has gathered: `files` as (path, size, mtime, identity), counts of what was left out."""
+    """What a walk has found: `files` as (path, size, mtime, identity), `skipped`: counts of what was left out."""
 
     def __init__(self) -> None:
         self.files = []  # type: list[tuple[str, int, float, str]]
         self.dirs = []  # type: list[str]
         self.skipped = Counter()  # type: Counter[str]
         self.complete = True
-        self.links = []  # type: list[tuple[str, int]]  # to follow after everything real
+        self.links = []  # type: list[tuple[str, int]]  # followed after everything real
         self.seen = set()  # type: set[tuple[int, int]]  # every directory entered, every file listed
         self.entries = 0
-        self.whole = set()  # type: set[str]  # directories of which every file is of interest
+        self.whole = set()  # type: set[str]  # directories whose files are all of interest
 
 
 def walk_tree(
@@ -85,12 +85,12 @@ def walk_tree(
     found: "Callable[[int], None] | None" = None,
     cancelled: "Callable[[], bool] | None" = None,
 ) -> Tree:
-    """The interesting files at and below `root`, sorted by path; of a file, only itself.
+    """The interesting files at and below `root`, sorted by path. If `root` is a file, only that file.
 
-    `found` is told the number of files so far after each directory; `cancelled` is asked before each. Bounds, errors
-    and a cancellation are counted in `skipped` and make it incomplete, apart from caches ("cache"), links to what was
-    listed already ("loop") and directories without permission ("permission"). OSError or ValueError where the root
-    itself cannot be looked at.
+    `found` gets the number of files so far after each directory; `cancelled` is asked before each. `skipped` counts
+    bounds ("depth", "entries", "time"), a cancellation ("cancelled"), caches ("cache"), links to what was listed
+    already ("loop"), and errors by their kind. Only bounds and a cancellation make the tree incomplete. OSError or
+    ValueError if the root itself cannot be looked at.
     """
     top = root if root == os.sep else root.rstrip(os.sep) or root
     status = os.stat(top)
@@ -143,7 +143,7 @@ def _scan(
     max_entries: int,
     deadline: float,
 ) -> str:
-    """Lists one directory into `tree` and its sub-directories into `queue`; the bound that was reached, or ""."""
+    """Lists one directory into `tree`, its sub-directories into `queue`. Returns the bound that was reached, or ""."""
     is_checkpoint = not is_root and is_checkpoint_dir(path)
     below = []  # type: list[str]
     names = 0
@@ -217,7 +217,7 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
 
 
 def _follow_links(tree: Tree, queue: "deque[tuple[str, int]]") -> None:
-    """Takes the links gathered so far: what they lead to is listed unless it was already."""
+    """Follows the links found so far: lists what they lead to, unless it was listed already."""
     links, tree.links = sorted(tree.links), []
     for path, depth in links:
         name = os.path.basename(path)
@@ -264,7 +264,7 @@ def _identity(status: os.stat_result) -> "tuple[int, int]":
 
 
 def _ancestors(path: str) -> "set[tuple[int, int]]":
-    """The directories above: a link up to one of them would list everything beside the root as well."""
+    """The directories above `path`. A link up to one of them would also list everything beside the root."""
     found = set()  # type: set[tuple[int, int]]
     current = os.path.realpath(path)
     while os.path.dirname(current) != current:

@@ -1,7 +1,7 @@
-"""Sleeping until a file may have changed: woken by inotify where it works, and by asking, slowly, everywhere.
+"""Sleeps until a file may have changed: inotify wakes it where that works, and a slow look at each path everywhere.
 
-An idle wait wakes once a second (a `stat` of each path, for network file systems, where inotify is silent), or four
-times a second where there is no inotify. A file written all the time wakes at most 25 times a second.
+An idle wait looks once a second (a `stat` of each path, because inotify is silent on network file systems), or four
+times a second without inotify. A file that is written all the time wakes it at most 25 times a second.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -24,7 +24,7 @@ _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 
 
 class Inotify:
-    """Watches files (bytes, attributes) and directories (names that come and go). OSError where there is none."""
+    """Watches files (bytes, attributes) and directories (names that come and go). OSError if there is no inotify."""
 
     def __init__(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -37,18 +37,18 @@ class Inotify:
         self._poll.register(self._descriptor, select.POLLIN)
 
     def watch_file(self, path: str) -> "int | None":
-        """The number of the watch, None where it cannot be set (no such file, too many watches)."""
+        """The number of the watch, None if it cannot be set (no such file, too many watches)."""
         return self._watch(path, _OF_FILE)
 
     def watch_directory(self, path: str) -> "int | None":
-        """As `watch_file`, for the names in a directory; changes inside its files do not wake."""
+        """Like `watch_file`, for the names in a directory. A change inside its files is no event."""
         return self._watch(path, _OF_DIRECTORY)
 
     def unwatch(self, watch: int) -> None:
         self._libc.inotify_rm_watch(self._descriptor, watch)
 
     def events(self, timeout_s: float) -> "list[tuple[int, str]] | None":
-        """(watch, name in its directory or "") of what changed within the time; None where events were lost."""
+        """(watch, name in its directory or "") of what changed within the time; None if events were lost."""
         if not self._poll.poll(max(0, math.ceil(timeout_s * 1000))):
             return []
         found = []  # type: list[tuple[int, str]]
@@ -82,7 +82,7 @@ class Inotify:
 _SLOW_POLL_S = 1.0
 _POLL_S = 0.25
 _MIN_GAP_S = 0.04
-"""A log line is worth showing at once, a thousand a second are worth showing together."""
+"""Least time between two wake-ups. One log line is shown at once; of a thousand a second, many are shown together."""
 
 
 class Waiter:
@@ -105,7 +105,7 @@ class Waiter:
         self._last_wake = 0.0
 
     def wait(self, paths: "list[str]", timeout_s: float) -> bool:
-        """True as soon as one of the paths may have changed, was replaced, appeared or went; a path that was not in
+        """True as soon as one of the paths may have changed, was replaced, appeared or vanished; a path that was not in
         the last wait counts as changed. False when the time is over."""
         deadline = time.monotonic() + timeout_s
         if tuple(paths) != self._paths:
@@ -128,7 +128,7 @@ class Waiter:
             self._inotify = None
 
     def _sleep(self, remaining_s: float) -> bool:
-        """Sleeps until the next look at the latest; true when inotify says that a path of ours moved."""
+        """Sleeps until the next look at the latest. True if inotify says that one of our paths changed."""
         if self._inotify is None:
             time.sleep(min(remaining_s, _POLL_S))
             return False
@@ -141,11 +141,11 @@ class Waiter:
             events = self._inotify.events(left)
             if events is None or any(self._concerns(watch, name) for watch, name in events):
                 return True
-            if events:  # neighbours in the same directory: do not run after each of them
+            if events:  # other files of the same directory: do not wake up for each of them
                 time.sleep(min(_MIN_GAP_S, max(0.0, wanted - time.monotonic())))
 
     def _pace(self, deadline: float) -> None:
-        """Holds a wake-up back that follows the last one too closely."""
+        """Delays a wake-up that follows the last one too closely."""
         gap = self._last_wake + _MIN_GAP_S - time.monotonic()
         if gap > 0:
             time.sleep(max(0.0, min(gap, deadline - time.monotonic())))
@@ -167,7 +167,7 @@ class Waiter:
         return changed
 
     def _follow(self, paths: "list[str]") -> None:
-        """Other paths than last time: forgets those that are gone, watches the new ones at the first look."""
+        """Takes a new list of paths: forgets those not in it. The next look watches the new ones."""
         self._paths = tuple(paths)
         kept = set(paths)
         self._seen = {path: seen for path, seen in self._seen.items() if path in kept}
@@ -191,7 +191,7 @@ class Waiter:
         self._unwatched = self._unwatched or (found[-1] is None and os.path.exists(path))
 
     def _concerns(self, watch: int, name: str) -> bool:
-        """Whether an event is about one of our paths and not about a neighbour of it."""
+        """Whether an event is about one of our paths, not about another file in its directory."""
         return any(
             not name or os.path.basename(path) == name or os.path.isdir(path) for path in self._watches.get(watch, ())
         )

@@ -18,7 +18,7 @@ COMMANDS = {
     "runs": ("runs.run", "list the runs below a directory, those that need attention first"),
     "report": ("report.run", "read a run to its end and print the diagnosis (Markdown or JSON)"),
     "watch": ("watch.run", "follow runs without a screen: a line, a hook or a message for each event"),
-    "compare": ("compare.run", "set runs side by side: which are good, what their settings go with"),
+    "compare": ("compare.run", "set runs side by side: which are good, and with which settings"),
     "rollouts": ("rollouts.run", "show what the policy wrote at a step"),
     "export": ("export.run", "write the metrics as CSV, Parquet or JSONL"),
     "verify": ("verify.run", "check the arithmetic of a training pipeline"),
@@ -30,15 +30,16 @@ COMMANDS = {
 """The module and function of each command, and what it does. If the first word names no command, the screen opens."""
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
-compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
+compiled patterns): at Python's 700 it would look a hundred times before the screen first shows, and free nothing."""
 
 OVERFLOW = r"(overflow|invalid value) encountered"
-"""What numpy warns of sums that overflow, as in a log with huge values. The code that adds checks whether the result is
-finite, and the report says what is not known, so no warning goes to stderr."""
+"""numpy's warning about a sum that overflows, as in a log with huge values. It is not shown: the code checks whether
+the sum is finite, and the report says what is not known."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code: 0 done, 1 a finding as bad as asked for, 2 wrong usage, 3 a crash."""
+    """Runs one command. Returns the exit code: 0 done, 1 a finding as severe as --fail-on says (verify: something is
+    wrong), 2 wrong usage, 3 a crash of rltui, 130 Ctrl+C."""
     gc.set_threshold(COLLECT_AFTER)
     warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _died(args: threading.ExceptHookArgs) -> None:
-    """A thread of rltui failed: reports that as any other crash, and the rest goes on."""
+    """Reports a thread of rltui that failed, like any other crash. The other threads go on."""
     from rltui.cli import crash
 
     if args.exc_value is not None:

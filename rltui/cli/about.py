@@ -93,7 +93,7 @@ def doctor(words: list[str]) -> int:
 
 
 def _of_run(run: str) -> list[InstallCheck]:
-    """Each file of a run with its reader and what was not read of it, then the checks that failed on it."""
+    """Each file of a run with its reader and what was not read of it, then the checks that failed."""
     from rltui.doctor import DEGRADED, OFF, OK, InstallCheck
     from rltui.prose import joined
 
@@ -110,7 +110,7 @@ def _of_run(run: str) -> list[InstallCheck]:
 
 
 def manual(words: list[str]) -> int:
-    """`rltui help`: the pages of the manual. Pages that are tables elsewhere are made from these tables."""
+    """`rltui help`: the pages of the manual. Some are written as Markdown, others are made from tables (`MADE`)."""
     parser = command_parser("rltui help", "Prints a page of the manual. Without TOPIC it lists the pages.")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
     topic = parser.parse_args(words).topic

@@ -28,8 +28,8 @@ ENDS = "Exit code: 0 done, 2 wrong usage or nothing readable there, 3 an error o
 ENDS_OF_VERIFY = """\
 Exit code: 0 done, 1 something is wrong, 2 wrong usage or nothing readable there, 3 an error of rltui itself."""
 ENDS_OF_CHECKS = """\
-Exit code: 0 done, 1 a finding as severe as --fail-on says is open, 2 wrong usage or nothing readable there,
-3 an error of rltui itself."""
+Exit code: 0 done, 1 a finding as severe as --fail-on, or worse, is open,
+2 wrong usage or nothing readable there, 3 an error of rltui itself."""
 WIDTH = 100
 
 SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
@@ -50,8 +50,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_parser(prog: str, description: str, *notes: str, listed: str = "") -> Parser:
-    """A parser that ends with one line and exit code 2 where argparse prints its usage. `listed` comes before the
-    options, `notes` below them, before the exit codes."""
+    """A parser that answers wrong usage with one line and exit code 2, not with argparse's usage. `listed` comes before
+    the options. `notes` come below them, before the exit codes."""
     own = notes and notes[-1] in (ENDS_OF_CHECKS, ENDS_OF_VERIFY)
     epilog = "\n\n".join(notes if own else (*notes, ENDS))
     return Parser(prog=prog, description=fill(description, WIDTH) + listed, epilog=epilog, formatter_class=_Formatter)
@@ -70,34 +70,34 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="METRIC=KEY",
-        help="take KEY of the log for this metric, as in score_mean=my/reward",
+        help="read this metric from KEY of the log, as in score_mean=my/reward",
     )
     group.add_argument(
-        "--format-in", metavar="NAME", help="read the files as jsonl, csv, wandb, tensorboard, ... whatever they seem"
+        "--format-in", metavar="NAME", help="read the files as jsonl, csv, wandb, tensorboard, ... without guessing"
     )
 
 
 def lines_option(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """`--line`, of every command that opens runs, and the group of options that it is in."""
-    group = parser.add_argument_group("if a log is not read as you mean it")
+    """Adds `--line`, the option of every command that opens runs. Returns the group that it is in."""
+    group = parser.add_argument_group("if a log is not read as you expect")
     group.add_argument(
         "--line",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="what a step line looks like, as in 'round {step}/{total} -> {reward} ({})'. {} is a number that does not "
-        "count, ... any text",
+        help="what a step line looks like, as in 'round {step}/{total} -> {reward} ({})'. {} stands for a number that "
+        "is not read, ... for any text",
     )
     return group
 
 
 def output_option(parser: argparse.ArgumentParser) -> None:
-    """`-o`, of every command that can write to a file."""
+    """Adds `-o`, the option of every command that can write to a file."""
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE and not to standard output")
 
 
 def fail_option(parser: argparse.ArgumentParser, default: str) -> None:
-    """`--fail-on`, of every command whose exit code depends on findings."""
+    """Adds `--fail-on`, the option of every command whose exit code depends on findings."""
     parser.add_argument(
         "--fail-on",
         choices=tuple(SEVERITIES),
@@ -150,8 +150,8 @@ def report_of(found: Found, key_map: dict[str, str] | None = None) -> Report:
 
 
 def named_hosts(targets: Sequence[str]) -> list[str]:
-    """The targets, with hosts of the user's settings resolved: `node17` means all of its paths, `node17:run5` that one.
-    An existing local path wins."""
+    """The targets, with the hosts of the user's settings resolved: `node17` means all paths of this host, `node17:run5`
+    that one. A local path of that name wins. Raises Stop if a target is empty, SettingsError if a host has no path."""
     from rltui.settings import load
 
     settings = load()
@@ -189,7 +189,7 @@ def parsed_map(words: Sequence[str]) -> dict[str, str]:
 
 
 def time_of(text: str | None) -> float | None:
-    """ISO 8601 as seconds since 1970; a time without zone is UTC."""
+    """ISO 8601 as seconds since 1970; a time without zone is UTC. Raises Stop if it is not a time."""
     if text is None:
         return None
     from datetime import UTC, datetime
@@ -202,7 +202,7 @@ def time_of(text: str | None) -> float | None:
 
 
 def write(text: str, path: str | None) -> None:
-    """Text to a file, or to standard output."""
+    """Writes text to a file, or to standard output. Raises Stop if the file cannot be written."""
     from rltui.text import shown
 
     text = shown(text)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
-    """Yields the runs one by one; a terminal shows which one is being read, as many runs take a while."""
+    """Yields the runs one by one. A terminal shows which one is being read, because many runs take a while."""
     from rltui.cli.arguments import Progress
     from rltui.text import clean
 
@@ -44,14 +44,12 @@ def run(words: list[str]) -> int:
     )
     parser.add_argument("--lower-is-better", action="store_true", help="the lowest value of --primary is the best")
     parser.add_argument(
-        "--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="what the Pareto front counts as cost"
+        "--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="the cost on the Pareto front"
     )
     parser.add_argument(
         "--diff", nargs=2, metavar=("A", "B"), help="only list the config keys in which two runs (by id) differ"
     )
-    parser.add_argument(
-        "--latest", type=int, metavar="N", help="only the newest N of those that the other filters leave"
-    )
+    parser.add_argument("--latest", type=int, metavar="N", help="only the newest N runs that pass the other filters")
     parser.add_argument(
         "--state",
         choices=("any", "running", "stalled", "finished", "crashed", "unknown"),
@@ -103,7 +101,7 @@ def run(words: list[str]) -> int:
         raise Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
     logged = {key for one in runs for key in one.curves}
     if primary and not args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
-        primary, lower = None, args.lower_is_better  # the settings speak of other runs
+        primary, lower = None, args.lower_is_better  # the metric of the settings is that of other runs
     if args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
         raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs this metric")
     unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]

@@ -37,9 +37,7 @@ def run(words: list[str]) -> int:
         WHERE,
     )
     parser.add_argument("run", metavar="RUN", help="where the run is, see below")
-    parser.add_argument(
-        "--format", choices=FORMATS, help="default: as the name of FILE ends, of one without an ending csv"
-    )
+    parser.add_argument("--format", choices=FORMATS, help="default: by the ending of FILE, or csv if it has none")
     output_option(parser)
     reading_options(parser)
     args = parser.parse_args(words)
@@ -62,8 +60,8 @@ def run(words: list[str]) -> int:
 
 
 def history_table(report: Report) -> pl.DataFrame:
-    """One row a step, in step order: `step`, `time` (UTC, null unknown; only where any row states one), and each metric
-    under its name in the report, in its units. Null: not logged at that step; NaN: logged as NaN or an infinity.
+    """One row a step, in step order: `step`, `time` (UTC, null if unknown; only if some row states one), and each
+    metric under its name in the report, in its units. Null: not logged at that step; NaN: logged as NaN or an infinity.
 
     A metric that is itself called `step` or `time` is `step (logged)` or `time (logged)`.
     """

@@ -48,19 +48,19 @@ def run(words: list[str]) -> int:
         "--window",
         type=int,
         metavar="N",
-        help="rows of which first, mid and last of a metric are the means (default: a tenth of the run)",
+        help="first, mid and last of a metric are means of N rows (default: a tenth of the run)",
     )
     parser.add_argument(
         "--now",
         metavar="TIME",
-        help="take this for the present (ISO 8601), for a report that comes out the same each time",
+        help="take TIME as the present (ISO 8601), so that the report is the same each time",
     )
     parser.add_argument("--append", metavar="FILE", help="also append a short entry with date and verdict to FILE")
     output_option(parser)
     fail_option(parser, "never")
     several = parser.add_mutually_exclusive_group()
     several.add_argument("--all", action="store_true", help="report on all runs that are found (JSON: an array)")
-    several.add_argument("--newest", action="store_true", help="of several runs take the one that was written last")
+    several.add_argument("--newest", action="store_true", help="if there are several runs, take the one written last")
     reading_options(parser)
     args = parser.parse_args(words)
     for name in ("window", "last"):
@@ -77,7 +77,7 @@ def run(words: list[str]) -> int:
 
 
 def print_reports(found: list[Found], args: argparse.Namespace) -> int:
-    """Prints a report of each run found; the exit code is that of --fail-on."""
+    """Prints a report of each run found. Returns the exit code that --fail-on asks for."""
     from rltui.evidence.guard import error_text
     from rltui.settings import SettingsError
 
@@ -103,7 +103,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     else:
         text = "\n".join(texts)
     write(text, getattr(args, "output", None))
-    if faults:  # a report without its diagnosis: whoever asks for an exit code must not take it for a clean one
+    if faults:  # a report without its diagnosis must not exit as a healthy one does
         raise faults[0]
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
 
@@ -154,8 +154,7 @@ def _report_on(
 
 
 def _check_readable(run: Run) -> None:
-    """Raises Stop if nothing of a run's files could be read, skipped rows aside. A run that has not logged a row yet is
-    readable."""
+    """Raises Stop if all that a run's files hold was skipped. A run that has not logged a row yet is readable."""
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
@@ -168,7 +167,7 @@ def _check_readable(run: Run) -> None:
 
 
 def _check_since(run: Run, since: int | None) -> None:
-    """Raises Stop if no row is left."""
+    """Raises Stop if the run has no row from step `since` on."""
     newest = run.history.table.head_step
     if since is not None and newest is not None and newest < since:
         raise Stop(f"--since {since}: the run has only reached step {newest}")

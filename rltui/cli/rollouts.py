@@ -25,7 +25,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--sort", choices=("reward", "advantage", "length"), help="list samples, the highest first")
     parser.add_argument("--reverse", action="store_true", help="with --sort: the lowest first")
     parser.add_argument("--only", choices=ONLY, help="list samples of this kind")
-    parser.add_argument("--search", default="", metavar="TEXT", help="list samples with TEXT in prompt or completion")
+    parser.add_argument("--search", default="", metavar="TEXT", help="list samples with TEXT in prompt or response")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="list N samples at most (default: 10)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     reading_options(parser)
@@ -51,7 +51,7 @@ def run(words: list[str]) -> int:
     index = open_rollouts(found[0], run, opened.dumps())
     opened.close()
     if not index.entries and (alone := dumps_alone(args.run)) is not None:
-        index = alone  # the samples are all that there is: their means make the run
+        index = alone  # there are only samples, so the run was made from their means
     return _told(args, index, run.id, run.path, run.framework)
 
 

@@ -24,14 +24,14 @@ def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui",
         "Is this RL post-training run healthy, what is wrong, since which step, and what to do? Without a command it "
-        "opens the screen on RUN. Of several runs you pick one.",
+        "opens the screen on RUN. If there are several runs, you pick one.",
         WHERE,
         listed="\n\ncommands (rltui COMMAND --help says more):\n"
         + "\n".join(f"  {name:10}{does}" for name, (_, does) in COMMANDS.items()),
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: whatever is found below this directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
-    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, or a file of yours")
+    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, or your own file")
     parser.add_argument(
         "--glyphs",
         choices=("block", "braille", "ascii"),
@@ -66,7 +66,7 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
     if own.rules:
         from rltui.rules.catalogue import adjusted
 
-        adjusted(own)  # a wrong setting is told before the screen opens
+        adjusted(own)  # so that a wrong setting is reported before the screen opens
     if own.aliases:
         from rltui.run.names import own_aliases
 

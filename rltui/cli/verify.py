@@ -12,8 +12,8 @@ def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui verify", "Checks the arithmetic of a training pipeline, and the invariants of its log.", ENDS_OF_VERIFY
     )
-    parser.add_argument("--adapters", metavar="FILE", help="a Python file that hands over your functions (it is run)")
-    parser.add_argument("--metrics", metavar="FILE", help="the log of a run, whose numbers have to keep the invariants")
+    parser.add_argument("--adapters", metavar="FILE", help="a Python file that provides your functions (it is run)")
+    parser.add_argument("--metrics", metavar="FILE", help="the log of a run, whose numbers are checked as well")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--example", action="store_true", help="print a file for --adapters to start from")
     reading_options(parser)

@@ -46,8 +46,9 @@ def run(words: list[str]) -> int:
         "--until",
         choices=("continue-watch", "stop", "end"),
         default="end",
-        help="when the watch ends: each run has finished or crashed (end, the default, and it always ends then), a "
-        "verdict is stop-use-best, pause-and-fix or abort-now (stop), or one is that or continue-watch",
+        help="when the watch ends. end (the default): each run has finished or crashed. stop: also if a verdict is "
+        "stop-use-best, pause-and-fix or abort-now. continue-watch: also if a verdict is one of these or "
+        "continue-watch",
     )
     parser.add_argument(
         "--until-rows",
@@ -62,21 +63,21 @@ def run(words: list[str]) -> int:
     parser.add_argument(
         "--exec",
         metavar="CMD",
-        help="run CMD, without a shell, at each event but those of the grader alone. It gets the event as JSON on its "
-        "standard input and as RLTUI_* variables",
+        help="run CMD, without a shell, at each event except summary, resumed, heartbeat and those of the grader "
+        "alone. It gets the event as JSON on its standard input and as RLTUI_* variables",
     )
     parser.add_argument(
         "--exec-on",
         metavar="KIND,...",
-        help=f"run CMD at these events only: {', '.join(KINDS)}. met: what --until waits for has come",
+        help=f"run CMD at these events only: {', '.join(KINDS)}. met: the verdict that --until waits for",
     )
     parser.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="osc|webhook[:URL]",
-        help="tell of critical findings, stalls and the end. osc has your terminal do it, webhook posts JSON to URL, "
-        "or to that of your settings (rltui config example)",
+        help="send critical findings, stalls and the end. osc: your terminal shows them. webhook: they are posted as "
+        "JSON to URL, or to that of your settings (rltui config example)",
     )
     parser.add_argument(
         "--append", metavar="FILE", help="at each event append a short entry with date and verdict to FILE"
@@ -89,7 +90,7 @@ def run(words: list[str]) -> int:
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="tell everything from the start (otherwise a watch that is started again goes on where it was)",
+        help="tell everything from the start (without it, a watch that is started again goes on where it stopped)",
     )
     reading_options(parser)
     args = parser.parse_args(words)

@@ -102,8 +102,8 @@ def read(
     primary: str | None = None,
     lost: Callable[[Found, Exception], None] | None = None,
 ) -> list[ComparedRun]:
-    """The facts about every run, each read to its end, one after the other. `lost` hears of a run that fails, by a fault of rltui, and is left
-    out; without it the fault is raised."""
+    """The facts about every run, each read to its end, one after the other. `lost` hears of a run that fails by a fault
+    of rltui, which is left out; without `lost` the fault is raised."""
     out = []
     for one in found:
         try:

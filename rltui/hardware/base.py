@@ -1,4 +1,4 @@
-"""Typed hardware samples. Everything that a driver or a container may refuse to tell is None, never zero."""
+"""Typed hardware samples. A value that a driver or a container does not tell is None, never zero."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Gpu = tuple[str, int]
 
 
 class GpuProcess(Struct, frozen=True):
-    """A process that holds GPU memory. Memory in GB; `user` and `command` None where the OS hides them.
+    """A process that holds GPU memory. Memory in GB. `user` and `command` are None if the OS hides them.
 
-    `ours`: it belongs to the run that is looked at; None where that cannot be told (hidden, or no run).
+    `ours`: it belongs to the run that is looked at. None if that is not known (hidden, or no run).
     """
 
     pid: int
@@ -24,13 +24,13 @@ class GpuProcess(Struct, frozen=True):
     user: str | None = None
     command: str | None = None
     ours: bool | None = None
-    zombie: bool | None = None  # ended, and never collected by its parent; None where the OS hides it
+    zombie: bool | None = None  # ended, but not collected by its parent; None if the OS hides it
 
 
 class GpuSample(Struct, frozen=True):
     """One GPU at one time. Memory in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C.
 
-    `throttle`: why the clock is below what it could be, () for no reason, e.g. "thermal", "power cap".
+    `throttle`: why the clock is held below its maximum, e.g. "thermal", "power cap"; () if it is not.
     `ecc_uncorrected`: errors since the driver was loaded. `xids`: critical errors since sampling began.
     """
 
@@ -70,11 +70,11 @@ class HostProcess(Struct, frozen=True):
     command: str | None
     rss_gb: float | None
     ours: bool | None = None
-    aside: bool = False  # a job beside the training, which it may slow: a merger, an uploader
+    aside: bool = False  # a job beside the training that may slow it: a merger, an uploader
 
 
 class HostSample(Struct, frozen=True):
-    """Host at one time. `ram_total_gb` is the cgroup limit where one is set below the machine's memory."""
+    """Host at one time. `ram_total_gb` is the cgroup's limit if that is below the machine's memory."""
 
     ram_used_gb: float | None = None
     ram_total_gb: float | None = None
@@ -83,7 +83,7 @@ class HostSample(Struct, frozen=True):
     cpus: int | None = None
     disk_free_gb: float | None = None  # of the run's directory
     disk_total_gb: float | None = None
-    limited_by: str | None = None  # "cgroup" where the container's limit is below the machine's memory
+    limited_by: str | None = None  # "cgroup" if the container's limit is below the machine's memory
     swap_used_gb: float | None = None
     swap_total_gb: float | None = None
     shm_used_gb: float | None = None  # of /dev/shm: object stores and data loaders live there
@@ -96,8 +96,8 @@ class HostSample(Struct, frozen=True):
 
 
 class ProcessFact(Struct, frozen=True):
-    """One process of a trainer. `cpu`: cores busy lately, None before that is known. `how` it was found: "log" (it
-    writes the run's log) or "directory" (it works there, or names it: it may be another program)."""
+    """One process of a trainer. `cpu`: cores busy lately, None until that is known. `how` it was found: "log" (it
+    writes the run's log) or "directory" (it works there, or its command names it: it may be another program)."""
 
     pid: int
     name: str
@@ -107,8 +107,8 @@ class ProcessFact(Struct, frozen=True):
 
 
 class HardwareSample(Struct, frozen=True):
-    """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent. Of a run on several
-    nodes `host` is the first one's, `others` are those of the further nodes by name."""
+    """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent. If the run uses
+    several nodes, `host` is the first node and `others` are the other nodes, by name."""
 
     time: float
     gpus: tuple[GpuSample, ...] = ()
@@ -119,8 +119,8 @@ class HardwareSample(Struct, frozen=True):
 
 
 class HardwareHistory(Struct):
-    """The samples, oldest first, at most `limit` (4 or more): the newer half as they came, older ones thinned again
-    and again, so that what fills up over hours is still seen from its beginning."""
+    """The samples, oldest first, at most `limit` (4 or more). The newer half is kept whole. The older half is thinned
+    each time the limit is reached, so that memory that fills up over hours is still seen from its beginning."""
 
     limit: int = 600
     samples: list[HardwareSample] = field(default_factory=list)
@@ -135,6 +135,6 @@ _BACK = 8
 
 
 def newest(samples: tuple[HardwareSample, ...]) -> tuple[tuple[GpuSample, ...], HostSample | None]:
-    """The GPUs and the host as the last few samples tell: some recorders write one more often than the other."""
+    """The newest GPUs and the newest host of the last few samples: some recorders write one more often."""
     last = samples[: -_BACK - 1 : -1]
     return next((s.gpus for s in last if s.gpus), ()), next((s.host for s in last if s.host is not None), None)

@@ -1,6 +1,6 @@
-"""GPUs through NVML. Every value may be refused on its own: by an old driver, a container, a lost GPU; it is None then.
+"""Reads GPUs through NVML. An old driver, a container or a lost GPU may refuse any single value, which is then None.
 
-`CUDA_VISIBLE_DEVICES` is not applied: a monitor shows all GPUs of the node, foreign work on them included.
+`CUDA_VISIBLE_DEVICES` is not applied: a monitor shows all GPUs of the node, and also the work of others on them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CACHE_LIMIT = 1024
 
 
 class ProcessNames:
-    """Cached user and command of processes; None where the OS hides them or the process is gone."""
+    """Cached user and command of processes; None if the OS hides them or the process is gone."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, float], Identity] = {}
@@ -40,7 +40,7 @@ class ProcessNames:
 
 
 def is_zombie(pid: int) -> bool | None:
-    """Ended and not collected; None where the process cannot be seen (ended, or of another container)."""
+    """Whether it ended and was not collected; None if it cannot be seen (gone, or in another container)."""
     psutil: Any = import_module("psutil")
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
@@ -65,18 +65,18 @@ _THROTTLE = (
     (0x40, "thermal (hardware)"),
     (0x80, "power brake"),
 )
-"""Bits of the clock event reasons (nvml.h). Idle clocks, clocks set by the user and sync boost are no throttling."""
+"""Bits of the clock event reasons (nvml.h). Idle clocks, clocks set by the user and sync boost are not throttling."""
 
 
 def throttle_words(reasons: int | None) -> tuple[str, ...] | None:
-    """Why a clock is held below what it could be, of the driver's mask of reasons."""
+    """Why the clock is held below its maximum, from the driver's mask of reasons."""
     return None if reasons is None else tuple(name for bit, name in _THROTTLE if reasons & bit)
 
 
 class GpuReader:
     """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises.
 
-    `belongs` tells of a pid whether it is part of the run, None unknown.
+    `belongs` says whether a pid is part of the run, None if unknown.
     """
 
     def __init__(self, node: str, belongs: Callable[[int], bool | None] | None = None) -> None:
@@ -95,7 +95,7 @@ class GpuReader:
         self._xids: list[list[int] | None] = []
 
     def open(self) -> str:
-        """Empty where NVML answers, else why it does not, for people."""
+        """Opens NVML. Returns "", or a text that says why there are no GPUs."""
         try:
             nvml: Any = import_module("pynvml")
         except ImportError:
@@ -175,7 +175,7 @@ class GpuReader:
         )
 
     def _listen(self, count: int) -> None:
-        """Asks to be told of critical errors; where that is refused their numbers stay unknown."""
+        """Asks the driver to report critical errors. If it refuses, their numbers stay unknown."""
         nvml = self._nvml
         self._xids = [None] * count
         self._events = self._ask(nvml.nvmlEventSetCreate)
@@ -190,7 +190,7 @@ class GpuReader:
                 continue
 
     def _hear(self) -> None:
-        """Takes the critical errors that came since the last time. Waits for none."""
+        """Collects the critical errors since the last call, without waiting."""
         if self._events is None:
             return
         for _ in range(_MOST_XIDS):
@@ -203,7 +203,7 @@ class GpuReader:
                 heard.append(int(event.eventData))
 
     def _running(self, i: int) -> tuple[GpuProcess, ...]:
-        """Compute and graphics processes, a process once; largest first."""
+        """Compute and graphics processes, each process once, largest first."""
         found: dict[int, float | None] = {}
         for kind in ("Compute", "Graphics"):
             listed = self._on(i, getattr(self._nvml, f"nvmlDeviceGet{kind}RunningProcesses_v3"), keep=True)
@@ -220,7 +220,7 @@ class GpuReader:
         return tuple(sorted(described, key=lambda p: (-(p.memory_gb or 0.0), p.pid)))
 
     def _on(self, i: int, call: Callable[..., Any], *arguments: Any, keep: bool = False) -> Any:
-        """One call on one GPU; None where it fails. A lost GPU is remembered for the note."""
+        """One call on one GPU; None if it fails. A lost GPU is remembered for the note."""
         handle = self._handles[i]
         if handle is None:
             self._failed[i] = "does not answer"

@@ -1,4 +1,4 @@
-"""The host: memory as this process may use it (cgroup limits included), swap, /dev/shm, pressure, CPU, load, disks."""
+"""The host: memory within the limits of the cgroup, swap, /dev/shm, pressure, CPU, load, disks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rltui.hardware.processes import RoleWatch
 
 GB = 1e9
 RAY_DIRECTORY = "/tmp/ray"
-"""Where Ray spills its object store and writes its logs unless told otherwise."""
+"""Where Ray spills its object store and writes its logs by default."""
 
 
 class HostReader:
     """Samples of this machine. What the OS does not tell is None; nothing raises.
 
-    `disks`: further directories whose file systems count, by what they are for ("checkpoints", "log", "Ray").
+    `disks`: other directories whose file systems are read, by what they are for ("checkpoints", "log", "Ray").
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class HostReader:
         return machine.total - machine.available, machine.total, None
 
     def _cpu(self) -> float | None:
-        """Since the last call; the first call has nothing to compare with."""
+        """Share of all cores since the last call; None at the first call."""
         try:
             share: float = self._psutil.cpu_percent(None) / 100
         except (self._psutil.Error, OSError, RuntimeError):
@@ -98,7 +98,7 @@ def _load1() -> float | None:
 
 
 def disk(path: str | None) -> tuple[float | None, float | None]:
-    """(free, total) GB of the file system that holds `path`, free as an ordinary user may use it; None unknown."""
+    """(free, total) GB of the file system that holds `path`; free for an ordinary user. None if unknown."""
     try:
         stat = os.statvfs(path) if path is not None else None
     except (OSError, ValueError, AttributeError):
@@ -109,7 +109,8 @@ def disk(path: str | None) -> tuple[float | None, float | None]:
 
 
 def disks_of(directories: Mapping[str, str]) -> tuple[DiskSample, ...]:
-    """One sample a file system; directories on the same one share it ("checkpoints, log"). Absent ones are left out."""
+    """One sample for each file system; directories on the same one share it ("checkpoints, log"). Absent ones are left
+    out."""
     found: dict[int, tuple[list[str], str]] = {}
     for what, path in directories.items():
         try:

@@ -1,7 +1,7 @@
-"""The processes that matter to a run: what each is by its command line, whether it belongs to the run; and the
-trainer's own, found by the log that they write, and whether they work.
+"""The processes that matter to a run: the role of each, by its command line, and whether it belongs to the run. Also
+the processes of the trainer, found by the log that they write, and whether they work.
 
-Nothing here raises; what the OS hides is left out. The trainer's are looked for among those of the same user.
+Nothing here raises; what the OS hides is left out. The trainer is looked for among the user's own processes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _COMMAND = 400  # characters
 _MOST = 64
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "tmux", "screen", "vim", "less", "tail", "grep", "ssh", "sudo")
 SEARCH_EVERY_S = 20.0
-"""A search walks the open files of all processes of the user; a look at known ones costs next to nothing."""
+"""A search goes through the open files of all the user's processes. A look at known processes costs next to nothing."""
 LOOK_EVERY_S = 2.0
 CPU_WINDOW_S = 5.0
-"""CPU use is told over at least so many seconds, so that a wait between two batches is no idleness."""
+"""CPU use is averaged over at least this many seconds, so that a wait between two batches does not look idle."""
 LIMIT = 256
 _STATES: dict[str, ProcessState] = {
     "running": "running",
@@ -40,14 +40,14 @@ _STATES: dict[str, ProcessState] = {
     "dead": "gone",
 }
 _HELPERS = frozenset({"tee", "bash", "sh", "zsh", "fish", "dash", "tail", "less", "script", "wandb-core", "nohup"})
-"""Write or pass on a log and train nothing; the group that they belong to holds the trainer."""
+"""Programs that write or pass on a log but do not train. The trainer is in the same process group."""
 _TRAINERS = ("python", "ray::", "torchrun", "accelerate", "deepspeed")
 _NOT_TRAINERS = ("rltui", "tensorboard", "jupyter", "ipykernel", "wandb sync", "wandb beta")
 
 
 class Role(Record):
-    """What a process is to a run. `aside`: it works beside the training. `any`: what its command line holds one of.
-    `of_frameworks`: or what the frameworks say of their trainers."""
+    """What a process does for a run. `aside`: it works beside the training. `any`: its command line holds one of these
+    words. `of_frameworks`: or one of those that the frameworks' data files name for their trainers."""
 
     role: str
     aside: bool
@@ -56,7 +56,7 @@ class Role(Record):
 
 
 class Roles(Record):
-    """In the order in which a command line is held against them."""
+    """The roles, in the order in which a command line is compared with them. The first that fits counts."""
 
     roles: tuple[Role, ...]
 
@@ -69,13 +69,13 @@ def _roles() -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
 
 
 def role_words() -> list[str]:
-    """All that a command line may hold of processes with a role."""
+    """All words by which a command line is known to have a role."""
     return [word for _, _, words in _roles() for word in words]
 
 
 def role_of(command: str) -> tuple[str, bool] | None:
     """(role, whether it is a job beside the training) of a command line, None for any other process. A shell or an
-    editor that merely names such a program is none."""
+    editor whose command line only names such a program has no role."""
     program = os.path.basename(command.split(" ", 1)[0])
     if program in _SHELLS or "rltui" in command:
         return None
@@ -83,13 +83,14 @@ def role_of(command: str) -> tuple[str, bool] | None:
 
 
 def may_be_ours(command: str) -> bool:
-    """A trainer or an engine of the run's user: Ray starts such in sessions and directories of its own."""
+    """Whether it may be a part of a training: a trainer, a sampler, or Ray, which starts these in its own sessions and
+    directories, so that neither tells whose they are."""
     found = role_of(command)
     return found is not None and not found[1]
 
 
 class RoleWatch:
-    """Finds the processes with a role, of all users. Linux; else none."""
+    """Finds the processes with a role, of all users. Linux only: elsewhere it finds none."""
 
     def __init__(self, belongs: Callable[[int], bool | None] | None = None, proc: str = "/proc") -> None:
         self._belongs = belongs
@@ -122,15 +123,15 @@ class RoleWatch:
 
 class Belonging:
     """Whether a process belongs to a run: it is one of the run's known processes, shares the process group of one,
-    descends from one, works in the run's directory or writes below it. Of a trainer of the same user that does none of
-    it nobody can tell. Safe to ask from another thread."""
+    descends from one, works in the run's directory or has a file there open. For a trainer of the same user that does
+    none of this the answer is None. Safe to ask from another thread."""
 
     def __init__(self, root: str, known: Callable[[], Iterable[int]]) -> None:
         self._root = os.path.realpath(root)
         self._known = known
 
     def __call__(self, pid: int) -> bool | None:
-        """None where the OS hides the process (another container, another user's)."""
+        """None also if the OS hides the process (another container, another user)."""
         known = set(self._known())
         if pid in known:
             return True
@@ -167,7 +168,7 @@ def _command_of(pid: int, proc: str = "/proc") -> str:
 def _group(pid: int) -> int | None:
     try:
         return os.getpgid(pid)
-    except (OSError, OverflowError):  # of another container a driver may tell any 32 bits
+    except (OSError, OverflowError):  # for another container a driver may give any 32 bits as pid
         return None
 
 
@@ -198,7 +199,7 @@ def _target(link: str) -> str | None:
 
 
 class ProcessWatch:
-    """Finds who writes `files` (else: whose command line or working directory is the run's) and follows them.
+    """Finds the processes that write `files`, or else those that name the run or work in its directory; follows them.
 
     `look` is cheap to call often. Not thread-safe.
     """
@@ -214,7 +215,7 @@ class ProcessWatch:
         self._facts: tuple[ProcessFact, ...] = ()
 
     def look(self, now: float | None = None) -> tuple[ProcessFact, ...]:
-        """What is known of the trainer's processes; those that have ended since stay as "gone" until others come."""
+        """What is known of the trainer's processes. If all have ended, they stay as "gone" until others are found."""
         now = time.monotonic() if now is None else now
         if now - self._looked < LOOK_EVERY_S:
             return self._facts
@@ -248,7 +249,7 @@ class ProcessWatch:
             else:
                 facts.append(fact)
         if facts:
-            self._gone.clear()  # a worker that ended while others go on says nothing
+            self._gone.clear()  # a worker that ends while others go on means nothing
         return facts or list(self._gone.values())
 
     def _cores(self, pid: int, used: float, now: float) -> float | None:
@@ -284,7 +285,7 @@ class ProcessWatch:
             return False
 
     def _belongs(self, process: Any, psutil: Any) -> bool:
-        """A Python process that names the run on its command line or works in its directory."""
+        """Whether it is a trainer by its command line that names the run or works in its directory."""
         try:
             command = " ".join(process.cmdline())
             if not any(word in command[:400] for word in _TRAINERS) or any(w in command for w in _NOT_TRAINERS):

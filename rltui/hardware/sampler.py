@@ -1,4 +1,4 @@
-"""Samples this machine's hardware in a thread of its own, so that a driver that hangs holds up nobody."""
+"""Samples this machine's hardware in its own thread, so that nothing else waits for a driver that hangs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from threading import Event, Lock, Thread
 from rltui.hardware.base import HardwareHistory, HardwareSample
 
 PROCESSES_EVERY = 5  # samples: who holds GPU memory changes more slowly than power
-ROLES_EVERY = 10  # samples: walks all processes of the machine
-STOP_WAIT_S = 1.0  # a call that hangs in the driver is left behind; the thread is a daemon
+ROLES_EVERY = 10  # samples, as a look goes through all processes of the machine
+STOP_WAIT_S = 1.0  # a thread that hangs in the driver is not waited for longer; it is a daemon
 
 
 class Sampler:
     """GPU and host samples every `interval_s` seconds. `latest` and `history` never wait for the driver.
 
-    `disk_path`: any path on the file system whose free space counts (the run's directory), None for none.
+    `disk_path`: any path on the file system whose free space is read (the run's directory), or None.
     """
 
     def __init__(self, node: str, disk_path: str | None, interval_s: float = 2.0) -> None:
@@ -33,14 +33,14 @@ class Sampler:
         self._thread: Thread | None = None
 
     def attend(self, belongs: Callable[[int], bool | None], disks: Mapping[str, str]) -> None:
-        """Which run is looked at: whether a pid is part of it, and its directories by what they are for. Before
-        `start`. `belongs` is called in the sampler's thread."""
+        """Sets the run that is looked at: whether a pid is part of it, and its directories by what they are for. Call
+        it before `start`. `belongs` is called in the sampler's thread."""
         self._belongs, self._disks = belongs, dict(disks)
 
     def start(self) -> None:
-        """Does nothing where it already runs."""
+        """Does nothing if it already runs."""
         if self._thread is None:
-            self._stopped = Event()  # its own: one that hangs in the driver since the last stop still ends
+            self._stopped = Event()  # a new one: an old thread that still hangs in the driver must end later
             self._thread = Thread(target=self._work, args=(self._stopped,), name="hardware", daemon=True)
             self._thread.start()
 
@@ -51,27 +51,27 @@ class Sampler:
             thread.join(STOP_WAIT_S)
 
     def rest(self, least_s: float) -> None:
-        """From the next sample on no two follow within `least_s` seconds; 0: as often as usual."""
+        """Leaves at least `least_s` seconds between samples, from the next one on; 0: as often as usual."""
         self._least_s = least_s
 
     def latest(self) -> HardwareSample | None:
-        """The newest sample; None before the first. The very first may hold the host alone, the driver still waking."""
+        """The newest sample; None before the first. The first holds only the host, as the driver is not asked yet."""
         return self._latest
 
     def history(self) -> HardwareHistory:
-        """A copy of what has been sampled, bounded."""
+        """A copy of the samples kept so far."""
         with self._lock:
             return HardwareHistory(self._history.limit, list(self._history.samples))
 
     def _work(self, stopped: Event) -> None:
-        # imported here: both load native libraries, which the first paint does not wait for
+        # imported here: both load native libraries, and the screen must not wait for them
         from rltui.hardware.gpu import GpuReader
         from rltui.hardware.host import HostReader
 
         host = HostReader(self._disk_path, self._disks, self._belongs)
         gpus = GpuReader(self.node, self._belongs)
         self._latest = HardwareSample(time.time(), host=host.read(), note="asking the NVIDIA driver")
-        why_absent = gpus.open()  # seconds where the driver sleeps
+        why_absent = gpus.open()  # takes seconds if the driver sleeps
         count = 0
         while not stopped.is_set():
             found, note = gpus.read(processes=count % PROCESSES_EVERY == 0)

@@ -1,1 +1,1 @@
-"""Text pictures of numbers: glyphs, numbers, sparklines, meters, charts. Pure functions; no textual, no rich."""
+"""Numbers as text: glyphs, number formats, sparklines, meters, charts. Pure functions; no textual, no rich."""

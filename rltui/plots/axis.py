@@ -1,4 +1,4 @@
-"""Step axes: which cell a step falls into, labels and event marks over a row of cells, round ticks for a chart."""
+"""Step axes: the cell of a step, labels and event marks in a row of cells, round ticks for a chart."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ticks(low: float, high: float, parts: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float, parts: int = 5) -> list[float]:
-    """Powers of ten in [low, high], about `parts`; below two decades 1, 2, 5 of each, or linear ones."""
+    """Powers of ten in [low, high], about `parts`. For less than two decades 1, 2, 5 of each, or else linear ticks."""
     first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
     if last - first >= 2:
         found = [10.0**k for k in range(first, last + 1, ceil((last - first) / parts))]
@@ -48,7 +48,7 @@ def labels(
     place: Callable[[float], int] | None = None,
     write: Callable[[float], str] = lambda x: f"{x:.0f}",
 ) -> str:
-    """Round labels left-aligned at their cells, the first and the last always; exactly `width` characters.
+    """Round labels, left-aligned at their cells, in exactly `width` characters. The ends have labels if there is room.
 
     `place` maps a step to its cell (default: `column`).
     """

@@ -1,7 +1,8 @@
-"""Our canvas: points and lines on a grid of dots in, cells of (character, role) out.
+"""A canvas: turns points and lines on a grid of dots into cells of (character, role).
 
-Dots are set array by array: a chart is drawn between two keys, in a millisecond or two. A cell belongs to the last
-layer that touches it. plotext draws what is read and not steered, see `rltui.compare.plot`.
+Dots are set array by array, because a chart must be drawn in a millisecond or two, between two key presses. A cell
+belongs to the last layer that touches it. Plots that are only read, not moved through, are made by plotext
+(`rltui.compare.plot`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BLANK: Cell = (" ", "")
 
 
 class Layer(Struct, frozen=True):
-    """Dots, or a line through them, in dot coordinates from the lower left; a later layer covers an earlier one."""
+    """Dots, or a line through them, in dot coordinates from the lower left. A later layer covers an earlier one."""
 
     xs: Ints
     ys: Ints
@@ -32,7 +33,7 @@ class Layer(Struct, frozen=True):
 
 
 def dots(width: int, height: int, braille: bool) -> tuple[int, int]:
-    """Dots across and up of a canvas of so many cells: two by four a cell in braille."""
+    """Dots across and up on a canvas of this many cells. A braille cell has two by four dots."""
     return (2 * width, 4 * height) if braille else (width, height)
 
 
@@ -53,8 +54,7 @@ def rasterise(layers: Sequence[Layer], width: int, height: int, braille: bool) -
 
 
 def _set(layers: Sequence[Layer], width: int, height: int, braille: bool) -> tuple[Ints, Ints]:
-    """For each cell, the lowest row first: the dots set in it, and the number of the layer that it belongs to, -1 for
-    none."""
+    """For each cell, lowest row first: the dots set in it, and the number of its layer (-1: none)."""
     dots_in = np.zeros((height, width), np.int64)
     owner = np.full((height, width), -1, np.int64)
     for k, layer in enumerate(layers):
@@ -66,13 +66,13 @@ def _set(layers: Sequence[Layer], width: int, height: int, braille: bool) -> tup
             own[ys, xs] = 1
         hit = own > 0
         over = hit & (owner >= 0) & np.array([layer.joined and other.joined for other in layers] + [False])[owner]
-        dots_in[hit] = own[hit] | np.where(over, dots_in, 0)[hit]  # a line goes on in another colour
+        dots_in[hit] = own[hit] | np.where(over, dots_in, 0)[hit]  # lines keep each other's dots
         owner[hit] = k
     return dots_in, owner
 
 
 def _joined(xs: Ints, ys: Ints) -> tuple[Ints, Ints]:
-    """Every dot of the lines from each point to the next."""
+    """All dots of the lines from each point to the next."""
     steps = np.maximum(np.maximum(np.abs(np.diff(xs)), np.abs(np.diff(ys))), 1)
     start = np.repeat(np.arange(len(steps)), steps)
     share = (np.arange(len(start)) - np.repeat(np.cumsum(steps) - steps, steps)) / np.repeat(steps, steps)

@@ -1,6 +1,6 @@
-"""The metric chart: a smoothed line over raw dots, labels instead of axes, events as vertical rules.
+"""The metric chart: a smoothed line over raw dots, labels instead of axes, events as vertical lines.
 
-`draw` gives rows of (text, role), for a screen that colours by role; `chart` the same as plain lines for Markdown.
+`draw` gives rows of (text, role) for a screen that colours by role. `chart` gives plain lines for Markdown.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Floats = NDArray[np.float64]
 Run = tuple[str, str]
 
 GUTTER = 8  # cells for the labels on the left, two of them blank
-LABEL_ROWS_FROM = 4  # a lower chart has no labels below
-GUTTER_FROM = 24  # a narrower one none on the left
-BLOCKS = 8  # means a dot column that a long smoothed series is reduced to
-GAP_SPACINGS = 3.0  # a line breaks where points are missing for longer than three of its usual spacings
+LABEL_ROWS_FROM = 4  # a chart with fewer rows has no labels below
+GUTTER_FROM = 24  # a narrower chart has no labels on the left
+BLOCKS = 8  # a long smoothed series is reduced to this many means a dot column
+GAP_SPACINGS = 3.0  # a line breaks if points are missing for longer than three of its usual spacings
 _HUGE = 1e300  # values are drawn within +- this, so that differences stay finite
 
 
 class Line(Struct, frozen=True):
-    """One series. `role` colours its smoothed line; `spans` are (first step, last step, role) drawn in another role.
+    """One series. `role` colours its smoothed line. `spans`: (first step, last step, role) of parts in another role.
 
     `smooth` is the number of points in the trailing mean (1: as logged). `dots`: show the raw points behind it.
     """
@@ -44,8 +44,7 @@ class Line(Struct, frozen=True):
 
 
 class ChartMark(Struct, frozen=True):
-    """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it,
-    unless it has one of its own."""
+    """An event. `kind`: onset, other, best, checkpoint, restart or cursor. `role` colours it; by default, the kind."""
 
     step: float
     kind: str
@@ -55,7 +54,7 @@ class ChartMark(Struct, frozen=True):
 class Drawing(Struct, frozen=True):
     """Rows of runs, each row exactly as wide as asked. `above`, `below`: raw points outside `low`..`high`.
 
-    `nonfinite`: logged NaN or infinity, not drawn. `scale` is the one drawn: linear where nothing is positive.
+    `nonfinite`: logged NaN or infinity, not drawn. `scale` is the one drawn: linear if no value is positive.
     """
 
     rows: tuple[tuple[Run, ...], ...]
@@ -81,7 +80,7 @@ def chart(
     xlabel: str = "step",
     glyphs: GlyphSet = BRAILLE,
 ) -> list[str]:
-    """`height` plain text lines, at most `width` wide, for a fenced block; parameters as for `draw`."""
+    """`height` plain text lines, at most `width` wide, for a code block. Parameters as for `draw`."""
     drawing = draw(lines, width, height, marks=marks, scale=scale, xlabel=xlabel, glyphs=glyphs)
     return [line.rstrip() for line in drawing.lines()]
 
@@ -102,8 +101,8 @@ def draw(
 ) -> Drawing:
     """Chart of `lines` in `width` x `height` cells, labels included.
 
-    `scale`: lin or log. `robust`: range of the 1-99 % quantiles, else of all points. `x_range`: zoom, first and last
-    step. `labels=False`: no rows below, for charts stacked over one axis. Raises nothing for any input.
+    `scale`: lin or log. `robust`: the range is that of the 1-99 % quantiles, else of all points. `x_range`: first and
+    last step of a zoom. `labels=False`: no rows below, for charts stacked over one axis. Never raises.
     """
     width, height = max(0, width), max(0, height)
     series = [(line, *_clean(line, x_range)) for line in lines]
@@ -121,7 +120,7 @@ def draw(
     marks = [m for m in marks if first <= m.step <= last]
     tick_at = (axis.log_ticks if scale == "log" else axis.ticks)(low, high, 5 if height >= 16 else 3)
     if len(tick_at) < 2 and height >= LABEL_ROWS_FROM and scale != "log":
-        tick_at = axis.ticks(low, high, 5)  # one label tells no range
+        tick_at = axis.ticks(low, high, 5)  # one label shows no range
     texts = [f"{t:g}" if 1e-4 <= t < 1e4 else number(t) for t in tick_at] if scale == "log" else _tick_texts(tick_at)
     gutter = max([GUTTER, *(len(t) + 2 for t in texts)]) if width >= GUTTER_FROM else 0
     gutter = gutter if gutter <= width // 2 else 0
@@ -186,8 +185,8 @@ class _Scale:
 
 
 def _clean(line: Line, x_range: tuple[float, float] | None) -> tuple[Floats, Floats, Floats]:
-    """Steps and values as floats, only finite steps, inside the zoomed range, in step order; and the values before the
-    range that smoothing looks back at."""
+    """Steps and values as floats, in step order: finite steps inside the zoom. Also the values before the zoom that
+    smoothing needs."""
     steps, values = (np.asarray(a, dtype=np.float64).ravel() for a in (line.steps, line.values))
     n = min(len(steps), len(values))
     steps, values = steps[:n], values[:n]
@@ -203,7 +202,7 @@ def _clean(line: Line, x_range: tuple[float, float] | None) -> tuple[Floats, Flo
 
 
 def _range(values: Floats, scale: str, robust: bool) -> tuple[float, float]:
-    """What the chart spans: the 1-99 % quantiles (or all) and 4 % of air; from zero where that is near."""
+    """Lowest and highest value of the chart: the 1-99 % quantiles (or all) and 4 % more; from zero if that is near."""
     values = np.clip(values, -_HUGE, _HUGE)
     if scale == "log":
         values = np.log10(np.maximum(values[values > 0], 1e-300))
@@ -223,7 +222,7 @@ def _range(values: Floats, scale: str, robust: bool) -> tuple[float, float]:
 
 
 def _smooth(values: Floats, points: int) -> Floats:
-    """Trailing mean over so many points, NaN skipped; NaN stays where NaN was logged, so that the line breaks there."""
+    """Trailing mean over this many points, without NaN. A NaN that was logged stays, so that the line breaks there."""
     good = np.isfinite(values)
     if points <= 1 or len(values) < 2:
         return np.where(good, values, np.nan)
@@ -237,8 +236,8 @@ def _smooth(values: Floats, points: int) -> Floats:
 
 
 def _blocks(steps: Floats, values: Floats, smooth: int, columns: int) -> tuple[Floats, Floats, int]:
-    """A long series as means of neighbouring points, `BLOCKS` a dot column, and the smoothing in such blocks: what is
-    finer cannot be seen in a smoothed line, and smoothing 100,000 points costs more than drawing them."""
+    """A long series as means of neighbouring points, `BLOCKS` of them a dot column, and the smoothing counted in these
+    means. Finer detail cannot be seen in a smoothed line, and smoothing 100,000 points costs more than drawing them."""
     size = len(steps) // (BLOCKS * max(1, columns))
     if smooth < 2 * size or size < 2:
         return steps, values, smooth
@@ -276,7 +275,7 @@ def _layers(
     broken = np.isnan(low)
     parts = np.zeros(len(at), dtype=np.int64)  # which unbroken piece a point belongs to
     if len(at) > 1:
-        # after downsampling a point stands for a dot column: a gap must be wider than that, too
+        # after downsampling a point stands for a dot column, so a gap must also be wider than that
         widest = max(GAP_SPACINGS * usual, 2.0 * to_x.span / columns if len(steps) > columns else 0.0)
         parts[1:] = np.cumsum((np.diff(at) > widest) | broken[1:] | broken[:-1])
     marker = "braille" if braille else "#"
@@ -300,7 +299,7 @@ def _pieces(parts: NDArray[np.int64], broken: NDArray[np.bool_]) -> list[tuple[i
 
 
 def _coloured(at: Floats, line: Line) -> list[tuple[int, int, str]]:
-    """Index ranges by role: the line's own, then the spans over it, each joined to the point before it."""
+    """Index ranges by role: the line's own, then the spans over it. A span of one point takes in the point before."""
     found = [(0, len(at), line.role)]
     for first, last, role in line.spans:
         a, b = int(np.searchsorted(at, first)), int(np.searchsorted(at, last, side="right"))
@@ -310,7 +309,7 @@ def _coloured(at: Floats, line: Line) -> list[tuple[int, int, str]]:
 
 
 def _tick_texts(values: Sequence[float]) -> list[str]:
-    """Labels with the decimals that tell the ticks apart; zero is `0`; a label is not repeated."""
+    """Labels with as many decimals as the ticks need to differ. Zero is `0`. A label is not repeated."""
     gap = min((b - a for a, b in pairwise(values)), default=0.0)
     decimals = next((d for d in range(6) if all(abs(round(v, d) - v) <= 1e-3 * gap for v in values)), None)
     found: list[str] = []
@@ -340,7 +339,7 @@ def _overlay(
     y_row: dict[int, str],
     glyphs: GlyphSet,
 ) -> None:
-    """Rules of the events, then the dotted grid, only where nothing is drawn."""
+    """Adds the vertical lines of the events, then the dotted grid, only where nothing is drawn."""
     for mark in marks:
         rule = glyphs.cursor if mark.kind == "cursor" else glyphs.onset_rule if mark.kind in _RULED else ""
         x = x_cell(mark.step)
@@ -355,7 +354,8 @@ def _overlay(
 
 
 def _clipped(cells: list[Cell], at: NDArray[np.int64], glyph: str) -> None:
-    """A sign at the edge for each column that holds points outside the range, unless many do: then it says nothing."""
+    """A sign at the edge for each column with points outside the range. None if many columns have them, as the signs
+    would then say nothing."""
     columns = np.unique(at).tolist()
     if len(columns) <= len(cells) // 4:
         for x in columns:
@@ -371,7 +371,7 @@ def _rail_cells(marks: Sequence[ChartMark], x_cell: Callable[[float], int], widt
 
 
 def _runs(head: tuple[Run, ...], cells: Sequence[Cell]) -> tuple[Run, ...]:
-    """Few runs: a blank joins whatever stands before it."""
+    """Cells as runs of one role. A blank joins the run before it, so that there are few."""
     runs = list(head)
     for ch, role in cells:
         if runs and (ch == " " or runs[-1][1] == role):

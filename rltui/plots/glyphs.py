@@ -1,5 +1,5 @@
-"""Glyph sets, and bars drawn of them. Every sign has a one-cell counterpart in each set, so that no column moves when
-the set changes."""
+"""Glyph sets, and bars drawn with them. Every sign is one cell wide in each set, so that no column moves if the set
+changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 
 class GlyphSet(Struct, frozen=True):
-    """One-cell signs. `spark` rises over eight levels; `eighths` are partial meter cells, an eighth to seven."""
+    """One-cell signs. `spark`: eight rising levels. `eighths`: partly filled cells of a meter, one to seven eighths."""
 
     name: str
     critical: str = "✗"
@@ -41,7 +41,7 @@ class GlyphSet(Struct, frozen=True):
     _table: Mapping[int, str] = field(default_factory=dict)
 
     def translate(self, text: str) -> str:
-        """Any text in this set, character for character; what ASCII cannot show becomes `?`."""
+        """The text in the signs of this set, character for character. What ASCII cannot show becomes `?`."""
         if self.name != "ascii":
             return text.translate(self._table) if self._table else text
         if text.isascii():
@@ -118,9 +118,9 @@ def utf8_locale(env: Mapping[str, str]) -> bool:
 
 
 def pick(name: str | None, env: Mapping[str, str]) -> GlyphSet:
-    """The set called `name`; for None or an unknown name: ASCII where the terminal cannot show more, else block.
+    """The set called `name`. For None or an unknown name: ASCII if the terminal cannot show more, else block.
 
-    A set that the user asked for is not second-guessed. The Linux console has no braille and few blocks.
+    A set that the user asks for is used as it is. The Linux console has no braille and few blocks.
     """
     if name in _SETS:
         return _SETS[name]
@@ -130,24 +130,24 @@ def pick(name: str | None, env: Mapping[str, str]) -> GlyphSet:
 
 
 def bar(share: float | None, width: int, glyphs: GlyphSet = BLOCK) -> str:
-    """The filled part only, at most `width` cells; empty where the share is unknown or zero."""
+    """Only the filled part of a bar, at most `width` cells; empty if the share is unknown or zero."""
     if share is None or not isfinite(share) or width <= 0:
         return ""
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     if eighths == 0 and share > 0:
-        eighths = 1  # something is told from nothing
+        eighths = 1  # so that a small share differs from none
     full, rest = divmod(eighths, 8)
     return glyphs.full * full + (glyphs.eighths[rest - 1] if rest else "")
 
 
 def meter(share: float | None, width: int, glyphs: GlyphSet = BLOCK) -> tuple[str, str]:
-    """(filled, track): two segments for two roles, together exactly `width` cells."""
+    """(filled, empty): the two parts of a bar, for two roles, together exactly `width` cells."""
     filled = bar(share, width, glyphs)
     return filled, glyphs.empty * max(0, width - len(filled))
 
 
 def excess(share: float, usual: float | None, width: int, glyphs: GlyphSet = BLOCK) -> tuple[str, str]:
-    """(usual part, excess) of one bar: only what exceeds the usual share is to be coloured."""
+    """(usual part, excess) of one bar, so that only what exceeds the usual share is coloured."""
     whole = bar(share, width, glyphs)
     if usual is None or share <= usual:
         return whole, ""

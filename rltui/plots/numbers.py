@@ -1,6 +1,6 @@
-"""How numbers are written: three significant digits, true minus, no exponent on measurements, fixed decimals.
+"""How numbers are written: three significant digits, a true minus sign, an exponent only if very small or large.
 
-Missing is never 0: every function takes None (and NaN) and returns the caller's word for it.
+A missing value is never 0: functions with `missing` take None and NaN, and return that word.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from math import floor, isfinite, log10
 MINUS = "−"
 NOT_LOGGED = "not logged"
 NOT_AVAILABLE = "n/a"
-TIMES_FROM = 1.5  # from this ratio on a rise is written as a multiple, below it in percent
+TIMES_FROM = 1.5  # a rise by this factor or more is written as a multiple, a smaller one in percent
 
 _LARGE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_KILO_FROM = 9_995.0  # 1442 and 9990 as they are, then 10.0k
-_EXPONENT_BELOW = 1e-5  # smaller ones are learning rates, which people read as 1e-6; zeros cannot be counted
+_KILO_FROM = 9_995.0  # 1442 and 9990 are written out, then comes 10.0k
+_EXPONENT_BELOW = 1e-5  # smaller ones are learning rates, which people read as 1e-6: nobody counts so many zeros
 
 
 def _minus(text: str) -> str:
@@ -24,7 +24,7 @@ def _minus(text: str) -> str:
 
 
 def _decimals(magnitude: float) -> int:
-    """Decimals that leave three significant digits from 0.1 on, two below."""
+    """Decimals that give three significant digits from 0.1 on, two below."""
     if magnitude >= 99.95:
         return 0
     if magnitude >= 9.995:
@@ -37,7 +37,7 @@ def _decimals(magnitude: float) -> int:
 
 
 def number(value: float | None, *, decimals: int | None = None, sign: bool = False, missing: str = NOT_LOGGED) -> str:
-    """`0.0041`, `0.208`, `29.9`, `812`, `1442`, `12.8k`. `decimals` fixes them (see `fixed_decimals`)."""
+    """`0.0041`, `0.208`, `29.9`, `812`, `1442`, `12.8k`. `decimals` sets their number (see `fixed_decimals`)."""
     if value is None or value != value:
         return missing
     if not isfinite(value):
@@ -64,7 +64,7 @@ def number(value: float | None, *, decimals: int | None = None, sign: bool = Fal
 
 
 def fixed_decimals(values: Sequence[float]) -> int:
-    """Decimals for a metric while it is on screen, so that nothing dances: those of its median magnitude.
+    """Decimals for a metric while it is on screen, so that its width is steady: those of its median magnitude.
 
     `values` is any sequence or array; at most about a thousand evenly spaced ones are looked at.
     """
@@ -74,14 +74,14 @@ def fixed_decimals(values: Sequence[float]) -> int:
 
 
 def integer(value: int | None, *, missing: str = NOT_LOGGED) -> str:
-    """Steps and counts: no separator under 10 000, thin groups of three from there on."""
+    """Steps and counts: no separator below 10 000, groups of three from there on."""
     if value is None:
         return missing
     return _minus(f"{value}" if abs(value) < 10_000 else f"{value:,}".replace(",", " "))
 
 
 def shorn(text: str) -> str:
-    """A number as it stands in a sentence: `0.5` of `0.500`, `12k` of `12.0k`, `8` of `8.00`, `1.2e20` of `1.20e20`."""
+    """A number as a sentence has it: `0.5` for `0.500`, `12k` for `12.0k`, `8` for `8.00`, `1.2e20` for `1.20e20`."""
     whole, point, rest = text.partition(".")
     if not point:
         return text
@@ -112,8 +112,8 @@ UNMOVED = "→"
 def change(first: float | None, last: float | None) -> str:
     """From first to last: `4.8×` from 1.5-fold on, else `+38 %`; `→` if nothing moved.
 
-    A ratio needs a positive base: from zero, below zero or across it the difference is written (`+0.005`). A fall that
-    leaves anything is never rounded up to all of it: `−99.9 %`.
+    A ratio needs a positive base. From or to a value below zero, and from zero, it is the difference (`+0.005`). A fall
+    that leaves anything is never rounded to −100 %: it is `−99.9 %`.
     """
     if first is None or last is None or not isfinite(first) or not isfinite(last):
         return ""
@@ -167,12 +167,12 @@ def size(gigabytes: float | None, *, missing: str = NOT_AVAILABLE) -> str:
 
 
 def unpadded(text: str) -> str:
-    """`1e-8` for `1e-08`: a setting as it stands in a config, written as all numbers are."""
+    """`1e-8` for `1e-08`: a setting of a config, with the exponent that all numbers here have."""
     return _PADDED.sub(r"\1", text)
 
 
 def setting_value(value: object) -> str:
-    """A setting's value for a text: as a config has it."""
+    """The value of a setting as a text shows it."""
     return unpadded(f"{value:g}" if isinstance(value, float) else str(value))
 
 

@@ -1,7 +1,7 @@
 """Sparklines on a shared step axis, and min-max downsampling.
 
-Cells hold means over equal spans of steps, never of indices, so that rows under one axis line up. Drawn range: a flat
-metric looks flat, because noise and small drifts are not blown up to the full height.
+Cells hold means over equal spans of steps, not of indices, so that rows under one axis line up. A flat metric looks
+flat: noise and small drifts do not fill the full height.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rltui.plots.glyphs import BLOCK, GlyphSet
 Floats = NDArray[np.float64]
 
 LEVELS = 8
-MEDIAN_SHARE = 0.35  # least range as a share of the median: less than that is "flat"
-JITTERS = 3.0  # least range in mean step-to-step differences: less than that is noise
-HOLD_SPACINGS = 1.5  # a sparse metric is held this many of its own spacings, then it is a gap
-_HUGE = 1e300  # values beyond count as this much, so that no difference overflows
+MEDIAN_SHARE = 0.35  # least range as a share of the median: a smaller one looks flat
+JITTERS = 3.0  # least range in mean step-to-step differences: a smaller one is noise
+HOLD_SPACINGS = 1.5  # a sparse metric keeps its value for this many of its spacings, then there is a gap
+_HUGE = 1e300  # larger values count as this much, so that no difference overflows
 _SAMPLE = 4096  # quantiles and jitter of more points than this are taken from an even sample
 
 
@@ -36,9 +36,8 @@ def _finite(values: ArrayLike) -> Floats:
 def robust_range(values: ArrayLike, shown: ArrayLike | None = None) -> tuple[float, float]:
     """Range to draw `values` in: max(robust range, 35 % of the median, 3 x jitter), centred on the robust range.
 
-    `shown` are the values that are drawn where they are means of `values`: the robust range is then theirs, inside
-    the 1-99 % quantiles of `values`. Non-finite values do not count. Equal ends only where everything is zero; (0, 0)
-    for nothing.
+    `shown`: the means of `values` that are drawn. The robust range is then theirs, within the 1-99 % quantiles of
+    `values`. Non-finite values do not count. The ends are equal only if all is zero; (0, 0) if there is no value.
     """
     finite = _finite(values)
     if not len(finite):
@@ -46,7 +45,7 @@ def robust_range(values: ArrayLike, shown: ArrayLike | None = None) -> tuple[flo
     stride = len(finite) // _SAMPLE + 1
     sample = np.clip(finite[::stride], -_HUGE, _HUGE)
     low, median, high = (float(q) for q in np.quantile(sample, (0.01, 0.5, 0.99)))
-    # neighbours of the sampled points, both inside the quantiles: one spike is no jitter
+    # pairs of neighbours, both clipped to the quantiles, so that one spike is no jitter
     pairs = np.clip(finite[1::stride], low, high), np.clip(sample, low, high)
     jitter = float(np.abs(pairs[0] - pairs[1][: len(pairs[0])]).mean()) if len(pairs[0]) else 0.0
     if shown is not None:
@@ -69,7 +68,7 @@ def _levels(cells: Floats, low: float, high: float) -> list[int | None]:
 def bucket_means(steps: ArrayLike, values: ArrayLike, width: int, first: float, last: float) -> Floats:
     """Mean of the finite values in each of `width` equal spans of the axis first..last (both included); NaN: gap.
 
-    A metric logged more rarely than a cell (validation) is held from its last value for 1.5 of its usual spacings.
+    A metric that is not logged in every cell (validation) keeps its last value for 1.5 of its usual spacings.
     `steps` must not decrease. Points outside the axis are left out.
     """
     at, data = np.asarray(steps), _array(values)
@@ -78,14 +77,14 @@ def bucket_means(steps: ArrayLike, values: ArrayLike, width: int, first: float, 
     if not len(at) or width <= 0 or span <= 0:
         return cells
     edges = first + np.arange(width + 1) * (span / width)
-    edges_in = edges - 1e-9 * span  # the tolerance: an integer step lies where `axis.column` puts it
+    edges_in = edges - 1e-9 * span  # with a tolerance, so that an integer step lies where `axis.column` puts it
     if np.issubdtype(at.dtype, np.integer):
         edges_in = np.ceil(edges_in).astype(at.dtype)  # else the whole column is converted
     index = np.searchsorted(at, edges_in)
     starts, ends = index[:-1], index[1:]
     good = np.isfinite(data)
     whole = bool(good.all())
-    padded = np.append(data if whole else np.where(good, data, 0.0), 0.0)  # an index past the end is allowed
+    padded = np.append(data if whole else np.where(good, data, 0.0), 0.0)  # so that an index past the end is allowed
     # not a running sum, which would lose small values after a large one: reduceat adds within each bucket only
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.add.reduceat(padded, index)[:-1]
@@ -113,7 +112,7 @@ def sparkline(
 ) -> str:
     """One row of exactly `width` cells on the step axis first_step..last_step; gaps are blanks.
 
-    `bounds` fixes the range (GPU power: 0 to the limit); without it `robust_range`.
+    `bounds` sets the range (GPU power: 0 to the limit). Without it: `robust_range`.
     """
     cells = bucket_means(steps, values, width, first_step, last_step)
     low, high = bounds if bounds is not None else robust_range(values, cells)
@@ -123,7 +122,7 @@ def sparkline(
 def downsample(steps: Sequence[float] | ArrayLike, values: ArrayLike, buckets: int) -> tuple[Floats, Floats, Floats]:
     """(steps, low, high): least and greatest value in at most `buckets` equal spans of steps; empty spans are left out.
 
-    NaN is skipped within a span; a span of nothing but NaN stays NaN. Min-max keeps spikes, which means lose.
+    NaN is skipped, unless a span holds nothing else. Least and greatest values keep spikes; means would lose them.
     """
     at, data = _array(steps), _array(values)
     if len(at) <= buckets or buckets <= 0:

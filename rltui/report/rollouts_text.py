@@ -99,7 +99,7 @@ def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
     return [
         ("reward, mean", _maybe(stats.reward_mean)),
         ("most common reward", mode),
-        ("groups without spread", _maybe_share(stats.zero_variance)),
+        ("zero-variance groups", _maybe_share(stats.zero_variance)),
         ("cut at the limit", _maybe_share(stats.truncated) or "not in the dump"),
         ("empty", _maybe_share(stats.empty)),
         ("repeat themselves", _maybe_share(stats.repeated)),

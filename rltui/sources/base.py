@@ -1,7 +1,7 @@
-"""The seam between bytes and the rest: a place that lists, stats and follows files.
+"""The interface to files: a place that lists, reads and follows them, on this machine or on a remote one.
 
-Local now; a remote place (over ssh) has to offer the same three calls. Nothing here raises for what happens on a
-disk: an error is a value, because a path that vanishes for a minute is a normal day.
+Nothing here raises for what happens on a disk: an error is a value, because it is normal that a path vanishes for a
+minute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SourceError(Struct, frozen=True):
 
 
 class FileStat(Struct, frozen=True):
-    """Size in bytes, mtime in seconds since the epoch, and what tells one file from another of the same name."""
+    """Size in bytes, mtime in seconds since the epoch, and an identity that another file of this name does not have."""
 
     path: str
     size: int
@@ -40,7 +40,7 @@ class FileStat(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True, dict=True):
-    """What a bounded walk found. Counts say what the bounds and the errors left out."""
+    """What a search within bounds found. `skipped` counts what was left out, and why."""
 
     root: str
     files: tuple[FileStat, ...]
@@ -53,15 +53,15 @@ class Listing(Struct, frozen=True, dict=True):
 
     @cached
     def by_path(self) -> Mapping[str, FileStat]:
-        """The files, made once: a listing may hold thousands of them and of runs."""
+        """The files by path, made once, because a listing may hold thousands of files and runs."""
         return {file.path: file for file in self.files}
 
 
 class Delta(Struct, frozen=True):
     """New bytes of a followed file.
 
-    `offset` is where `data` begins. `reset` is set when the file was truncated, replaced or rewritten since the last
-    read: the reader must be thrown away and `data` starts at offset 0. `more` says that another read returns at once.
+    `offset` is where `data` begins. `reset`: the file was truncated, replaced or rewritten since the last read, so the
+    reader must be thrown away; `data` starts at offset 0. `more`: there are more bytes to read now.
     """
 
     data: bytes
@@ -73,10 +73,10 @@ class Delta(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """The connection to a remote place: how it stands and since when (seconds since the epoch).
+    """The connection to a remote place: its state, and since when (seconds since the epoch).
 
-    While it is reconnecting, `since` is when the far side was last heard, so that now minus `since` is how stale the
-    data is. `text` is why, in ssh's own words. `note` says what works less well there ("" for nothing).
+    While it is reconnecting, `since` is when the remote machine was last heard, so that now minus `since` is the age of
+    the data. `text` is why, in ssh's own words. `note` says what works less well there, or "".
     """
 
     state: Literal["connected", "reconnecting", "failed"]
@@ -91,10 +91,10 @@ class Follower(Protocol):
     path: str
 
     def read(self, max_bytes: int = 1 << 20) -> Delta:
-        """The bytes after the last read, at most `max_bytes`; empty when nothing is new. Never raises for I/O."""
+        """The bytes after the last read, at most `max_bytes`; empty if nothing is new. Never raises for I/O."""
 
     def tail(self, max_bytes: int = 1 << 16) -> Delta:
-        """The last bytes of the file without moving the read position: current values before the history is read."""
+        """The last bytes of the file, for current values before the history is read. Keeps the read position."""
 
     def close(self) -> None: ...
 
@@ -119,10 +119,10 @@ class Place(Protocol):
     def follow(self, path: str) -> Follower: ...
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
-        """Blocks until one of the paths may have changed or the time is over; true when something changed."""
+        """Blocks until one of the paths may have changed or the time is over. True if something changed."""
 
     def link(self) -> Link | None:
-        """How the connection stands; None for this machine."""
+        """The state of the connection; None for this machine."""
 
 
 def error_of_number(path: str, number: int) -> SourceError:

@@ -1,4 +1,4 @@
-"""This machine as a place: files listed, read, followed and waited for."""
+"""This machine as a place: lists, reads and follows its files, and waits for changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LocalFollower:
         self._reader = ForwardReader(path)
 
     def read(self, max_bytes: int = 1 << 20) -> Delta:
-        """See `Follower.read`. After an absence, the first read is a reset even if the same file came back."""
+        """See `Follower.read`. If the file was absent, the next read is a reset only if other bytes came back."""
         try:
             piece = self._reader.read(max_bytes)
         except (OSError, ValueError) as error:
@@ -62,7 +62,7 @@ def walk(
     found: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Listing:
-    """See `walk_tree`, which also names the bounds; what went wrong with the root is `Listing.error`."""
+    """See `walk_tree`. If the root itself cannot be looked at, `Listing.error` says why."""
     try:
         tree = walk_tree(root, max_depth, max_entries, max_seconds, found, cancelled)
     except (OSError, ValueError) as error:
@@ -83,15 +83,15 @@ def listing(
 
 
 class LocalPlace:
-    """`Place` of this machine, for any thread: runs that are watched side by side share it."""
+    """`Place` of this machine, for any thread: runs that are watched together share it."""
 
     name = ""
 
     def __init__(self) -> None:
-        self._waiters: dict[int, Waiter] = {}  # by thread: a waiter belongs to one
+        self._waiters: dict[int, Waiter] = {}  # by thread, as a waiter serves only one
 
     def stat(self, path: str) -> FileStat | SourceError:
-        """Of files only: a directory, pipe or device is an error of kind "not-a-file"."""
+        """Only for files: a directory, pipe or device is an error of kind "not-a-file"."""
         try:
             found = os.stat(path)
         except (OSError, ValueError) as error:
@@ -108,7 +108,7 @@ class LocalPlace:
         found: Callable[[int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Listing:
-        """See `walk`, which also names the bounds."""
+        """See `walk`, here with the usual bounds."""
         return walk(root, found=found, cancelled=cancelled)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
@@ -132,7 +132,7 @@ class LocalPlace:
         """See `Place.wait`; a path that was not in the last wait counts as changed."""
         waiter = self._waiters.get(get_ident())
         if waiter is None:
-            from rltui.agent.waiter import Waiter  # ctypes: nothing is waited for before the first values
+            from rltui.agent.waiter import Waiter  # it loads ctypes, which is not needed for the first values
 
             waiter = self._waiters[get_ident()] = Waiter()
         return waiter.wait(paths, timeout_s)
@@ -141,6 +141,6 @@ class LocalPlace:
         """See `Place.link`."""
 
     def close(self) -> None:
-        """Gives back what `wait` holds."""
+        """Frees what `wait` holds."""
         while self._waiters:
             self._waiters.popitem()[1].close()

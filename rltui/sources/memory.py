@@ -1,7 +1,7 @@
-"""The memory that the blocks of a long file pass through: kept for the next block, given back at the end.
+"""Keeps freed memory while a long file is read block by block, and gives it back at the end.
 
-The C library gives a freed block back to the system and asks for it anew, page by page: a third of the CPU time of
-reading a long file. Elsewhere than on glibc nothing is changed.
+By default the C library returns each freed block to the system and asks for it again, page by page. That takes a third
+of the CPU time of reading a long file. Without glibc nothing is changed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ _USUAL = 1 << 20
 
 
 def keep() -> None:
-    """From now on freed memory is kept for what is read next."""
+    """Keeps freed memory from now on, for what is read next."""
     _set({_MMAP_THRESHOLD: _LARGEST, _TRIM_THRESHOLD: _KEPT})
 
 
 def give_back() -> None:
-    """Everything is read: what is free goes back to the system, now and as usual."""
+    """Returns free memory to the system, now and from now on, because everything is read."""
     if _set({_TRIM_THRESHOLD: _USUAL}):
         import ctypes
 

@@ -1,7 +1,7 @@
-"""Jobs of Slurm, as its own commands tell: `squeue` lists them, `scontrol` knows their files and nodes.
+"""Jobs of Slurm, from its own commands: `squeue` lists them, `scontrol` knows their files and nodes.
 
-The commands are those of the machine that rltui runs on. Their output is text of others: looked for by field, cleaned
-where it is shown. Formats as documented for Slurm 20.11 and later.
+The commands run on the machine that rltui runs on. Their output is untrusted: only known fields are taken, and text is
+cleaned before it is shown. Formats as documented for Slurm 20.11 and later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SlurmError(Exception):
 
 
 class Job(Struct, frozen=True):
-    """A job: where it writes and where it runs. `stdout` and `work_dir` None where Slurm does not say."""
+    """A job: where it writes and where it runs. `stdout` and `work_dir` are None if Slurm does not say."""
 
     id: str  # "4711" or "4711_3"
     name: str
@@ -43,7 +43,8 @@ class Job(Struct, frozen=True):
 
 
 def jobs(job: str | None) -> list[Job]:
-    """One job by number (all tasks of an array), or all of the user that are queued or running, newest first."""
+    """One job by number (all tasks of an array), or all of the user that `squeue` lists, newest first. Raises
+    SlurmError."""
     if shutil.which("scontrol") is None:
         raise SlurmError("Slurm was not found: scontrol is not on the PATH")
     if job is None:
@@ -64,13 +65,13 @@ def node_names(job: Job) -> list[str]:
 
 
 def node_command(job: Job, node: str) -> list[str]:
-    """What starts the agent on one node of a running job, sharing the job's CPUs, memory and GPUs with its steps."""
+    """The command that starts the agent on one node of a running job. It shares CPUs, memory and GPUs with the job."""
     step = ["srun", "--overlap", f"--jobid={job.id}", f"--nodelist={node}", "--nodes=1", "--ntasks=1"]
     return [*step, "--quiet", "--mem=0", "--unbuffered", *ssh_command.local_command()]
 
 
 def parse_jobs(text: str) -> list[Job]:
-    """The jobs of `scontrol --oneliner show job`: a job a line, `Key=value`, values with blanks in them."""
+    """The jobs of `scontrol --oneliner show job`: one job a line, `Key=value`. A value may hold blanks."""
     found = [dict(_FIELD.findall(line)) for line in text.splitlines()]
     return [_job(fields) for fields in found if fields.get("JobId")]
 

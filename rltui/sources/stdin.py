@@ -12,22 +12,24 @@ from rltui.sources.base import Delta, FileStat, Listing, SourceError
 
 PATH = "-"
 MAX_WAITING = 64 << 20
-"""Bytes that wait to be read. A trainer must never stand still for its monitor: on a live pipe the oldest give way."""
+"""Most bytes that wait to be read. A trainer must never wait for its monitor, so on a live pipe the oldest are dropped.
+"""
 _PIECE = 1 << 16
 _GRACE_S = 0.5
-"""A live pipe's first line is not looked at alone: what follows at once helps to tell the format."""
+"""After the first line of a live pipe, lines that follow at once are waited for: they help to recognise the format."""
 
 
 @cache
 def standard_input(live: bool) -> StdinPlace:
-    """The pipe on descriptor 0, which is set aside, so that 0 may become the terminal. Made once for each use."""
+    """The pipe on descriptor 0. It is read through a copy, so that 0 may become the terminal. Made once for each value
+    of `live`."""
     return StdinPlace(os.dup(0), live)
 
 
 class StdinPlace:
-    """`Place` of what comes through a pipe. A thread empties it at all times.
+    """`Place` of what comes through a pipe. A thread reads the pipe all the time.
 
-    `live`: reads give what is there. Otherwise they wait for more until the pipe ends, and nothing is ever dropped.
+    `live`: a read gives what is there. If not live, it waits for more until the pipe ends, and nothing is dropped.
     """
 
     name = ""
@@ -70,13 +72,13 @@ class StdinPlace:
         os.close(descriptor)
 
     def _drop(self) -> None:
-        """Gives up the older half."""
+        """Drops the older half."""
         while self._waiting > self._max_waiting // 2 and len(self._pieces) > 1:
             self._lose(len(self._pieces.popleft()))
         self._torn = True
 
     def _mend(self) -> None:
-        """After a loss, bytes count again from the end of a line on."""
+        """After bytes were dropped, also drops the rest of the line that was cut."""
         while self._torn and self._pieces:
             piece = self._pieces.popleft()
             end = piece.find(b"\n")
@@ -107,8 +109,8 @@ class StdinPlace:
             return Listing(os.curdir, (self._stat(),), (), True)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
-        """Waits for so many bytes or the end; on a live pipe for a line and what follows it at once. What the first
-        call saw is what all later ones give: the pipe may have been read by then."""
+        """Waits for `max_bytes` or the end; on a live pipe, for a line and what follows it at once. Later calls give
+        what the first one saw, because by then the pipe may have been read."""
         with self._changed:
             if self._head:
                 return self._head[:max_bytes]
@@ -127,7 +129,7 @@ class StdinPlace:
         return StdinFollower(self)
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
-        """Until there are bytes to read or the pipe has just ended."""
+        """Waits until there are bytes to read, or the pipe has just ended."""
         with self._changed:
             news = self._changed.wait_for(lambda: self._waiting > 0 or self._ended > self._told_end, timeout_s)
             self._told_end = self._ended
@@ -137,7 +139,7 @@ class StdinPlace:
         """See `Place.link`."""
 
     def take(self, max_bytes: int) -> Delta:
-        """The next bytes: each is given out once."""
+        """The next bytes. Each byte is given only once."""
         with self._changed:
             if not self.live:
                 self._changed.wait_for(lambda: self._waiting > 0 or self._ended)
@@ -160,14 +162,14 @@ class StdinPlace:
             return Delta(bytes(out), begin, more=more, stat=self._stat(), error=error)
 
     def waiting(self, max_bytes: int) -> Delta:
-        """The newest bytes that nobody has read yet, without reading them."""
+        """The newest bytes that were not read yet. They stay to be read."""
         with self._changed:
             data = b"".join(self._pieces)[-max_bytes:]
             return Delta(data, self._taken + self._waiting - len(data), stat=self._stat())
 
 
 class StdinFollower:
-    """`Follower` of the pipe. What was read is gone: there is one."""
+    """`Follower` of the pipe. Use only one, because what was read is gone."""
 
     path = PATH
 

@@ -1,4 +1,4 @@
-"""What the user may name beside local paths: `ssh://[user@]host[:port]/path`, `slurm:[JOBID]`, `host:path`,
+"""Targets that are not local paths: `ssh://[user@]host[:port]/path`, `slurm:[JOBID]`, `host:path`,
 `wandb:entity/project[/run]`."""
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _JOB = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?")
 
 
 class BadTarget(ValueError):  # noqa: N818  (a message for the user)
-    """The argument looks like a remote one and cannot be meant. The text is for the user."""
+    """The argument looks like a remote target but cannot be one. The text is for the user."""
 
 
 class SshTarget(Struct, frozen=True):
-    """A path on a host that the user's ssh knows. `path` may be relative to the home directory, "" for the home."""
+    """A path on a host that the user's ssh knows. `path` may be relative to the home directory; "" is the home."""
 
     host: str
     path: str
@@ -30,7 +30,7 @@ class SshTarget(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """`user@host:port`, as far as it was given."""
+        """`user@host:port`, without the parts that were not given."""
         user = f"{self.user}@" if self.user else ""
         return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
 
@@ -42,7 +42,7 @@ class SlurmTarget(Struct, frozen=True):
 
 
 class WandbTarget(Struct, frozen=True):
-    """A project of the W&B service, or one run of it. None: not said."""
+    """A project of the W&B service, or one run of it. None: not given."""
 
     entity: str | None
     project: str | None
@@ -50,9 +50,10 @@ class WandbTarget(Struct, frozen=True):
 
 
 def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
-    """None for what is a local path. `BadTarget` for a host, user, port or job number that cannot be one.
+    """The remote target that an argument names; None if it is a local path. `BadTarget` for a host, user, port, job
+    number, scheme or W&B path that cannot be right.
 
-    Whether a local file of that name exists is for the caller to look at first: it wins.
+    The caller must first look whether a local file of that name exists, because that wins.
     """
     if argument.startswith("slurm:"):
         job = argument.removeprefix("slurm:")
@@ -92,7 +93,7 @@ def _target(argument: str, host: str, user: str | None, port: str | None, path: 
 
 
 def _without_home(path: str) -> str:
-    """Relative to the home directory, where the agent starts: `~/x` and `/~/x` are `x`."""
+    """The path relative to the home directory, where the agent starts: `~/x` and `/~/x` become `x`."""
     for home in ("/~/", "~/"):
         if path.startswith(home):
             return path.removeprefix(home)

@@ -1,8 +1,7 @@
 """Runs on the W&B service, through the official client's documented objects (`wandb.Api`, its runs and their history).
 
-The only module that touches the client. It is an optional extra, imported when a `wandb:` target is opened; whatever
-it raises becomes one line. The key is read from the environment or from `.env` here, handed to the client and shown
-nowhere.
+Only this module uses the client. The client is an optional extra, imported when a `wandb:` target is opened; any error
+of it becomes one line. The key is read from the environment or from `.env` here, given to the client, and never shown.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from rltui.text import REDACTED, clean
 KEY = "WANDB_API_KEY"
 SCHEME = "wandb:"
 MOST_RUNS = 80
-"""Of a project the newest so many: each is asked for by itself."""
+"""At most this many runs of a project are read, the newest, because each needs its own request."""
 PAGE = 1000
 T = TypeVar("T")
 _ENDED = ("finished", "crashed", "failed", "killed", "preempted")
 
 
 class OnlineError(Exception):
-    """Why the service gives nothing; the text is one line for the user."""
+    """Why the service gives no answer. The text is one line for the user."""
 
 
 class OnlineRun(Struct, frozen=True):
@@ -62,10 +61,10 @@ class WandbPlace:
         self._link = Link("connected", time.time())
 
     def runs(self, project: str, most: int = MOST_RUNS) -> list[OnlineRun]:
-        """The newest runs of `entity/project`."""
+        """The newest runs of `entity/project`. Raises OnlineError."""
 
         def ask() -> list[OnlineRun]:
-            # newer clients would put a question for each run's config, unless told to bring it along
+            # newer clients would ask for the config of each run by itself, unless told to fetch it with the list
             whole = {"lazy": False} if "lazy" in signature(self._api.runs).parameters else {}
             found = self._api.runs(path=project, order="-created_at", per_page=most, **whole)
             return [self._run(run) for _, run in zip(range(most), found, strict=False)]
@@ -73,7 +72,7 @@ class WandbPlace:
         return self._asked(project, ask)
 
     def run(self, path: str) -> OnlineRun:
-        """A run as it is now."""
+        """A run as it is now. Raises OnlineError."""
 
         def ask() -> OnlineRun:
             self._api.flush()  # the client remembers the runs that it has seen
@@ -82,8 +81,8 @@ class WandbPlace:
         return self._asked(path, ask)
 
     def last_step(self, path: str) -> int:
-        """The newest step of the service's own counter, 0 where nothing is logged. A question of its own to the
-        service, so no part of `OnlineRun`. Raises OnlineError."""
+        """The newest step of the service's own counter, 0 if nothing is logged. Not in `OnlineRun`, because it costs
+        another request. Raises OnlineError."""
         last = self._asked(path, lambda: self._api.run(path).lastHistoryStep)
         return last if isinstance(last, int) and last > 0 else 0
 
@@ -107,12 +106,10 @@ class WandbPlace:
         )
 
     def _asked(self, path: str, ask: Callable[[], T]) -> T:
-        """The answer; whatever goes wrong as OnlineError, and the link stands accordingly."""
+        """The answer. Any error becomes an OnlineError. `link` then says how the connection is."""
         try:
             answer = ask()
-        except (
-            Exception
-        ) as error:  # the client's own, those of its transport, those of an answer that is not as written
+        except Exception as error:  # those of the client, of its transport, and of an answer that is not as documented
             text = clean(str(error) or type(error).__name__, 300)
             text = text.replace(self._secret, REDACTED) if self._secret else text
             self._link = Link("reconnecting", self._link.since, text)
@@ -144,7 +141,7 @@ class WandbPlace:
         raise OSError(self._no_file(path).text)
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
-        """The service tells nobody of news: the feed asks now and then."""
+        """Only sleeps, because the service does not report news: the feed asks from time to time."""
         time.sleep(timeout_s)
         return False
 
@@ -153,7 +150,7 @@ class WandbPlace:
 
 
 def service() -> WandbPlace:
-    """The service with the user's key. Raises OnlineError where the client or the key is missing."""
+    """The service with the user's key. Raises OnlineError if the client or the key is missing, or is refused."""
     try:
         os.environ.setdefault("WANDB_SILENT", "true")
         client = importlib.import_module("wandb")
@@ -169,7 +166,7 @@ def service() -> WandbPlace:
 
 
 def api_key(environment: Mapping[str, str], folder: str = ".") -> str | None:
-    """The key from the environment, else from `.env` in a folder; None where neither has one."""
+    """The key from the environment, else from `.env` in a folder; None if neither has one."""
     if environment.get(KEY):
         return environment[KEY]
     try:
@@ -185,8 +182,8 @@ def api_key(environment: Mapping[str, str], folder: str = ".") -> str | None:
 
 
 def completed(target: WandbTarget, environment: Mapping[str, str]) -> WandbTarget:
-    """The target with entity and project from the environment where it does not say them. Raises OnlineError, which
-    names what is missing."""
+    """The target; an entity or project that it does not name is taken from the environment. Raises OnlineError, which
+    names what is still missing."""
     entity = target.entity or environment.get("WANDB_ENTITY")
     project = target.project or environment.get("WANDB_PROJECT")
     missing = [word for word, value in (("entity", entity), ("project", project)) if not value]
@@ -205,7 +202,7 @@ def _explained(path: str, text: str) -> str:
 
 
 def _time_of(text: object) -> float:
-    """ISO 8601; the service means UTC where it names no zone."""
+    """Seconds since the epoch, from ISO 8601; 0 if it is no time. Without a zone the service means UTC."""
     try:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""The Textual app: one view, one worker, a stack of screens. Draws; computes and reads nothing."""
+"""The Textual app: one view, one worker, a stack of screens. It only draws; it computes and reads nothing."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 CLOCK_S = 1.0
 WIRE_EVERY = 5
-"""The bytes per second are shown anew every so many seconds, and only where they moved."""
+"""Seconds between two updates of the bytes per second."""
 SPARING_S = 10.0
-"""In bandwidth mode the screen moves by itself only so often."""
+"""In bandwidth mode the screen changes by itself only after this many seconds."""
 MESSAGE_S = 8.0
 READ_S = 30.0
-"""What happened while somebody was away takes longer to read."""
+"""For a message on what happened while the user was away, because it takes longer to read."""
 FIRST_HINT = "↵ opens what is selected, Esc goes back, ? lists the keys, : all commands, ^s writes the report"
 INTERRUPT_S = 3.0
-"""A second Ctrl+c within so many seconds quits."""
+"""A second Ctrl+c within this many seconds quits."""
 
 
 class RltuiApp(SeveralRuns):
@@ -80,7 +80,7 @@ class RltuiApp(SeveralRuns):
         replaying: bool = False,
     ) -> None:
         self.palette = load_theme(theme)
-        # Under NO_COLOR Textual fixes its filter here, and only the native colours leave text readable.
+        # With NO_COLOR Textual chooses its filter here, and text stays readable only in the terminal's own colours.
         super().__init__(ansi_color=True if self.palette.ansi else None)
         self.set_reactive(App.theme, self._textual_theme())
         self.stylesheet.set_variables(self.get_css_variables())
@@ -157,7 +157,7 @@ class RltuiApp(SeveralRuns):
             self.exports.read_marks()
         if self.view.sparing and not other and time.monotonic() - self._drawn < SPARING_S:
             return
-        if reads_on and self.top is not None:  # all that is new is how far the reading is
+        if reads_on and self.top is not None:  # only the progress of reading has changed
             self.top.redraw_edges()
         else:
             self.redraw()
@@ -218,14 +218,14 @@ class RltuiApp(SeveralRuns):
     # -- drawing -------------------------------------------------------------------------------------------------
 
     def redraw(self) -> None:
-        """The screen on top, where something changed."""
+        """Draws the parts of the top screen that changed."""
         self._drawn = time.monotonic()
         top = self.top
         if top is not None:
             top.redraw()
 
     def _tick(self) -> None:
-        """Once a second: the age of the last step, the rate on the wire, messages that have been read."""
+        """Once a second: updates the age of the last step and the bytes per second, and removes old messages."""
         self.view.now = self.clock()
         self._seconds += 1
         edges = self.view.wire, self.view.message
@@ -242,7 +242,7 @@ class RltuiApp(SeveralRuns):
             self.top.redraw_edges()
 
     def say(self, text: str, role: str = "fg", lasting: bool = False, seconds: float = MESSAGE_S) -> None:
-        """A message in the place of the footer."""
+        """Shows a message in place of the footer."""
         self.view.message, self.view.message_role = text, role
         self._message_until = time.monotonic() + (1e9 if lasting else seconds)
         self.redraw()
@@ -252,24 +252,24 @@ class RltuiApp(SeveralRuns):
         return compat.painted(self)
 
     def send(self, sequence: str) -> None:
-        """A sequence of the terminal's that draws nothing: bell, notification."""
+        """Sends the terminal a sequence that draws nothing: bell, notification."""
         compat.send(self, sequence)
 
     def toast(self, text: str, severity: str, seconds: float) -> None:
-        """A box on the screen for a few seconds."""
+        """Shows a box on the screen for a few seconds."""
         compat.toast(self, text, severity, seconds)
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def move_cursor(self, by: int) -> None:
-        """Moves the step cursor; past the last step it follows again."""
+        """Moves the step cursor by this many steps. At the last step the screen follows the run again."""
         first, last = self.view.span
         if self.view.report is None or last <= first:
             return
         self.set_cursor(self.view.at + by)
 
     def set_cursor(self, step: int) -> None:
-        """All panes show the run as it stood at this step: values at once, the diagnosis when it is worked out."""
+        """Makes all panes show the run as it stood at this step: values at once, the diagnosis when it is ready."""
         first, last = self.view.span
         if step >= last:
             self.follow()
@@ -287,7 +287,7 @@ class RltuiApp(SeveralRuns):
         self.redraw()
 
     def narrow(self, last_rows: int | None) -> None:
-        """Numbers and curves of the last so many rows only; None: of the whole run. The diagnosis stays the run's."""
+        """Shows numbers and curves of only the last rows; None: of the whole run. The diagnosis is not narrowed."""
         self.follow()
         self.view.last_rows = last_rows
         self.worker.narrow(last_rows)
@@ -302,33 +302,33 @@ class RltuiApp(SeveralRuns):
         self.redraw()
 
     def ask_insight(self, around: int) -> None:
-        """Has it worked out what moved around a step, once for each state of the run. What was known of an older state
-        is shown until then."""
+        """Asks the worker what moved around a step, once for each state of the run. Until then the answer for an older
+        state is shown."""
         asked = around, self.view.cursor
         if asked not in self.view.asked:
             self.view.asked.add(asked)
-            older = self.view.replaying or self.view.paused  # the run has rows that are not shown
+            older = self.view.replaying or self.view.paused  # there are newer rows that are not shown
             self.worker.insight(*asked, self.view.at if older else self.view.cursor)
 
     def ask_outlook(self) -> None:
-        """The same, whatever step it is asked around."""
+        """Asks for the insight at the shown step, unless that was done already, around whatever step."""
         if all(at != self.view.cursor for _, at in self.view.asked):
             self.ask_insight(self.view.at)
 
     def spare(self) -> None:
-        """Bandwidth mode on or off."""
+        """Switches bandwidth mode on or off."""
         self.view.sparing = not self.view.sparing
         every = f"new values every {SPARING_S:.0f} s" if self.view.sparing else "new values at once"
         self.say(f"bandwidth mode {'on' if self.view.sparing else 'off'}: {every}")
 
     def plain_text(self) -> None:
-        """Leaves the alternate screen and prints the screen, so that the terminal can select and scroll it."""
+        """Leaves the alternate screen and prints the same text, so that the terminal can select and scroll it."""
         text = self.exports.screen_text()
         try:
             with self.suspend():
                 input(f"{text}\n\n[Enter: back to rltui] ")
         except (SuspendNotSupported, EOFError):
-            self.say("this terminal cannot leave the screen for a while")
+            self.say("plain text is not possible here: this terminal cannot leave the screen")
 
     def next_theme(self) -> None:
         names = theme_names()

@@ -1,4 +1,4 @@
-"""While you were away: when the user is there, and what is kept and told of the run in between."""
+"""While you were away: whether the user is there, and what is kept and told about the run until the return."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0
-"""So long after a return the news of the absence may still be under way, as after a machine slept."""
+"""For so long after a return, news from the absence may still arrive, as after a machine slept."""
 
 
 class Attention:
-    """Whether somebody looks: a key within so many minutes, and the terminal in focus, where it tells."""
+    """Whether the user looks: a key within this many minutes, and the terminal not known to be out of focus."""
 
     def __init__(self, minutes: Callable[[], float], clock: Callable[[], float] = time.monotonic) -> None:
         self._minutes = minutes
@@ -39,7 +39,7 @@ class Attention:
         return self._blurred is None and self._clock() - self._last < 60 * self._minutes()
 
     def seen(self) -> bool:
-        """A key was pressed or the focus came back; true where that is a return."""
+        """Notes that a key was pressed or the focus came back. True if the user was away before."""
         now = self._clock()
         left = self._last if self._blurred is None else self._blurred
         was_away = now - left >= 60 * self._minutes()
@@ -47,12 +47,12 @@ class Attention:
         return was_away
 
     def left(self) -> None:
-        """The terminal lost the focus."""
+        """Notes that the terminal lost the focus."""
         self._blurred = self._clock()
 
 
 class Chronicle:
-    """Keeps the record and the last look of one run; `take` belongs to the worker's thread, the rest to any."""
+    """Keeps the record and the last look of one run. `take` is for the worker's thread only, the rest for any."""
 
     def __init__(self, found: Found, there: Callable[[], bool]) -> None:
         from rltui import settings
@@ -74,7 +74,7 @@ class Chronicle:
             self._recorder = Recorder(EventRecord(state_dir, run))
 
     def take(self, report: Report) -> list[Message]:
-        """What there is to tell about a new report: with the first one what happened since the last look."""
+        """The messages that a new report gives rise to. The first report gives what happened since the last look."""
         if not report.recording.loading.done or not report.recording.live:
             return []
         first = not self._changes.seen.began
@@ -84,7 +84,7 @@ class Chronicle:
             messages.append(Happened(events))
         if self._recorder is None:
             return messages
-        with self._lock, contextlib.suppress(OSError):  # a state directory that cannot be written: no digest
+        with self._lock, contextlib.suppress(OSError):  # if the state directory cannot be written, there is no digest
             self._recorder.take(report)
             self._report = report
             if first:
@@ -98,11 +98,11 @@ class Chronicle:
         return messages
 
     def returned(self) -> None:
-        """Somebody is back, and has not been told yet what happened."""
+        """Notes that the user is back and was not yet told what happened."""
         self._late_until = time.monotonic() + GRACE_S
 
     def digest(self) -> Digest | None:
-        """What happened while somebody was away, where he has not been told; from then on somebody looks."""
+        """What happened while the user was away, if that was not told yet. From now on the user looks."""
         with self._lock, contextlib.suppress(OSError):
             made = self._digest() if time.monotonic() < self._late_until else None
             if made is not None:
@@ -112,7 +112,7 @@ class Chronicle:
         return None
 
     def close(self) -> None:
-        """Keeps the last look. Quick: it may be called on the way out."""
+        """Saves the last look. It is quick, so it may be called when the app ends."""
         with self._lock, contextlib.suppress(OSError):
             if self._recorder is not None and self._look is not None and self._report is not None:
                 self._recorder.record.save_look(self._look)

@@ -1,4 +1,4 @@
-"""What the terminal shows, cell by cell, so that only cells that changed are sent: over ssh bytes are what is slow."""
+"""What the terminal shows, cell by cell, so that only changed cells are sent: over ssh every byte costs time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 NEAR = 12
-"""Changed cells of one style that are closer than this are sent as one."""
+"""Two changed places of one style are sent as one if at most this many cells lie between them."""
 
 Cell = tuple[str, object]
 """A character and its style; the cell behind a wide character holds ""."""
@@ -33,10 +33,10 @@ def cells_of(segments: Iterable[Segment]) -> list[Cell]:
 
 
 def spans(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
-    """Spans (start, end) in which two rows of one length differ, those joined that cost less as one.
+    """Spans (start, end) in which two rows of one length differ. Near spans are joined if that costs fewer bytes.
 
-    A span costs a move of the cursor and a style; the cells between two of one style cost less up to `NEAR` of them,
-    but another style between them costs as much as the span that it would save.
+    A span costs a move of the cursor and a style. Up to `NEAR` cells between two spans cost less than that, but only if
+    they have the same style: another style between them costs as much as a span.
     """
     start = end = -1
     for x, (old, new) in enumerate(zip(before, after, strict=True)):
@@ -59,7 +59,7 @@ Piece = tuple[int, int, str, Style | None]
 
 
 def written(pieces: Iterable[Piece], colours: ColorSystem | None) -> str:
-    """What the terminal is sent, all pieces of one style together: a colour costs up to 40 bytes, a move 8."""
+    """The text for the terminal, with all pieces of one style together: a colour costs up to 40 bytes, a move 8."""
     by_style: dict[Style | None, list[str]] = {}
     for y, x, text, style in pieces:
         by_style.setdefault(style, []).append(f"\x1b[{y + 1};{x + 1}H{text}")
@@ -71,17 +71,17 @@ def written(pieces: Iterable[Piece], colours: ColorSystem | None) -> str:
 
 
 class Shown:
-    """The cells on the terminal as far as they are known."""
+    """The cells on the terminal, as far as they are known."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell]] = {}
 
     def forget(self) -> None:
-        """Somebody else wrote there, or its size changed: everything is sent again."""
+        """Forgets all cells, so that all are sent again: something else wrote there, or the size changed."""
         self._rows.clear()
 
     def put(self, y: int, x: int, segments: Sequence[Segment], send: Callable[[int, int, int], None]) -> None:
-        """Segments are to stand at (x, y): `send(row, start, end)` for each span of columns that changed."""
+        """Puts segments at (x, y): calls `send(row, start, end)` for each span of columns that changed."""
         new = cells_of(segments)
         row = self._rows.setdefault(y, [])
         end = x + len(new)
@@ -91,7 +91,7 @@ class Shown:
         if old == new:
             return
         for start, stop in spans(old, new):
-            while start > 0 and new[start][0] == "":  # the whole of a wide character
+            while start > 0 and new[start][0] == "":  # a wide character is sent whole
                 start -= 1
             while stop < len(new) and new[stop][0] == "":
                 stop += 1

@@ -1,5 +1,5 @@
-"""Charts of one metric for the drill-downs, drawn again only when what they show has changed: that of a long run takes
-a while."""
+"""Charts of one metric for the drill-downs. They are drawn again only if what they show has changed, because a chart of
+a long run takes a while."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rltui.report.recording import Floats, Series
 
 SMOOTH_SHARE = 50
-"""The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
+"""The smoothing window is the number of points divided by this, and `SMOOTH_MOST` points at most."""
 SMOOTH_MOST = 25
 KEPT = 8
 AXES = ("step", "time", "tokens")
@@ -37,8 +37,8 @@ def window(points: int, level: int = 0) -> int:
 
 
 def x_of(view: View, name: str, axis: str) -> Floats | None:
-    """Where the points of a metric stand on an axis: steps, seconds since its first row, or tokens trained on so far;
-    None where the run does not log that."""
+    """The positions of a metric's points on an axis: steps, seconds since its first row, or tokens trained on so far.
+    None if the run does not log them."""
     import numpy as np
 
     series = view.series(name)
@@ -58,7 +58,7 @@ def x_of(view: View, name: str, axis: str) -> Floats | None:
 
 
 class Charts:
-    """Draws and remembers the last few charts of one screen."""
+    """Draws the charts of one screen and keeps the last few."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Drawing] = {}
@@ -86,11 +86,11 @@ class Charts:
         beside: Beside | None = None,
         series: Series | None = None,
     ) -> Drawing | None:
-        """Metric `name` over the run's steps; None where nothing is logged. `finding` marks its onset, and from there
-        on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only. `level`: more
-        or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range. `zoom`: so many
+        """Chart of metric `name`; None if it is not logged. The onset of `finding` is marked; if `coloured`, the line
+        has the colour of its severity from there on. Events of the run are marked only with `labels`. `level`: more or
+        less smoothing. `axis`: step, time or tokens. `overlay`: another metric, over its own range. `zoom`: this many
         times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs. `series`:
-        what is drawn of it over the steps, where that is not all that is logged; nothing after its end is drawn."""
+        draw these points, over the steps, and not all that is logged."""
         cut = series is not None
         at = x_of(view, name, axis) if series is None else series.steps.astype("float64")
         series = series if series is not None else view.series(name)
@@ -178,14 +178,14 @@ class Charts:
 
 
 def _closer(first: float, last: float, around: float, zoom: int) -> tuple[float, float]:
-    """A part of the range, one `zoom`-th as long, with `around` in its middle where the range allows."""
+    """A part of the range that is `zoom` times shorter, with `around` in the middle if the range allows that."""
     size = (last - first) / zoom
     start = min(max(first, around - size / 2), last - size)
     return start, start + size
 
 
 def _over(values: Floats, onto: Floats) -> Floats:
-    """One metric's values laid over another's range, by their 1-99 % quantiles."""
+    """One metric's values, scaled to the range of another's, by their 1-99 % quantiles."""
     import numpy as np
 
     seen, target = values[np.isfinite(values)], onto[np.isfinite(onto)]

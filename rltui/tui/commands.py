@@ -39,7 +39,7 @@ SHELL = {
     "demo": "the sample runs",
     "help": "the pages of the manual",
 }
-"""Verbs of the command line that have no place inside a screen."""
+"""Commands of the command line that the screen cannot run."""
 
 
 def verbs(app: Shell) -> Iterable[SystemCommand]:
@@ -56,17 +56,19 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
         "explain", "all rules and pages (explain ID: one of them)", partial(app.open_knowledge, "rules")
     )
     yield SystemCommand("settings", "your settings (rltui config)", partial(app.open_page, "settings", settings_page))
-    yield SystemCommand("doctor", "what works here, and why not", partial(app.open_page, "doctor", doctor_page))
+    yield SystemCommand(
+        "doctor", "what works here, and why something does not", partial(app.open_page, "doctor", doctor_page)
+    )
     for verb, what in SHELL.items():
         yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)
     for last in LAST_ROWS:
-        told = "numbers and curves of these rows only (`last N`: of any other number)"
+        told = "numbers and curves of these rows only (`last N`: any other number)"
         yield SystemCommand(f"last {last}", told, partial(app.narrow, last))
     yield SystemCommand("whole run", "numbers and curves of all rows again", partial(app.narrow, None))
-    yield SystemCommand("pause", "keep what is shown, and back", app.pause)
-    yield SystemCommand("bandwidth", "new values every 10 s only, and back", app.spare)
-    yield SystemCommand("alerts", "bell, notification and toast off until you leave, and back", app.alerts.toggle)
+    yield SystemCommand("pause", "stop updates of the screen, or go on", app.pause)
+    yield SystemCommand("bandwidth", "new values only every 10 s, or at once again", app.spare)
+    yield SystemCommand("alerts", "bell, notification and toast off until you leave, or on again", app.alerts.toggle)
     yield SystemCommand("mouse", "mouse on or off", app.toggle_mouse)
     for name in theme_names():
         yield SystemCommand(f"theme {name}", "colours", partial(app.use_theme, name))
@@ -74,8 +76,8 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
 
 
 class GoProvider(Provider):
-    """`step 340` moves the step cursor; a metric's name opens it; `last 100` narrows to that many rows;
-    `append STATUS.md` writes a check-in entry there."""
+    """`step 340` moves the step cursor. A metric's name opens it. `last 100` narrows to this many rows. `explain ID`
+    opens a rule or page. `append STATUS.md` writes a check-in entry there."""
 
     async def search(self, query: str) -> Hits:
         app = cast("Shell", self.app)

@@ -1,4 +1,4 @@
-"""Everything that works around Textual, its terminal protocols and their versions; nothing else may touch them.
+"""All code that depends on the inside of Textual, its terminal protocols and their versions. No other module may.
 
 `prepare()` runs before Textual is imported, because Textual reads its settings from the environment at import.
 """
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Inner(Struct, frozen=True):
-    """A member that Textual keeps to itself and that we use (`patched` false) or put another one in the place of.
+    """A private member of Textual that we use, or replace (`patched`).
 
-    `where` is `module:Class.member`; of one that instances hold, and of what has no source, `seen_in` is the member
-    whose source tells that it is there. `source` begins the SHA-256 of that source as it was when this was written.
+    `where` is `module:Class.member`. If only instances hold it, or it has no source, `seen_in` is another member whose
+    source shows it. `source`: the first digits of the SHA-256 of that source as it was when this was written.
     """
 
     where: str
@@ -43,8 +43,8 @@ class Inner(Struct, frozen=True):
 
 
 TESTED = ("8.2", "8.3")
-"""From this version of Textual on, below that one. The bound in pyproject.toml is this one: within it no source of
-`INNER` has changed, which a test tells again for the version that is installed."""
+"""From the first version of Textual on, below the second; pyproject.toml has the same bounds. Within them no source of
+`INNER` has changed. A test checks that for the version that is installed."""
 
 INNER = (
     Inner(
@@ -55,7 +55,7 @@ INNER = (
     ),
     Inner(
         "textual._compositor:LayoutUpdate.render_segments",
-        "the same when the whole screen is laid out anew",
+        "the same if the whole screen gets a new layout",
         "cfdfd5c929fc",
         patched=True,
     ),
@@ -94,7 +94,7 @@ INNER = (
     ),
     Inner(
         "textual.app:App._fatal_error",
-        "an error of ours ends in a crash file and not on the screen: `end_without_a_word`",
+        "an error of ours goes to a crash file and not on the screen: `end_without_a_word`",
         "8361265a0992",
         patched=True,
     ),
@@ -115,7 +115,7 @@ INNER = (
         patched=True,
         seen_in="textual.driver:Driver.__init__",
     ),
-    Inner("textual.widget:Widget._clear_arrangement_cache", "panes are laid out anew: `arrange_again`", "8fd03be8d37a"),
+    Inner("textual.widget:Widget._clear_arrangement_cache", "panes get a new layout: `arrange_again`", "8fd03be8d37a"),
     Inner(
         "textual.screen:Screen._compositor",
         "the screen as text and as a picture: `painted`",
@@ -130,7 +130,7 @@ INNER = (
     ),
     Inner(
         "textual.dom:DOMNode._bindings",
-        "each screen has keys of its own: `bind`",
+        "each screen has its own keys: `bind`",
         "fda7f5e52ced",
         seen_in="textual.binding:BindingsMap.__init__",
     ),
@@ -145,15 +145,16 @@ def over_ssh(environ: Mapping[str, str] = os.environ) -> bool:
 def prepare(environ: MutableMapping[str, str] = os.environ) -> None:
     """Settings that Textual reads at import. What the user has set stays."""
     environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    # In-band resize reports and pixel mouse: a proxy that accepts but never sends them freezes the layout.
+    # No in-band resize reports and pixel mouse: if a proxy accepts them but never sends any, the layout freezes.
     environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
     if over_ssh(environ):
-        # A dropped link leaves the terminal in the kitty protocol, and the shell prints "13;129u" for Enter.
+        # After a lost connection the terminal would stay in the kitty protocol: the shell prints "13;129u" for Enter.
         environ.setdefault("TEXTUAL_DISABLE_KITTY_KEY", "1")
 
 
 def keys_from_terminal() -> str:
-    """Makes the terminal standard input, which Textual reads keys from, where a pipe is. Returns why not, or ""."""
+    """If standard input is a pipe, puts the terminal in its place, because Textual reads keys from there. Returns why
+    that is not possible, or ""."""
     if os.isatty(0):
         return ""
     try:
@@ -180,7 +181,7 @@ class WireMeter:
         self._marks: list[tuple[float, int]] = []
 
     def attach(self, app: App[None]) -> None:
-        """Counts from now on; does nothing for a driver that writes nowhere."""
+        """Counts from now on. Does nothing if the app has no driver."""
         driver = app._driver
         if driver is None:
             return
@@ -202,8 +203,8 @@ class WireMeter:
 
 
 def send_changed_cells_only() -> Shown:
-    """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: a
-    new layout or another screen costs the whole of it, five times over at the start."""
+    """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: for
+    a new layout or another screen the whole screen, and at the start five times."""
     from rich.cells import cell_len
     from textual._compositor import ChopsUpdate, LayoutUpdate
     from textual.strip import Strip
@@ -244,8 +245,8 @@ def send_changed_cells_only() -> Shown:
 
 
 def forget_closed_screens() -> None:
-    """A cache of colours in Textual 8.2 keeps the last 1,024 widgets with every line that they drew: 100 MB of screens
-    that were closed long ago. From now on it keeps the colours only."""
+    """Makes a cache of Textual 8.2 keep only colours. By itself it keeps the last 1,024 widgets with every line that
+    they drew: 100 MB of screens that were closed long ago."""
     from textual._styles_cache import StylesCache
 
     colours = StylesCache.__dict__["get_inner_outer"]
@@ -254,33 +255,33 @@ def forget_closed_screens() -> None:
 
 
 def forget_lines(widget: Widget) -> None:
-    """Drops what a widget drew, as it closes: it is freed with the line, not by a long collection of garbage later."""
+    """Drops the lines of a widget that closes. They are freed at once, not by a long garbage collection later."""
     widget._styles_cache.clear()
 
 
 def arrange_again(widget: Widget) -> None:
-    """Asks a container's layout anew, which Textual does by itself only when its size or children changed."""
+    """Lays out a container again. Textual does that by itself only if its size or children have changed."""
     widget._clear_arrangement_cache()
     widget.refresh(layout=True)
 
 
 def send(app: App[None], sequence: str) -> None:
-    """Writes a sequence of the terminal's that draws nothing (bell, notification) between two updates."""
+    """Sends the terminal a sequence that draws nothing (bell, notification), between two updates."""
     if app._driver is not None and sequence:
         app._driver.write(sequence)
         app._driver.flush()
 
 
 def toast(app: App[None], text: str, severity: str, seconds: float) -> None:
-    """A box on the screen for a few seconds, the text as it is."""
+    """Shows a box on the screen for a few seconds, with the text as it is."""
     level: Any = severity
     app.notify(text, severity=level, timeout=seconds, markup=False)
 
 
 def end_without_a_word(app: App[None]) -> Callable[[], BaseException | None]:
-    """Has the app end on a fault of ours with its screen restored and nothing printed: Textual would print the values
-    of all local variables, which hold what was read. A thread that dies ends it too. Gives the first fault afterwards.
-    """
+    """Makes the app end at an error of ours with the terminal restored and nothing printed: Textual would print all
+    local variables, which hold the user's data. An error in a thread ends the app too. The returned function gives the
+    first error, for use after the end."""
     died: list[BaseException] = []
 
     def fatal(*_: object) -> None:
@@ -299,7 +300,7 @@ def end_without_a_word(app: App[None]) -> Callable[[], BaseException | None]:
 
 
 def page_only_what_is_there() -> None:
-    """Paging in a list of options that was filled but not laid out yet raises KeyError in Textual 8.2."""
+    """Ignores paging in a list that has no layout yet: in Textual 8.2 it raises KeyError."""
     from textual.widgets import OptionList
 
     page = OptionList._move_page
@@ -315,7 +316,7 @@ def page_only_what_is_there() -> None:
 
 
 def bind(screen: Screen[Any], bindings: Iterable[Binding]) -> None:
-    """Gives one screen keys of its own, in the place of those of its class."""
+    """Gives one screen its own keys, in place of those of its class."""
     from textual.binding import BindingsMap
 
     screen._bindings = BindingsMap(bindings)
@@ -331,14 +332,14 @@ def set_mouse(app: App[None], on: bool) -> None:
     driver = app._driver
     if driver is None or not hasattr(driver, "_enable_mouse_support"):
         return
-    driver._mouse = True  # both calls are no-ops without it
+    driver._mouse = True  # without it both calls do nothing
     getattr(driver, "_enable_mouse_support" if on else "_disable_mouse_support")()
     driver._mouse = on
     driver.flush()
 
 
 def on_signals(app: App[None]) -> None:
-    """TERM and HUP leave the screen in order, so that the terminal is restored. Call it once the app runs."""
+    """Makes TERM and HUP end the app normally, so that the terminal is restored. Call it when the app runs."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, partial(app.exit, return_code=128 + number))

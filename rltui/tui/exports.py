@@ -1,5 +1,5 @@
-"""What leaves the screen: snapshots, pictures, copies, check-in entries, the user's marks; and what calls the user. The
-worker writes."""
+"""What the screen writes (snapshots, pictures, copies, check-in entries, the user's marks), and how it alerts the user.
+The worker does the writing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOAST_S = 12.0
 
 
 class Exports:
-    """The verbs of one app that write a file, each with a message that names it."""
+    """The commands of the app that write a file. Each shows a message that names the file."""
 
     def __init__(self, app: Shell) -> None:
         self.app = app
@@ -35,7 +35,8 @@ class Exports:
         return "\n".join(line.rstrip() for line in lines[:-1]).strip("\n")
 
     def snapshot(self) -> None:
-        """The report as Markdown, of the step that is shown; of a drill-down, the screen as text in front of it."""
+        """Writes the report at the step that is shown as Markdown. A drill-down, or a step in the past, comes before it
+        as text."""
         view, worker = self.app.view, self.app.worker
         if view.newest is None or view.report is None:  # no run is open: the list of runs
             text = f"```text\n{self.screen_text()}\n```\n"
@@ -54,7 +55,7 @@ class Exports:
         worker.write("snapshot", write)
 
     def comparison(self) -> None:
-        """The comparison as Markdown."""
+        """Writes the comparison as Markdown."""
         comparison, path = self.app.many.comparison, self._run_path()
         if comparison is None:
             self.app.say("nothing compared yet", "warn")
@@ -68,7 +69,7 @@ class Exports:
         self.app.worker.write("comparison", write)
 
     def picture(self) -> None:
-        """The screen as an SVG picture."""
+        """Writes the screen as an SVG picture."""
         from rltui.tui.picture import svg
 
         text = svg(self.app.painted(), self.app.size.width, self.app.palette, f"rltui: {self.app.screen.name}")
@@ -76,20 +77,20 @@ class Exports:
         self.app.worker.write("picture", lambda: _new_file(text, path, ".svg"))
 
     def copy(self, text: str) -> None:
-        """To the terminal's clipboard by OSC 52, which nobody acknowledges, and to a file."""
+        """Copies to the terminal's clipboard by OSC 52, and also to a file, because OSC 52 has no acknowledgement."""
         path = self._run_path()
         self.app.copy_to_clipboard(text)
         self.app.worker.write("sent to the clipboard, and", lambda: _new_file(text + "\n", path, ".txt"))
 
     def shell_command(self, verb: str) -> None:
-        """A command of the shell that does to this run what the screen does not."""
+        """Copies and shows a shell command for what the screen cannot do."""
         where = f" {shlex.quote(self._run_path())}" if verb == "watch" else ""
         command = f"rltui {verb}{where}"
         self.app.copy_to_clipboard(command)
         self.app.say(f"in a shell (sent to the clipboard): {command}", "accent")
 
     def append(self, file: str) -> None:
-        """A check-in entry at the end of a notebook of the user's."""
+        """Appends a check-in entry to a file of the user."""
         report = self.app.view.report
         if report is None:
             self.app.say("nothing read yet", "warn")
@@ -104,7 +105,7 @@ class Exports:
         self.app.worker.write("check-in entry", write)
 
     def acknowledge(self, finding: Finding) -> None:
-        """Marks a finding as seen, or no longer; kept for the next time."""
+        """Marks a finding as seen, or removes the mark. The mark is kept for the next time."""
         if self.app.view.marks is None:
             return
         self.app.view.marks = self.app.view.marks.toggled(marked(finding))
@@ -113,7 +114,7 @@ class Exports:
         self._save_marks()
 
     def pin(self, metric: str) -> None:
-        """Pins a metric to the overview, or takes it off."""
+        """Pins a metric to the overview, or unpins it."""
         if self.app.view.marks is None:
             return
         self.app.view.marks = self.app.view.marks.with_pin(metric)
@@ -123,7 +124,7 @@ class Exports:
         self._save_marks()
 
     def read_marks(self) -> None:
-        """Has the worker read what the user marked about this run."""
+        """Makes the worker read the user's marks for this run."""
         from rltui.settings import state_dir
 
         self.app.worker.marks(self._run_path(), state_dir(os.environ), self._place())
@@ -162,11 +163,11 @@ def write_snapshot(
     name: str | None = None,
     suffix: str = ".md",
 ) -> str:
-    """Writes a report, or what else the user asked for, to a new file and returns its path.
+    """Writes a report, or other text that the user asked for, to a new file and returns its path.
 
-    In `cwd`, else (that is inside the run's directory, or cannot be written) in `<state_dir>/snapshots`. The file is
-    called after the run and the UTC time, is readable by its owner only, appears whole or not at all, and replaces
-    nothing. Raises OSError where neither place can be written, ValueError where both lie inside the run.
+    It goes to `cwd`, or, if that is inside the run's directory or cannot be written, to `<state_dir>/snapshots`. Its
+    name has the run and the UTC time. Only its owner can read it. It appears whole or not at all, and replaces nothing.
+    Raises OSError if neither place can be written, ValueError if both lie inside the run.
     """
     stem = _stem(name or os.path.basename(os.path.normpath(run_path)), now or datetime.now(UTC))
     problem: OSError | None = None
@@ -191,7 +192,7 @@ def _stem(run: str, now: datetime) -> str:
 
 
 def _inside(directory: str, run_path: str) -> bool:
-    """Whether a directory is the run's or lies in it; of a run that is one file, the file's own directory is free."""
+    """Whether a directory is that of the run, or lies in it. If the run is one file, its directory may be written."""
     run = os.path.realpath(run_path)
     if not os.path.isdir(run):
         return False
@@ -200,7 +201,7 @@ def _inside(directory: str, run_path: str) -> bool:
 
 
 def _write_new(directory: str, stem: str, suffix: str, text: str) -> str:
-    """Takes a free name by an empty file of our own, then moves the whole text over it."""
+    """Reserves a free name with an empty file, then moves the whole text there."""
     for count in range(1, 1000):
         path = os.path.join(directory, f"{stem}{suffix}" if count == 1 else f"{stem}-{count}{suffix}")
         try:
@@ -223,7 +224,7 @@ def _write_new(directory: str, stem: str, suffix: str, text: str) -> str:
 
 
 class AlertSender:
-    """Calls the user on the events that his settings let through."""
+    """Alerts the user to the events that the settings select."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
@@ -231,12 +232,12 @@ class AlertSender:
         self.on = True
 
     def toggle(self) -> None:
-        """Off until the user leaves, and back."""
+        """Switches alerts off until the user leaves, or on again."""
         self.on = not self.on
         self._app.say("alerts as your settings have them" if self.on else "no alerts until you leave")
 
     def tell(self, events: Iterable[Event]) -> None:
-        from rltui import settings  # not at the top: the first paint needs none of it
+        from rltui import settings  # not at the top, because the screen can show without them
         from rltui.events.alerts import BELL, Gate, headline, notification
 
         self._gate = self._gate or Gate(settings.load().alerts)

@@ -1,4 +1,4 @@
-"""The headings of the metrics pane. Which there are is data (`overview.toml`)."""
+"""The headings of the metrics pane, as `overview.toml` names them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rltui.data_files import Record, kept, read
 
 
 class Heading(Record):
-    """A heading of the metrics pane; `first` are canonical names, most telling first."""
+    """A heading of the metrics pane. `first`: the canonical names of its metrics, the most important first."""
 
     name: str
     groups: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The one table of keys: bindings, footer, help and manual are made from it."""
+"""The only table of keys. Bindings, footer, help and manual are made from it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "
 
 
 class Key(Struct, frozen=True):
-    """`keys` in Textual's names, comma-separated; `shown` as people read them. `footer`: text in the footer of the
-    screens in `footer_on` (empty: only in the help), in order of `rank`; a pair of keys shares the first one's."""
+    """`keys`: Textual's names, comma-separated. `shown`: as people read them. `footer`: the text in the footer of the
+    screens in `footer_on`, in order of `rank`; if it is empty, the key is only in the help. Of a pair of keys only the
+    first has one, for both."""
 
     id: str
     keys: str
@@ -66,12 +67,12 @@ KEYS: tuple[Key, ...] = (
     Key("pane.rollouts", "5", "5", "show('rollouts')", "Rollouts: groups by prompt, best beside worst", "Panes", RUN,
         "rollouts", ("main",), rank=63),
     Key("pane.log", "6", "6", "pane('log')", "Log and events (again, or elsewhere: the raw log)", "Panes", RUN),
-    Key("pane.zoom", "z", "z", "zoom", "zoom the pane, a chart around its cursor, and back", "Panes",
+    Key("pane.zoom", "z", "z", "zoom", "zoom the pane, or a chart around its cursor (again: back)", "Panes",
         ("main", "metric", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "metric", "rollouts"), rank=36),
-    Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
+    Key("open", "enter", "↵", "open", "open what is selected: finding, metric, its values, phase, run", "Panes",
         ("main", "finding", "metric", "first_movers", "phases", "rollouts", "compare", "picker"), "open",
         ("main", "finding", "first_movers", "phases", "rollouts", "compare", "picker"), rank=10),
-    Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
+    Key("last_place", "backspace", "Bksp", "last_place", "back to the last place", "Panes", RUN),
     # find
     Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
         ("main", "finding"), "next critical", ("main", "finding"), rank=20),
@@ -84,11 +85,11 @@ KEYS: tuple[Key, ...] = (
     Key("step.slow", "s", "s", "slow(1)", "next slow step", "Find", CURSOR, "slow step", ("phases",),
         "s S", 22),
     Key("step.slow_before", "S", "S", "slow(-1)", "previous slow step", "Find", CURSOR),
-    Key("finding.acknowledge", "a", "a", "acknowledge", "acknowledge the finding until it gets worse, and back", "Find",
-        ("main", "finding"), "acknowledge", ("finding",), rank=46),
-    Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",
+    Key("finding.acknowledge", "a", "a", "acknowledge", "acknowledge the finding until it gets worse (again: undo)",
+        "Find", ("main", "finding"), "acknowledge", ("finding",), rank=46),
+    Key("finding.all", "A", "A", "all_findings", "also resolved findings and checks that could not run", "Find",
         ("main",)),
-    Key("filter", "slash", "/", "filter", "filter, in the log search: space is AND, | OR, ! not, /re/", "Find",
+    Key("filter", "slash", "/", "filter", "filter (in the log: search): space is AND, | OR, ! not, /re/", "Find",
         ("main", "log", "rollouts", "picker", *TEXT),
         "filter", ("main", "log", "rollouts", "picker", *TEXT), rank=40),
     Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", "log", *TEXT)),
@@ -100,7 +101,7 @@ KEYS: tuple[Key, ...] = (
     Key("step.back_ten", "left_curly_bracket", "{", "step(-10)", "ten steps back", "Time", TIMED),
     Key("step.forward_ten", "right_curly_bracket", "}", "step(10)", "ten steps forward", "Time", TIMED),
     Key("follow", "f", "f", "follow", "follow the run: drop the step cursor, take new rows", "Time", RUN),
-    Key("pause", "p", "p", "pause", "pause: keep what is shown, and back", "Time", RUN),
+    Key("pause", "p", "p", "pause", "pause the updates (again: go on)", "Time", RUN),
     Key("last_rows", "L", "L", "narrow", "numbers and curves of the last 200 rows, the last 50, all", "Time",
         RUN, "last rows", ("main", "metric"), rank=47),
     Key("mark.set", "m", "m", "mark", "mark this step", "Time", TIMED),
@@ -112,11 +113,11 @@ KEYS: tuple[Key, ...] = (
         ("main", "rollouts")),
     Key("sort.reverse", "backslash", "\\", "reverse", "all metrics, rollouts: reverse the order", "Look",
         ("main", "rollouts")),
-    Key("pin", "space", "Space", "pin", "pin the metric to the overview, and back", "Look", ("main", "metric"),
+    Key("pin", "space", "Space", "pin", "pin the metric to the overview (again: unpin)", "Look", ("main", "metric"),
         "pin", ("metric",), rank=44),
-    Key("select", "space", "Space", "select", "select for the comparison, two there: their configs", "Look",
+    Key("select", "space", "Space", "select", "select for the comparison, or two in it for their configs", "Look",
         ("compare", "picker"), "select", ("compare", "picker"), rank=12),
-    Key("axis", "x", "x", "axis", "x axis: step, time, tokens (of the front: the cost)", "Look", ("metric", "compare"),
+    Key("axis", "x", "x", "axis", "x axis: step, time, tokens (on the front: the cost)", "Look", ("metric", "compare"),
         "axis", ("metric", "compare"), rank=33),
     Key("overlay", "o", "o", "overlay", "overlay the next related metric", "Look", ("metric",), "overlay", ("metric",),
         rank=34),
@@ -128,8 +129,8 @@ KEYS: tuple[Key, ...] = (
         "scale", ("metric",), rank=32),
     Key("theme", "T", "T", "theme", "next theme", "Look"),
     Key("mouse", "f2", "F2", "mouse", "mouse on or off (starts off over ssh)", "Look"),
-    Key("sparing", "B", "B", "sparing", "bandwidth mode: new values every 10 s only", "Look"),
-    Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting (Enter comes back)", "Look", RUN),
+    Key("sparing", "B", "B", "sparing", "bandwidth mode: new values only every 10 s", "Look"),
+    Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting (Enter: back)", "Look", RUN),
     Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look"),
     # screens
     Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
@@ -160,10 +161,11 @@ KEYS: tuple[Key, ...] = (
     # out
     Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back (never quits)", "Out",
         footer="back", footer_on=ALL[1:-1], rank=90),
-    Key("back", "q", "q", "back", "back, at the top: quit", "Out", footer="quit", footer_on=("picker",), rank=90),
+    Key("back", "q", "q", "back", "back, or quit on the first screen", "Out", footer="quit",
+        footer_on=("picker",), rank=90),
     Key("quit", "Q,ctrl+q", "Q", "app.quit", "quit", "Out"),
     Key("interrupt", "ctrl+c", "^c", "interrupt", "press twice to quit", "Out"),
-    Key("suspend", "ctrl+z", "^z", "app.suspend_process", "suspend (fg comes back)", "Out"),
+    Key("suspend", "ctrl+z", "^z", "app.suspend_process", "suspend (fg: back)", "Out"),
 )  # fmt: skip
 GROUPS = ("Move", "Panes", "Find", "Time", "Look", "Screens", "Out")
 
@@ -172,14 +174,14 @@ _in_force = KEYS
 
 
 def adopt(own: Settings) -> None:
-    """Puts the table in force as the user's settings have it. Raises `SettingsError`."""
+    """Uses the table with the user's own keys from now on. Raises `SettingsError`."""
     global _in_force
     _in_force = remapped(own)
 
 
 def remapped(own: Settings) -> tuple[Key, ...]:
-    """The table with the user's own keys. Raises `SettingsError` for an unknown id, a key that cannot be, and one with
-    two meanings on a screen."""
+    """The table with the user's own keys. Raises `SettingsError` for an unknown id, an unknown key, and a key with two
+    meanings on one screen."""
     ids = [key.id for key in KEYS]
     changed: dict[str, Key] = {}
     for id, words in own.keys.items():
@@ -188,14 +190,16 @@ def remapped(own: Settings) -> tuple[Key, ...]:
         names = [_name(word.strip()) for word in words.split(",") if word.strip()]
         bad = next((word for word, name in zip(words.split(","), names, strict=False) if name is None), None)
         if not names or bad is not None:
-            raise own.wrong(f"keys.{id}", f"{bad or words!r} is no key (as in 'x', 'ctrl+x', 'f5', 'slash'")
+            raise own.wrong(
+                f"keys.{id}", f"{bad or words!r} is no key. Keys are written as in 'x', 'ctrl+x', 'f5', 'slash'"
+            )
         known = [name for name in names if name is not None]
         key = next(key for key in KEYS if key.id == id)
         changed[id] = replace(key, keys=",".join(known), shown=" ".join(_shown(name) for name in known))
     if not changed:
         return KEYS
     table = [changed.get(key.id, key) for key in KEYS]
-    for i, key in enumerate(table):  # a pair in the footer: both as they are now
+    for i, key in enumerate(table):  # the footer shows both keys of a pair as they are now
         if " " in key.footer_shown and (key.id in changed or table[i + 1].id in changed):
             both = (key, table[i + 1])
             table[i] = replace(key, footer_shown=" ".join(k.shown.split()[0] for k in both))
@@ -212,14 +216,14 @@ def remapped(own: Settings) -> tuple[Key, ...]:
 
 @cache
 def _names() -> frozenset[str]:
-    """What a key may be called, beside single characters and with ctrl+, alt+ and shift+ before it."""
+    """The names of keys that are not single characters, without ctrl+, alt+ and shift+ in front."""
     from textual.keys import Keys
 
     return frozenset(key.value.rsplit("+", 1)[-1] for key in Keys) | {key_of(chr(code)) for code in range(33, 127)}
 
 
 def _name(word: str) -> str | None:
-    """Textual's name of a key: that of a character, or a word that can be one. None: no key."""
+    """Textual's name of a key, which may be written as a character or as that name. None: there is no such key."""
     if len(word) == 1:
         return key_of(word)
     *modifiers, last = word.split("+")
@@ -228,12 +232,12 @@ def _name(word: str) -> str | None:
 
 
 def _shown(name: str) -> str:
-    """As people read it: `^g`, `,`, `F7`."""
+    """A key as people read it: `^g`, `,`, `F7`."""
     return format_key(name).replace("ctrl+", "^")
 
 
 def on(screen: str) -> list[Key]:
-    """Keys that work on a screen, in the table's order."""
+    """The keys that work on a screen, in the order of the table."""
     return [key for key in _in_force if screen in key.where]
 
 
@@ -246,19 +250,19 @@ def bindings(screen: str) -> list[Binding]:
 
 
 def shown(id: str) -> str:
-    """The key of an action as people read it, by the user's settings."""
+    """The key with this id as people read it, by the user's settings."""
     return next(key.shown for key in _in_force if key.id == id)
 
 
 def footer(screen: str, idle: Collection[str] = ()) -> list[tuple[str, str]]:
-    """(key, what it does) for the footer of a screen, most useful first. `idle`: keys that would find nothing."""
+    """(key, what it does) for the footer of a screen, most useful first. `idle`: ids of keys without effect now."""
     there = (key for key in _in_force if screen in key.footer_on and key.id not in idle)
     shown = sorted(there, key=lambda key: key.rank)
     return [(key.footer_shown or key.shown, key.footer) for key in shown]
 
 
 def help_table(screen: str) -> list[tuple[str, list[Key]]]:
-    """(group, its keys) of a screen."""
+    """(group, its keys) for a screen."""
     keys = on(screen)
     grouped = [(group, [key for key in keys if key.group == group]) for group in GROUPS]
     return [(group, members) for group, members in grouped if members]

@@ -1,4 +1,4 @@
-"""Which rows a list shows, and in what order: the filter of every list, the orders of the list of all metrics.
+"""Which rows a list shows, and in what order: the filter of all lists, and the orders of the list of all metrics.
 
 In a filter space is AND, `|` OR, `!` not, `/re/` a regular expression; case does not count.
 """
@@ -18,7 +18,7 @@ COLUMNS = ("stage", "name", "now", "change", "spread")
 WORDS = {
     "stage": "by stage of the pipeline",
     "name": "by name",
-    "now": "by present value",
+    "now": "by current value",
     "change": "by change from the first window to the last",
     "spread": "by range against the mean",
 }
@@ -42,7 +42,7 @@ def _term(term: str, text: str) -> bool:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether `text` passes. An empty alternative is left out, so that `kl |` while typing still means `kl`."""
+    """Whether `text` passes the filter. An empty alternative is left out: while typing, `kl |` means `kl`."""
     alternatives: list[list[str]] = [[]]
     for token in _TOKEN.findall(pattern):
         if token == "|":
@@ -54,14 +54,14 @@ def matches(pattern: str, text: str) -> bool:
 
 
 class Order(Struct, frozen=True):
-    """`reverse`: the smallest first, of names the last one."""
+    """An order of the list of all metrics. `reverse` turns it round: the smallest values, or the last names, first."""
 
     column: str = "stage"
     reverse: bool = False
 
     @property
     def words(self) -> str:
-        return WORDS[self.column] + (", turned round" if self.reverse else "")
+        return WORDS[self.column] + (", reversed" if self.reverse else "")
 
     def next(self, by: int) -> Order:
         return Order(COLUMNS[(COLUMNS.index(self.column) + by) % len(COLUMNS)])

@@ -1,4 +1,4 @@
-"""The other runs: how each stands, and the comparison with them. Read in threads of their own, told in messages."""
+"""The other runs: the state of each, and the comparison with them. Threads read them and send messages."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ TELL_EVERY_S = 0.2
 
 
 class ManyOpener(Protocol):
-    """Knows the other runs. Used by threads."""
+    """Knows the other runs. Threads call it."""
 
     def rows(self) -> Iterator[tuple[int, RunRow]]:
-        """How each of the runs found stands, by its number, as far as the ends of its logs tell."""
+        """The number and the state of each run that was found, from the ends of its logs."""
 
     def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
-        """How one of the runs stands by its whole log; None for one that is too large, or too far away, to be read
-        unasked, or once it is `cancelled`."""
+        """The state of one run, from its whole log. None if the log is too large, or remote, to be read without a
+        request, or after `cancelled`."""
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
     ) -> list[ComparedRun]:
-        """What a comparison needs of the picked runs, else of all beside the run at `own`. `told`: done, of, next."""
+        """What a comparison needs to know of the picked runs, or else of all beside the run at `own`. `told` gets: runs
+        read, runs in all, name of the next."""
 
 
 class Many:
-    """Asks about the other runs on behalf of the screens. One comparison is kept until another one is made."""
+    """Asks about the other runs for the screens. A comparison is kept until another one is made."""
 
     def __init__(self, app: App[None], opener: object) -> None:
         self.app = app
@@ -46,11 +47,11 @@ class Many:
         self.reading: CompareProgress | None = None
         self._cancel = Event()
         self._wanted: list[int] = []  # runs to read whole, the next first
-        self._judged: set[int] = set()  # those that were
-        self._judging = Lock()  # held by the one thread that does
+        self._judged: set[int] = set()  # runs that were read whole
+        self._judging = Lock()  # held by the only thread that reads them
 
     def judge(self, numbers: Sequence[int]) -> None:
-        """Has these runs read whole, one after the other, instead of those that were wanted before."""
+        """Starts to read these runs whole, one after the other, in place of those that were wanted before."""
         self._wanted = [number for number in numbers if number not in self._judged]
         if self._wanted and self._judging.acquire(blocking=False):
             self._thread(self._judge, lambda text: None)
@@ -65,15 +66,15 @@ class Many:
                     self.app.post_message(RowsRead({number: row}, False))
         finally:
             self._judging.release()
-            self.judge(self._wanted)  # what was wanted while this thread ended
+            self.judge(self._wanted)  # those that were wanted while this thread ended
 
     def judge_no_more(self) -> None:
-        """Stops that, in the middle of a run too: it will be read when it is wanted again."""
+        """Stops that, even in the middle of a run. The run is read when it is wanted again."""
         self._wanted = []
         self._judged.clear()
 
     def look_over(self) -> None:
-        """Has the runs found looked at from their ends."""
+        """Starts to read the ends of the logs of all runs that were found."""
 
         def work() -> None:
             waiting: dict[int, RunRow] = {}
@@ -88,7 +89,7 @@ class Many:
         self._thread(work, lambda text: None)
 
     def compare(self, picked: Sequence[int], own: str) -> None:
-        """Reads the picked runs (none: those beside the run at `own`) and compares them."""
+        """Reads the picked runs (if there are none: those beside the run at `own`) and compares them."""
         self.cancel()
         cancel = self._cancel = Event()
         self.facts, self.comparison = (), None
@@ -111,12 +112,12 @@ class Many:
         self._thread(work, lambda text: self.app.post_message(Compared(None, (), text)))
 
     def cancel(self) -> None:
-        """Stops the reading for a comparison, if one goes on."""
+        """Stops reading for a comparison."""
         self._cancel.set()
         self.reading = None
 
     def differ(self, a: str, b: str) -> None:
-        """Has the configs of two of the compared runs set side by side."""
+        """Sets the configs of two of the compared runs side by side."""
         runs = {run.id: run for run in self.facts}
 
         def work() -> None:

@@ -1,4 +1,4 @@
-"""What the threads that find, read and write tell the screen."""
+"""The messages to the screen from the threads that find, read and write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Choice(Struct, frozen=True):
 
 
 class ReportArrived(Message):
-    """The one message from data to screen. A newer one takes the place of one that waits."""
+    """A new report, from which the whole screen is drawn. A newer one replaces one that waits."""
 
     def __init__(self, report: Report) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class RunsFound(Message):
 
 
 class SourceFailed(Message):
-    """The run could not be opened (`opened` false) or read on: one sentence that says why and what to do."""
+    """The run could not be opened (`opened` false) or read further. One sentence says why and what to do."""
 
     def __init__(self, text: str, opened: bool) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class SourceFailed(Message):
 
 
 class PageRead(Message):
-    """A page of text: of a rule, of the settings, of what works here."""
+    """A page of text: a rule, the settings, or what works here."""
 
     def __init__(self, word: str, text: str) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class PageRead(Message):
 
 
 class MarksRead(Message):
-    """What the user marked about the run that is open. `first_time`: they never had the screen open before."""
+    """The user's marks for the run that is open. `first_time`: the user has never opened the screen before."""
 
     def __init__(self, marks: Marks, first_time: bool = False) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class MarksRead(Message):
 
 
 class RolloutsRead(Message):
-    """A step's rollouts, to the screen that asked; `problem` where they could not be read."""
+    """The rollouts of a step, for the screen that asked; `problem` says why they could not be read."""
 
     def __init__(self, page: RolloutPage | None, problem: str = "") -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class RolloutsRead(Message):
 
 
 class Written(Message):
-    """Where something that the user asked for was written, or why it was not."""
+    """The path of a file that the user asked for, or why it was not written."""
 
     def __init__(self, what: str, path: str, error: str = "") -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Written(Message):
 
 
 class RowsRead(Message):
-    """How some of the runs found stand, by number; `done` with the last of them."""
+    """The state of some of the runs found, by number. `done`: these are the last."""
 
     def __init__(self, rows: dict[int, RunRow], done: bool) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class RowsRead(Message):
 
 
 class CompareProgress(Message):
-    """So many runs of all are read; `name` is being read."""
+    """How many runs of the total are read, and the name of the one that is being read."""
 
     def __init__(self, done: int, total: int, name: str) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class Differs(Message):
 
 
 class DigestMade(Message):
-    """What happened since the last look; None where nothing did."""
+    """What happened since the last look; None if nothing did."""
 
     def __init__(self, digest: Digest | None) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
-"""The screen as an SVG picture: a line of text a row, a class a style, so that a picture is small and its text can be
-searched."""
+"""The screen as an SVG picture: one text for each row, one class for each style, so that the picture is small and its
+text can be searched."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CELL_W, CELL_H, FONT = 8.4, 18, 14
 BASELINE = 14
 MARGIN = 12
 PLAIN_GROUND, PLAIN_INK = "#111316", "#ccd2db"
-"""What stands for the terminal's own colours."""
+"""Used in place of the terminal's own colours."""
 DIM = 0.62
 WORDS = re.compile(r"\S+(?: \S+)*")
-"""What lies between two blanks or more: viewers of SVG draw those as one, so that each piece has its own place."""
+"""Text without two blanks in a row. SVG viewers draw several blanks as one, so each piece is placed by itself."""
 
 
 def svg(rows: Sequence[Sequence[Segment]], width: int, theme: Theme, title: str) -> str:
-    """`rows` of a screen `width` cells wide."""
+    """The SVG of the `rows` of a screen that is `width` cells wide."""
     ground = PLAIN_GROUND if theme.ansi else theme.background
     classes: dict[str, str] = {}
     behind: list[str] = []
@@ -82,7 +82,7 @@ def _n(value: float) -> str:
 
 
 def _colours(style: Style | None, ground: str) -> tuple[str, str]:
-    """Ink and ground as hex."""
+    """Text colour and background colour, as hex."""
     ink = _hex(style.color, PLAIN_INK, True) if style else PLAIN_INK
     back = _hex(style.bgcolor, ground, False) if style else ground
     if style is not None and style.reverse:

@@ -1,4 +1,4 @@
-"""Where one can go from any screen, the way back, and what arrives there of other runs than the one shown."""
+"""How the app opens screens and goes back, and passes on messages about other runs than the one shown."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Places(App[None]):
         self._last: Callable[[], PaneScreen] | None = None
 
     def redraw(self) -> None:
-        """The screen on top, where something changed."""
+        """Draws the parts of the top screen that changed."""
         raise NotImplementedError
 
     def say(self, text: str, role: str = "fg", lasting: bool = False, seconds: float = 0.0) -> None:
-        """A message in the place of the footer."""
+        """Shows a message in place of the footer."""
         raise NotImplementedError
 
     @property
     def top(self) -> PaneScreen | None:
-        """The screen on top; None below the palette, and while the app closes and messages still come."""
+        """The screen on top. None while the palette is open, and while the app closes and messages still come."""
         stack = self.screen_stack
         return stack[-1] if stack and isinstance(stack[-1], PaneScreen) else None
 
@@ -46,13 +46,14 @@ class Places(App[None]):
         return len(self.screen_stack) <= 1
 
     def close_screen(self) -> None:
-        """One level back; never closes the main screen."""
+        """Goes one level back. Never closes the main screen."""
         if not self.at_top:
             self.pop_screen()
             self.redraw()
 
     def open_place(self, make: Callable[[], PaneScreen]) -> None:
-        """Drills in. Where such a screen is open below, one goes back to it: the way out never grows without end."""
+        """Opens a drill-down. If a screen of that name is already open, it and those above are closed first, so that
+        the way back stays short."""
         self._last = make
         made = make()
         while any(screen.name == made.name for screen in self.screen_stack):
@@ -65,7 +66,7 @@ class Places(App[None]):
         self.open_place(lambda: FindingScreen(finding, subject))
 
     def metric_names(self) -> list[str]:
-        """Metrics in the order of the main screen."""
+        """The logged metrics, in the order of the main screen."""
         from rltui.tui.panes.metrics import grouped
 
         return [name for _, names in grouped(self.view) for name, logged in names if logged]
@@ -76,13 +77,13 @@ class Places(App[None]):
         self.open_place(lambda: MetricScreen(name))
 
     def open_values(self, metric: str) -> None:
-        """The values behind a metric's chart."""
+        """Opens the values behind a metric's chart."""
         from rltui.tui.screens.metric import ValuesScreen
 
         self.open_place(lambda: ValuesScreen(metric))
 
     def open_named(self, name: str) -> None:
-        """A drill-down of the run by its name; again: back."""
+        """Opens a drill-down by its name, or goes back if it is already on top."""
         from rltui.tui.screens import named
 
         if isinstance(self.screen, PaneScreen) and name == self.screen.NAME:
@@ -91,13 +92,13 @@ class Places(App[None]):
             self.open_place(named(name))
 
     def open_comparison(self, picked: tuple[int, ...] = (), tab: str = "good") -> None:
-        """The picked runs beside each other; without any, this run beside those around it."""
+        """Compares the picked runs; if there are none, this run with those around it."""
         from rltui.tui.screens.compare import CompareScreen
 
         self.open_place(lambda: CompareScreen(picked, tab))
 
     def open_path(self, path: str) -> None:
-        """Opens a run of the comparison, if it is one of those found at the start."""
+        """Opens a run of the comparison, if it was found at the start. If not, says how to open it."""
         number = self.worker.number_of(path)
         if number is None:
             self.say(f"to open it: rltui {path}")
@@ -105,24 +106,24 @@ class Places(App[None]):
             self.open_run(number, path)
 
     def open_log(self, step: int) -> None:
-        """The log at the lines of a step."""
+        """Opens the log at the lines of a step."""
         from rltui.tui.screens.log import LogScreen
 
         self.open_place(lambda: LogScreen(step))
 
     def open_knowledge(self, word: str) -> None:
-        """What is known of a rule."""
+        """Opens the page of a rule or metric."""
         from rltui.tui.screens.help import explanation
 
         self.open_page(word, explanation)
 
     def open_meaning(self, metric: str) -> None:
-        """What a metric of the report means."""
+        """Opens the page on the meaning of a metric."""
         known = self.view.known(metric)
         self.open_knowledge(known.name if known is not None else metric)
 
     def open_page(self, word: str, read: Callable[[str], str]) -> None:
-        """A page of text, read by the worker."""
+        """Opens a page of text that the worker reads."""
         from rltui.tui.screens.help import KnowledgeScreen
 
         self.open_place(lambda: KnowledgeScreen(word, read))
@@ -136,14 +137,14 @@ class Places(App[None]):
             self.push_screen(HelpScreen(name))
 
     def last_place(self) -> None:
-        """From the main screen to the last drill-down, and back."""
+        """Goes from the main screen to the last drill-down, and back."""
         if not self.at_top:
             self.close_screen()
         elif self._last is not None:
             self.push_screen(self._last())
 
     def open_run(self, index: int, name: str) -> None:
-        """Opens one of the runs of the picker in the place of the one that is open."""
+        """Opens a run of the picker in place of the one that is open."""
         while not self.at_top:
             self.pop_screen()
         self._last = None
@@ -155,7 +156,7 @@ class Places(App[None]):
 
 
 class SeveralRuns(Places):
-    """The part of the app that hands on what is read of other runs than the one shown."""
+    """The part of the app that passes on what was read of other runs than the one shown."""
 
     many: Many
 

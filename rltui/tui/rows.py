@@ -1,4 +1,4 @@
-"""Rows of text with roles: what panes draw. A role is looked up in the theme only when the row is painted."""
+"""Rows of text with roles, as panes draw them. The theme gives a role its colours when the row is painted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Segment = tuple[str, str]
 Row = list[Segment]
 
 SELECTED = "SEL"
-"""Role of a row's first segment that makes the whole row the selected one."""
+"""If the first segment of a row has this role, the whole row is drawn as selected."""
 
 
 def length(row: Row) -> int:
@@ -18,21 +18,21 @@ def length(row: Row) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` cells, with an ellipsis where something was left out."""
+    """The text in at most `width` cells, with an ellipsis if something was left out."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 1 else set_cell_size(text, max(0, width))
 
 
 def put(text: str, width: int, role: str = "fg", align: str = "<") -> Segment:
-    """A column: cut, padded, aligned."""
+    """The text as a column: cut, padded, aligned."""
     text = cut(text, width)
     pad = " " * (width - cell_len(text))
     return (pad + text if align == ">" else text + pad), role
 
 
 def spread(width: int, left: Row, right: Row, fill: str = " ", role: str = "fg") -> Row:
-    """`left` and `right` at the two edges. Where both do not fit, `left` is cut."""
+    """`left` and `right` at the two edges of a row. If both do not fit, `left` is cut."""
     room = width - length(right)
     if length(left) >= room and right:
         left = clip(left, max(0, room - 1))
@@ -51,7 +51,7 @@ def clip(row: Row, width: int) -> Row:
 
 
 def fitted(row: Row, width: int) -> Row:
-    """The row as it is where it fits, else cut to `width` cells with an ellipsis at its end."""
+    """The row if it fits, else cut to `width` cells with an ellipsis at its end."""
     if length(row) <= width:
         return row
     beyond = "".join(text for text, _ in row)[width:]
@@ -78,7 +78,7 @@ def title(width: int, key: str, name: str, right: Row | None = None, focus: bool
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Words into lines of at most `width` cells; a word that is longer is broken."""
+    """Lines of at most `width` cells, broken between words. A word that is longer is broken too."""
     lines: list[str] = []
     line, used = "", 0
     for word in text.split():
@@ -98,7 +98,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """The first `most` lines of a text; where there are more, the last one ends in an ellipsis."""
+    """The first `most` lines of a text. If there are more, the last one ends in an ellipsis."""
     lines = wrap(text, width)
     if len(lines) <= most:
         return lines
@@ -106,7 +106,7 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
 
 
 def broken(word: str, width: int) -> list[str]:
-    """Pieces of at most `width` cells, each of one character at least."""
+    """Pieces of at most `width` cells, each with at least one character."""
     pieces: list[str] = []
     start = used = 0
     for i, char in enumerate(word):
@@ -119,7 +119,8 @@ def broken(word: str, width: int) -> list[str]:
 
 
 def scrolled(rows: list[Row], height: int, keep: int | None, top: int = 0) -> tuple[list[Row], int]:
-    """The `height` rows to show and the number of the first one, moved no further than row `keep` needs."""
+    """The `height` rows to show, and the index of the first one: `top`, moved only as far as is needed to show row
+    `keep`."""
     top = min(top, max(0, len(rows) - height))
     if keep is not None and height > 0:
         top = min(max(top, keep - height + 1), keep)

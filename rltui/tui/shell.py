@@ -1,5 +1,5 @@
-"""What panes, screens, commands, alerts and exports may ask of the app. They know this protocol and not the app, which
-knows them all: no circle."""
+"""What panes, screens, commands, alerts and exports may ask of the app. They import this protocol and not the app,
+which imports them all, so that there is no circle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Painter(Protocol):
 
 
 class ExportVerbs(Protocol):
-    """What leaves the screen, see `rltui.tui.exports`."""
+    """What the screen writes, see `rltui.tui.exports`."""
 
     def screen_text(self) -> str: ...
     def snapshot(self) -> None: ...
@@ -44,13 +44,13 @@ class ExportVerbs(Protocol):
 
 
 class Switch(Protocol):
-    """On, off, and on again."""
+    """Something that can be switched on and off."""
 
     def toggle(self) -> None: ...
 
 
 class Shell(Painter, Protocol):
-    """The app as its parts see it. Methods say what they do in `rltui.tui.app` and `rltui.tui.places`."""
+    """The app as its parts see it. For what the methods do, see `rltui.tui.app` and `rltui.tui.places`."""
 
     @property
     def view(self) -> View: ...
@@ -71,7 +71,7 @@ class Shell(Painter, Protocol):
     @property
     def size(self) -> Size: ...
 
-    # what is said and sent
+    # messages and output
     def say(self, text: str, role: str = ..., lasting: bool = ..., seconds: float = ...) -> None: ...
     def painted(self) -> list[list[Segment]]: ...
     def send(self, sequence: str) -> None: ...

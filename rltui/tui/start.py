@@ -1,4 +1,4 @@
-"""Opens the screen: settings that must stand before Textual is imported, then the app."""
+"""Opens the screen: first the settings that Textual reads at import, then the app."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from rltui.tui.worker import FrameSource
 
 WOKEN_WITHIN_S = 0.0005
-"""A thread that wants to run while the screen waits for input is let in after so long. While the screen works, Python's
-usual 5 ms hold, so that it is not interrupted at every step."""
+"""While the screen waits for input, another thread gets its turn after so long. While the screen works, it is Python's
+usual 5 ms, so that the work is rarely interrupted."""
 
 T = TypeVar("T")
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`."""
+    """Like `asyncio.run`, with a selector that lets other threads work while the screen waits."""
     with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_Selector())) as runner:
         return runner.run(main)
 
 
 class _Selector(selectors.DefaultSelector):
-    """Takes the turn whenever there is something to do, until the loop waits again."""
+    """Takes the turn (`rltui.cooperate`) when there is something to do, and leaves it when the loop waits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,18 +60,18 @@ class _Selector(selectors.DefaultSelector):
 
 
 COLLECT_AFTER = 2_000
-"""Objects made, and not yet freed, before the garbage collector looks, once a run is on the screen: 1 or 2 ms."""
+"""With a run on the screen: objects made, and not yet freed, before the garbage collector looks. It takes 1 to 2 ms."""
 
 UNASKED_MOST = 1 << 25
-"""Bytes of a run that the list of runs reads whole by itself."""
+"""The list of runs reads a run whole by itself only if it has at most this many bytes."""
 
 MOST_COMPARED = 24
-"""Of the runs beside one that is open: the newest, since each is read to its end."""
+"""If the user picked no runs, at most this many are compared, because each is read to its end."""
 
 
 class SessionOpener:
-    """Finds and opens runs through the session. Its methods run in the worker thread and import late. `replay`: rows a
-    second of a run that is played again, None: it is followed."""
+    """Finds and opens runs through the session. Its methods run in threads and import late. `replay`: play the run
+    again with this many rows a second; None: follow it."""
 
     def __init__(
         self, targets: Sequence[str], key_map: Mapping[str, str], format_in: str | None, replay: float | None = None
@@ -81,10 +81,10 @@ class SessionOpener:
         self.key_map = dict(key_map)
         self.format_in = format_in
         self._found: list[Found] = []
-        self._ahead: list[Found] = []  # what `first_values` found, for the `find` behind it
+        self._ahead: list[Found] = []  # what `first_values` found, for the `find` that follows
 
     def first_values(self) -> FirstValues | None:
-        """Of a run that is here, and not played again from its first row."""
+        """The newest values, if there is one run, on this machine, and it is not played again."""
         if self.replay is not None or not all(os.path.exists(target) for target in self.targets):
             return None
         from rltui.report.names import first_values
@@ -127,7 +127,7 @@ class SessionOpener:
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
     ) -> list[ComparedRun]:
-        """See `ManyOpener.facts`. Beside a run that was named alone are those below the directory that holds it."""
+        """See `ManyOpener.facts`. If the user named one run alone, the others are those in the directory around it."""
         from rltui.compare.read import facts, told_apart
         from rltui.settings import load
 
@@ -175,7 +175,7 @@ def start(
     mouse: bool | None = None,
     replay: float | None = None,
 ) -> int:
-    """Runs the screen on what `targets` name; returns the exit code. What could not be opened goes to stderr."""
+    """Runs the screen on these targets. Returns the exit code. Why something could not be opened goes to stderr."""
     compat.prepare()
     if "-" in targets:
         from rltui.session.locate import take_standard_input
@@ -184,7 +184,7 @@ def start(
         if why_not := compat.keys_from_terminal():
             print(f"rltui: {why_not}", file=sys.stderr)
             return 2
-    if any(":" in target for target in targets):  # ssh asks for passwords while the terminal is still the shell's
+    if any(":" in target for target in targets):  # ssh may ask for a password, so it connects before the screen opens
         from rltui.session.remote import Unreachable, connect
 
         try:
@@ -222,7 +222,7 @@ def start(
     )
     app.view.sparing = own.screen.bandwidth
     app.worker.was_read = collect_little
-    gc.freeze()  # what was imported by now stays: not looked through again at each collection
+    gc.freeze()  # what is imported by now stays, so collections need not look at it
     fault = compat.end_without_a_word(app)
     run_loop(app.run_async(mouse=mouse_on))
     if (error := fault() or app.worker.fault) is not None:
@@ -235,9 +235,9 @@ def start(
 
 
 def collect_little(opening: int) -> None:
-    """A run was read, the first or another one: what is there now stays for long, and what the screen makes from now on
-    is looked through often and in small parts. A collection holds up every key meanwhile."""
-    if opening > 1:  # what is left of the run before
+    """Called when a run was read. What exists now stays for long and is not looked at again. What the screen makes from
+    now on is collected often and in small parts, because keys must wait for a collection."""
+    if opening > 1:  # frees what is left of the run before
         gc.unfreeze()
         gc.collect()
     gc.freeze()
@@ -245,7 +245,7 @@ def collect_little(opening: int) -> None:
 
 
 def default_theme(environ: Mapping[str, str]) -> str:
-    """mono under NO_COLOR, ansi-16 on a terminal of few colours, light where COLORFGBG says so, else dark."""
+    """mono with NO_COLOR, ansi-16 on a terminal with few colours, light if COLORFGBG says so, else dark."""
     if environ.get("NO_COLOR"):
         return "mono"
     if environ.get("TERM", "") in ("linux", "screen", "vt100", "xterm-16color") and not environ.get("COLORTERM"):

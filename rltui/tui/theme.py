@@ -1,5 +1,4 @@
-"""Themes: TOML files with the style of each role. They lie in `themes/` of the source tree, in the wheel inside the
-package."""
+"""Themes: TOML files with the style of each role, in `themes/` of the source tree or in the installed package."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ CHART_ROLES = {
     "clipped": "dim",
     "other": "dim",
 }
-"""Roles that panes and charts use for a meaning, and the style that shows it."""
+"""Roles that panes and charts use, and the role of the theme whose style they have."""
 
 
 class Theme(Struct, frozen=True):
-    """`styles` by role; `selection` is added to each segment of the selected row. `ansi`: the terminal's own colours,
-    so nothing may be turned into RGB."""
+    """`styles`: by role. `selection`: added to each segment of the selected row. `ansi`: it uses the terminal's own
+    colours, which must not be turned into RGB."""
 
     name: str
     ansi: bool
@@ -49,7 +48,7 @@ def _folder() -> Traversable:
 
 
 def parse_theme(text: str) -> Theme:
-    """A theme from TOML. Raises ValueError or KeyError that says what is wrong with it."""
+    """A theme from TOML. A wrong one raises ValueError, KeyError, TypeError, AttributeError or StyleSyntaxError."""
     data = tomllib.loads(text)
     ansi, background = bool(data["ansi"]), str(data["bg"])
     ground = Style() if ansi else Style(bgcolor=background)
@@ -73,7 +72,7 @@ def parse_theme(text: str) -> Theme:
 
 @cache
 def load_theme(name: str) -> Theme:
-    """A theme by name, a shipped one before the user's. Raises ValueError that names the theme and what is wrong."""
+    """A theme by name: a shipped one, or else the user's. Raises ValueError that names the theme and the problem."""
     try:
         shipped = _folder().joinpath(f"{name}.toml")
         text = shipped.read_text(encoding="utf-8") if shipped.is_file() else settings.theme_texts()[name]
@@ -89,13 +88,13 @@ def load_theme(name: str) -> Theme:
 
 @cache
 def theme_names() -> tuple[str, ...]:
-    """Shipped themes, in alphabetical order, and those in the user's config directory."""
+    """Names of the shipped themes, in alphabetical order, then of those in the user's config directory."""
     shipped = sorted(entry.name[:-5] for entry in _folder().iterdir() if entry.name.endswith(".toml"))
     return (*shipped, *(name for name in settings.theme_texts() if name not in shipped))
 
 
 def textual_theme(theme: Theme) -> TextualTheme | None:
-    """The same colours for what Textual draws itself (the command palette); None: its own ANSI theme will do."""
+    """The same colours for what Textual itself draws (the command palette). None for an ANSI theme: Textual has one."""
     if theme.ansi:
         return None
     colour = {role: style.color.name for role, style in theme.styles.items() if style.color is not None}

@@ -1,6 +1,6 @@
-"""What the screen shows now: the newest report, the step cursor, and the look-ups that panes share.
+"""What the screen shows now: the newest report, the step cursor, and the look-ups in the report that panes share.
 
-Nothing is computed here that the report could hold; these are look-ups in it.
+Nothing is computed here that the report could hold.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
 GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
 SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "nats": "nats", "s": "s", "GiB": "GiB"}
-"""Units as the screen writes them; those that the metric's name already tells (reward, loss) are left out."""
+"""Units as the screen writes them. Units that the metric's name already says (reward, loss) are left out."""
 
 ASK_AGAIN_S = 10.0
-"""What costs too much for every row of a live run is asked again so often..."""
+"""An insight costs too much for every row of a live run: it is asked for again only after this many seconds..."""
 STILL_ASK_S = 60.0
-"""...and so often while no row comes, but time goes by."""
+"""...and after this many while no row comes."""
 REPLAY_ASK_S = 1.0
 INSIGHTS = 16
 
 STRIDE = 12
-"""A growing axis gets longer by one part in so many at once."""
+"""A growing axis gets longer by one part in this many of its length at a time."""
 
 
 class View:
-    """State of the screen. Lives on the UI thread; reports are immutable."""
+    """The state of the screen. Only the UI thread uses it. Reports are immutable."""
 
     def __init__(self, target: str = "", glyphs: GlyphSet = BLOCK) -> None:
         self.target = target
@@ -48,17 +48,17 @@ class View:
         self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
         self.cursor: int | None = None
         self.insights: dict[tuple[int, int | None], Insight] = {}  # (around, step cursor), the newest last
-        self.asked: set[tuple[int, int | None]] = set()  # of these, those that are asked of the run as it is now
+        self.asked: set[tuple[int, int | None]] = set()  # those already asked for the run as it is now
         self._asked_at = 0.0
-        self._has_read = False  # since then
-        self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # of the present report, as panes drew them
-        self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
+        self._has_read = False  # whether new rows were read since then
+        self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # sparklines of the current report
+        self.pages: dict[str, str] = {}  # word -> the page of text on it
         self.replaying = False
         self.sparing = False  # bandwidth mode
         self.marks: Marks | None = None
         self.mark: int | None = None  # the step that `m` marked
         self.paused = False
-        self.last_rows: int | None = None  # the numbers are those of so many rows; None: of the whole run
+        self.last_rows: int | None = None  # numbers are of the last this many rows; None: of the whole run
         self.now = 0.0
         self.wire = ""
         self.message = ""
@@ -67,7 +67,7 @@ class View:
         self.undrawn: dict[str, str] = {}  # panes that could not be drawn, and the error
 
     def pane_failed(self, name: str, error: Exception) -> str:
-        """Takes down that a pane could not be drawn, and returns why, in a line."""
+        """Notes that a pane could not be drawn, and returns why, in one line."""
         from rltui.evidence.guard import error_text
 
         self.undrawn[name] = error_text(error)
@@ -88,7 +88,7 @@ class View:
             self.past, self.cursor = None, None
             self.insights.clear()
         if new.loading.done and before is not None and not before.loading.done:
-            self.insights.clear()  # they are of a part of the run
+            self.insights.clear()  # they know only a part of the run
             self.asked.clear()
         self.first, self.newest = None, report
         moving = new.live or (self.replaying and report.run.state == "running")
@@ -99,7 +99,7 @@ class View:
         self.settle()
 
     def leave(self, target: str) -> None:
-        """Forgets the run: another one is being opened."""
+        """Forgets the run, because another one is being opened."""
         self.first = None
         self.target, self.newest, self.past, self.cursor = target, None, None, None
         self.marks, self.mark, self.flagged, self.last_rows = None, None, {}, None
@@ -107,7 +107,7 @@ class View:
         self.asked.clear()
 
     def learn(self, around: int, at: int | None, insight: Insight) -> None:
-        """What moved around a step, as known at step `at`."""
+        """Keeps an insight: what moved around a step, as known at step `at`."""
         self.insights.pop((around, at), None)
         self.insights[around, at] = insight
         while len(self.insights) > INSIGHTS:
@@ -115,27 +115,27 @@ class View:
 
     @property
     def outlook(self) -> Insight | None:
-        """The newest insight at the step that is shown, whatever step it was asked around: all of it but the moves."""
+        """The newest insight at the step that is shown, around whatever step: for all of it except the moves."""
         known = [insight for (_, at), insight in self.insights.items() if at == self.cursor]
         return known[-1] if known else None
 
     def acknowledged(self, finding: Finding) -> bool:
-        """Whether the user has seen it, at this severity: one that gets worse calls again."""
+        """Whether the user acknowledged it at this severity. One that gets worse is shown as new again."""
         return self.marks is not None and marked(finding) in self.marks.acknowledged
 
     @property
     def report(self) -> Report | None:
-        """The newest report; with a step cursor the one as it stood there, as soon as that is known."""
+        """The newest report. With a step cursor, the report as it stood at that step, when that is ready."""
         return self.newest if self.cursor is None or self.past is None else self.past[1]
 
     def settle(self) -> None:
-        """Fixes, for each metric, the worst open finding that it heads. To be called when the report changes."""
+        """Finds the worst open finding for each metric that is a finding's first. Call it when the report changes."""
         self.flagged = headed(self.report) if self.report else {}
 
     @property
     def ages(self) -> bool:
-        """Whether time alone moves what the header says: the age of the last step, or of the last news where the
-        machine is out of reach or a file cannot be read."""
+        """Whether the header changes with time alone: the age of the last step, or, if the machine cannot be reached or
+        a file cannot be read, of the last news."""
         if self.newest is None:
             return True
         link, stall = self.newest.recording.link, self.newest.recording.stall
@@ -153,8 +153,8 @@ class View:
         return steps.first, steps.last
 
     def axis(self) -> tuple[int, int]:
-        """First and last step of sparklines. While the run goes on, the end moves by several steps at
-        once: else each new step would shift every bar, and every shifted bar is sent to the terminal."""
+        """First and last step of sparklines. While the run goes on, the end moves by several steps at once. If not,
+        each new step would shift every bar, and every shifted bar is sent to the terminal."""
         first, last = self.span
         if self.newest is None or self.newest.run.state != "running":
             return first, last
@@ -169,12 +169,13 @@ class View:
 
     @property
     def worst(self) -> Finding | None:
-        """The worst open finding, None on a run without any."""
+        """The first open finding, if it is more than a note; None if there is none."""
         open_ones = self.open_findings()
         return open_ones[0] if open_ones and open_ones[0].severity != "info" else None
 
     def open_findings(self) -> list[Finding]:
-        """Open findings: first the one that the verdict rests on, then worst first, each symptom below its root."""
+        """Open findings: first the root of the one that the verdict rests on, then worst first, each symptom below its
+        root."""
         if self.report is None:
             return []
         found = [f for f in self.report.findings if f.status == "active"]
@@ -189,12 +190,12 @@ class View:
         ]
 
     def name_of(self, metric: str) -> str | None:
-        """Name in the report of a metric given by canonical name or raw key."""
+        """The report's name for a metric, which is given by canonical name or raw key."""
         return name_of(self.report, metric) if self.report else None
 
     @property
     def listed(self) -> Mapping[str, MetricSummary] | Mapping[str, FirstValue]:
-        """The metrics by name: of the report, before there is one those that were read first."""
+        """The metrics by name: those of the report, or those that were read first, before there is a report."""
         if self.first is not None:
             return self.first.metrics
         return self.report.metrics if self.report else {}
@@ -207,7 +208,7 @@ class View:
         return self.recording.series.get(metric.key) if metric and self.recording else None
 
     def recent(self, name: str, count: int) -> list[float]:
-        """The last so many values of a metric, the newest last."""
+        """The last this many values of a metric, the newest last."""
         if self.first is not None:
             return self.first.metrics[name].values[-count:].tolist()
         series = self.series(name)
@@ -217,13 +218,13 @@ class View:
         metric = self.listed.get(name)
         if metric is not None and metric.label:
             return metric.label
-        from rltui.frameworks.load import metrics  # a metric that is not logged: its name is known all the same
+        from rltui.frameworks.load import metrics  # a metric that is not logged has a label, too
 
         known = metrics().get(name)
         return known.label if known else name
 
     def known(self, name: str) -> Metric | None:
-        """What the vocabulary says of a metric, None of a key that it does not know."""
+        """What the vocabulary says about a metric; None for a key that it does not know."""
         from rltui.frameworks.load import metrics
 
         metric = self.metric(name)
@@ -235,7 +236,7 @@ class View:
         return "%" if unit == "fraction" else SHOWN_UNITS.get(unit, "")
 
     def explained(self, name: str) -> str:
-        """A metric in a line: what it means, its unit, what a healthy run looks like; "" where that is not known."""
+        """A metric in one line: its meaning, its unit, how it looks in a healthy run; "" if that is not known."""
         known = self.known(name)
         if known is None:
             return ""
@@ -250,7 +251,7 @@ class View:
         return number(value, decimals=decimals, missing="–")
 
     def value_at(self, name: str, step: int) -> float | None:
-        """The last value logged up to a step, None before the first one and where it was not finite."""
+        """The last value logged up to a step; None before the first one, or if it is NaN."""
         series = self.series(name)
         if series is None or not len(series):
             return None
@@ -261,7 +262,7 @@ class View:
         return value if value == value else None
 
     def time_of(self, step: int) -> float | None:
-        """When a step was logged, in seconds since the epoch; None where its rows have no time."""
+        """When a step was logged, in seconds since the epoch; None if its rows have no time."""
         times = [
             float(s.times[i])
             for s in (self.recording.series.values() if self.recording else ())

@@ -1,4 +1,4 @@
-"""The thread that owns the session: frames come from there, reports are built there, the UI thread only draws."""
+"""The thread that owns the session: it gets the frames and builds the reports, so that the UI thread only draws."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from rltui.session.run_reader import RunReader
 
 POLL_S = 1.0
-"""How long a source may sleep before it looks whether the screen was closed."""
+"""Most seconds that a source sleeps before it looks whether the screen was closed."""
 FIRST_DRAWN_S = 0.5
-"""So long at most the reading waits until its first values are on the screen."""
+"""Most seconds that reading waits until the first values are on the screen."""
 LAST_WRITE_S = 1.0
-"""So long at most quitting waits for a file that the user asked for just before."""
+"""Most seconds that quitting waits for a file that the user has just asked for."""
 
 
 T = TypeVar("T")
@@ -52,26 +52,26 @@ class FrameSource(Protocol):
     """A run that is open. One thread asks for frames; `close`, `pause` and `ask` may come from another."""
 
     def next_frame(self, timeout_s: float) -> Frame | None:
-        """Waits for news, at most `timeout_s` seconds. None: nothing new."""
+        """Waits for news, at most `timeout_s` seconds. None if there is nothing new."""
 
     def close(self) -> None:
-        """Ends a waiting `next_frame` soon."""
+        """Makes a `next_frame` that waits end soon."""
 
     def ask(self, question: Callable[[RunReader], T]) -> T:
-        """Puts a question to the run while it stands still."""
+        """The answer to a question about the run, which does not change meanwhile."""
 
 
 class Opener(Protocol):
-    """Finds runs and opens one. Used by the worker thread only."""
+    """Finds runs and opens one. Only the worker's threads call it."""
 
     def first_values(self) -> FirstValues | None:
-        """The newest values of the one run that there is, where they are told without what the rest needs."""
+        """The newest values, if there is just one run and they can be read quickly. None otherwise."""
 
     def find(self) -> Sequence[Choice]:
-        """What can be opened, newest first. Raises an exception whose text is for the user where there is nothing."""
+        """What can be opened, newest first. Raises an exception with a text for the user if there is nothing."""
 
     def open(self, index: int) -> FrameSource:
-        """Opens one of what `find` gave."""
+        """Opens one of the runs that `find` gave."""
 
 
 class Worker:
@@ -84,24 +84,24 @@ class Worker:
         self.fault: Exception | None = None  # the first one of ours
         self._source: FrameSource | None = None
         self._choices: tuple[Choice, ...] = ()
-        self.there: Callable[[], bool] = lambda: True  # whether somebody looks
+        self.there: Callable[[], bool] = lambda: True  # whether the user is there
         self.was_read: Callable[[int], None] = lambda opening: (
             None
-        )  # told once the run of an opening was read to its end
-        self.first_shown: Callable[[], None] = lambda: None  # called here once the first values are on the screen
+        )  # called when a run was read to its end, with the number of its opening
+        self.first_shown: Callable[[], None] = lambda: None  # called when the first values are on the screen
         self._chronicle: Chronicle | None = None
         self._newest: Frame | None = None
-        self._last_rows: int | None = None  # the numbers are those of so many rows; None: of all
-        self._opening = 0  # number of the newest opening; the loops of older ones end
+        self._last_rows: int | None = None  # numbers are of the last this many rows; None: of all
+        self._opening = 0  # number of the newest opening; loops of older ones end
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
         self._writes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._writer: Thread | None = None
-        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = None  # of these files, as they were
+        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = None  # by files and revision
 
     def find(self) -> None:
-        """Looks for runs; a single one is opened at once."""
+        """Looks for runs. If there is only one, opens it at once."""
         self._thread(lambda: self._find(open_single=True))
 
     def list_runs(self) -> None:
@@ -109,35 +109,35 @@ class Worker:
         self._thread(lambda: self._find(open_single=False))
 
     def open(self, index: int) -> None:
-        """Opens a run in the place of the one that is open."""
+        """Opens a run in place of the one that is open."""
         self._thread(lambda: self._open(index))
 
     def number_of(self, path: str) -> int | None:
-        """The number by which the run at a path can be opened."""
+        """The number with which `open` opens the run at a path; None if it was not found."""
         for number, choice in enumerate(self._choices):
-            if choice.path == path or choice.path.endswith(f":{path}"):  # of another machine: host:path
+            if choice.path == path or choice.path.endswith(f":{path}"):  # a remote run is host:path
                 return number
         return None
 
     def past(self, step: int) -> None:
-        """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
+        """Asks for the report as it stood at a step. A newer request replaces one that waits."""
         last = self._last_rows
         self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step, last))))
 
     def narrow(self, last_rows: int | None) -> None:
-        """From now on the numbers of the last so many rows only (None: of all); the diagnosis stays that of the run."""
+        """Makes reports with the numbers of the last rows only (None: of all). The diagnosis stays that of the run."""
         self._last_rows = last_rows
         frame = self._newest
         if frame is not None:
             self._ask("narrow", lambda _: ReportArrived(self._report(frame)) if frame is self._newest else None)
 
     def insight(self, around: int, at: int | None, until: int | None) -> None:
-        """Asks what moved first around a step, of the rows up to step `until` (None: all); `at` is the step cursor."""
+        """Asks what moved first around a step, in the rows up to step `until` (None: all). `at`: the step cursor."""
         self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, until))))
 
     def write(self, what: str, write: Callable[[], str]) -> None:
-        """Calls `write`, which gives the path that it wrote, and tells the app. One thread writes, in the order of the
-        requests: of two that go to one file the newer one counts."""
+        """Calls `write`, which returns the path that it wrote, and tells the app. One thread writes, in the order of
+        the requests, so that the newer of two writes to one file counts."""
 
         def work() -> None:
             try:
@@ -161,7 +161,7 @@ class Worker:
         self._thread(work)
 
     def marks(self, run_path: str, state_dir: str, place: str) -> None:
-        """Reads what the user marked about a run on a machine ("" for this one)."""
+        """Reads the user's marks for a run on a machine ("" for this one)."""
 
         def work() -> None:
             from rltui.report.user_marks import first_time, load_marks
@@ -171,8 +171,8 @@ class Worker:
         self._thread(work)
 
     def rollouts(self, asker: MessagePump, files: tuple[str, ...], revision: int, query: Query) -> None:
-        """Reads the page of rollouts that is asked for and tells `asker`. A newer request takes the place of one that
-        waits. `revision` is of the run: after new rows the files are looked at again."""
+        """Reads a page of rollouts and sends it to `asker`. A newer request replaces one that waits. `revision` is that
+        of the run: after new rows the files are looked at again."""
 
         def work(source: FrameSource) -> Message | None:
             from rltui.report.rollouts_page import RolloutBrowser
@@ -193,8 +193,8 @@ class Worker:
         self._ask("rollouts", work)
 
     def whole(self, report: Report, step: int | None) -> Report:
-        """The report with its outlook, or the one as it stood at a step. Asks the open run on the caller's thread: not
-        for the UI's. Raises ValueError without one."""
+        """The report with its outlook, or the report as it stood at a step. It asks the run on the caller's thread, so
+        the UI thread must not call it. Raises ValueError if no run is open."""
         from rltui.report.build import build, with_outlook
 
         if self._source is None:
@@ -207,20 +207,20 @@ class Worker:
         return with_outlook(report, insight)
 
     def pause(self, on: bool) -> None:
-        """A replay stands still while the screen does, and so does the reading of a history."""
+        """Pauses a replay, or the reading of a history, while the screen is paused."""
         pause = getattr(self._source, "pause", None)
         if pause is not None:
             pause(on)
 
     def digest(self) -> None:
-        """Asks what happened since somebody looked."""
+        """Asks what happened while the user was away."""
         chronicle = self._chronicle
         if chronicle is not None:
             chronicle.returned()
             self._thread(lambda: self._post(DigestMade(chronicle.digest())))
 
     def stop(self) -> None:
-        """Asks the threads to end; waits for none but the writer, and for that one briefly: quitting is never slow."""
+        """Asks the threads to end. Waits only for the writer, and not for long, so that quitting is never slow."""
         self._stop.set()
         if self._chronicle is not None:
             self._chronicle.close()
@@ -249,12 +249,12 @@ class Worker:
         try:
             values = self.opener.first_values()
         except Exception:
-            return  # `find` meets it again and tells it
+            return  # `find` meets the same error and reports it
         if values is not None:
             drawn = Event()
             self._post(FirstValuesRead(values))
             self.app.call_after_refresh(drawn.set)
-            drawn.wait(FIRST_DRAWN_S)  # what is imported next would slow the drawing
+            drawn.wait(FIRST_DRAWN_S)  # the imports that come next would slow the drawing
 
     def _find(self, open_single: bool) -> None:
         if open_single:
@@ -282,10 +282,10 @@ class Worker:
         except Exception as error:
             self._post(SourceFailed(f"{error}" or type(error).__name__, opened=before is not None))
             return
-        from rltui.report.summaries import SummaryCache  # numpy: after the first paint
+        from rltui.report.summaries import SummaryCache  # it loads numpy, which the screen need not wait for
 
         cache, shown, told = SummaryCache(), Event(), False
-        found = getattr(source, "found", None)  # a replay is nobody's present
+        found = getattr(source, "found", None)  # a replay has none: it tells no news
         chronicle = self._chronicle = Chronicle(found, self.there) if found is not None else None
         try:
             while not self._stop.is_set() and opening == self._opening:
@@ -299,7 +299,7 @@ class Worker:
                             self._post(message)
                     except Exception as error:  # the next row may do better
                         self._failed("this row is not shown", error)
-                    if not shown.is_set():  # reading on at once would slow the drawing of the first values
+                    if not shown.is_set():  # to read on at once would slow the drawing of the first values
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
                         shown.set()
@@ -345,7 +345,7 @@ class Worker:
                 continue
             try:
                 answer = question(source)
-            except Exception as error:  # told, and the next question is answered all the same
+            except Exception as error:  # it is reported, and the next question is still answered
                 self._post(SourceFailed(f"no answer: {type(error).__name__}: {error}", opened=True))
                 continue
             if answer is not None and source is self._source:

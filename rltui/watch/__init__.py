@@ -1,7 +1,7 @@
-"""Headless watching: runs are followed and what happens to them is told, a line an event.
+"""Watching without a screen: follows runs and prints a line for each event.
 
 loop.py      the runs, the lines, when it ends and with which exit code
-follow.py    one run, read in a thread of its own
-ledger.py    what was told, on disk: a watch that was killed goes on without repeating or missing
-hooks.py     the user's own command, run on each event; events posted to an address
+follow.py    one run, read in its own thread
+ledger.py    what was told, on disk: a watch that was killed goes on without repeating or missing events
+hooks.py     the user's own command, run on each event, and events posted to an address
 """

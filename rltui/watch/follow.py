@@ -1,6 +1,6 @@
-"""One run under watch, read in a thread of its own: its reports become events, check-in entries and the record.
+"""One run under watch, read in its own thread: its reports become events, check-in entries and the record.
 
-Nobody's job is ended for one look at it: the verdict that --until waits for has to last.
+The verdict that --until waits for has to last, so that no job is ended because of a single look.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ STOP: tuple[Decision, ...] = ("stop-use-best", "pause-and-fix", "abort-now")
 MEETS: dict[Until, tuple[Decision, ...]] = {"continue-watch": ("continue-watch", *STOP), "stop": STOP, "end": ()}
 WAIT_S = 1.0
 HARDWARE_EVERY_S = 10.0
-"""GPU power is only asked for to tell hung from slow."""
+"""GPU power is read only to tell a hung run from a slow one."""
 SAMPLES_S = 20.0
-"""So long at most the first events wait for the run's samples, so that a finding of theirs is among them."""
+"""Most seconds that the first events wait for the run's samples, so that findings from samples are among them."""
 
 
 LASTING_ROWS = 5
-"""Rows that the verdict has to outlast: as many as a finding of the reward has to hold before it opens."""
+"""Rows that the verdict has to last: as many as a finding on the reward has to hold before it opens."""
 LASTING_S = 60.0
-"""Time that it has to outlast, for runs of many rows a second."""
+"""Time that it has to last, for runs with many rows a second."""
 
 
 class Lasting(Struct):
-    """Takes every report of one run. `rows` and `seconds`: how long the verdict must be one of `wanted`, counted from
-    the first report that has it. A verdict for a measurement fault alone is none that is waited for."""
+    """Whether the verdict of one run has lasted. `rows` and `seconds`: how long it must be one of `wanted`, counted
+    from the first report that has it. A verdict that rests only on a measurement fault does not count."""
 
     wanted: Collection[Decision]
     rows: int = LASTING_ROWS
@@ -56,8 +56,8 @@ class Lasting(Struct):
     _since: tuple[int, float] | None = None
 
     def take(self, report: Report, now: float) -> str:
-        """What it lasted, in words, once it has lasted; else empty. `now`: a clock in seconds that never goes back. Of
-        a run that ended no row is to come: its last verdict stands."""
+        """Takes the next report. Returns in words how long the verdict has lasted, or "" if not long enough. `now`: a
+        clock in seconds that never goes back. If the run has ended, no row will come, so its last verdict counts."""
         verdict, rows = report.verdict, report.run.steps.rows
         measured = having(Trait.MEASUREMENT)
         blamed = set(verdict.because)
@@ -74,9 +74,9 @@ class Lasting(Struct):
 
 
 class News(Struct, frozen=True):
-    """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
-    whether nothing more will come, the worst finding so far, what went wrong; `fault`: the fault of ours by which the
-    run is read no more."""
+    """News from a run's thread. `entry`: the check-in entry. `seen`: what was told by now. `met`: it meets --until.
+    `over`: nothing more will come. `worst`: rank of the worst finding so far. `problem`: what went wrong. `fault`: the
+    fault of ours that ended the reading of the run."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -90,7 +90,7 @@ class News(Struct, frozen=True):
 
 
 class Following(Struct):
-    """Follows one run until `stop`, and puts what is new to `put`. `seen`: what an earlier watch told of it."""
+    """Follows one run until `stop`, and gives what is new to `put`. `seen`: what an earlier watch told of it."""
 
     index: int
     found: Found
@@ -128,7 +128,7 @@ class Following(Struct):
                     if resumed:
                         resumed = False
                         if changes.seen.step is not None:
-                            words = f"the watch goes on. It had told what happened up to step {changes.seen.step}"
+                            words = f"the watch goes on. It told what happened up to step {changes.seen.step}"
                             events.append(changes.count(event(report, "resumed", words)))
                     events += changes.of(report)
                     problem = joined((_recorded(recorder, report), _failed(report)))
@@ -164,7 +164,7 @@ class Following(Struct):
 
 
 def _recorded(recorder: Recorder | None, report: Report) -> str:
-    """Adds the report to the record; what went wrong, if anything did."""
+    """Adds the report to the record. Returns what went wrong, or ""."""
     if recorder is None:
         return ""
     try:
@@ -181,6 +181,6 @@ def _failed(report: Report) -> str:
 
 
 def _age(report: Report) -> str:
-    """`newest row 12 s ago`"""
+    """The age of the newest row: `newest row 12 s ago`."""
     newest = report.recording.run.as_of
     return "watching" if newest is None else f"newest row {duration(max(0.0, clock.time() - newest))} ago"

@@ -1,9 +1,9 @@
-"""The user's own hooks, told of each event: a command that is run on it, an address that it is posted to.
+"""The user's own hooks for events: a command that is run on each, and an address that each is posted to.
 
-Each has a thread and a queue of its own, so that a slow command or network holds up no reading. A command is run
-without a shell, with the event as JSON on its standard input and in RLTUI_*; what it prints goes to standard error.
-What is posted is JSON: `{"text": the line for people, and below it why, what to do and what to keep, "event": the event
-as --format json prints it}`. Chat services that take a `text` (Slack, Mattermost) show these lines.
+Each hook has its own thread and queue, so that reading never waits for a slow command or network. A command is run
+without a shell, with the event as JSON on its standard input and in RLTUI_*; what it prints goes to standard error. A
+post is JSON: `{"text": a line for people, and below it why, what to do and what to keep, "event": the event as --format
+json prints it}`. Chat services that take a `text` (Slack, Mattermost) show these lines.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from urllib.parse import urlsplit
 from rltui.events.changes import Event, in_lines
 
 COMMAND_LIMIT_S = 60.0
-"""A command that runs longer is killed, its children with it."""
+"""A command that runs longer is killed, and its children too."""
 WAITING = 1000
-"""Events that a hook lets wait; further ones are left out, which is told."""
+"""At most this many events wait for a hook. More are left out, with a message."""
 POST_LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
 """A post that fails is tried again after these."""
 CLOSE_S = 15.0
-"""At the end so long is waited for posts that are under way."""
+"""At the end, most seconds to wait for posts that are not sent yet."""
 VARIABLES = (
     "event",
     "run",
@@ -50,8 +50,8 @@ VARIABLES = (
 
 
 class Command:
-    """Runs the command for events, one after the other, in a thread of its own. `tell` gets what goes wrong, `done`
-    each event whose command came to its end, whatever that was."""
+    """Runs the command for events, one after the other, in its own thread. `tell` gets what goes wrong. `done` gets
+    each event whose command has ended, in whatever way."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Command:
             self._tell(f"--exec: {WAITING} events wait for the command, left out: {event.kind} {event.finding or ''}")
 
     def close(self) -> None:
-        """Waits until all queued events are dealt with; each command has its own time limit."""
+        """Waits until the command was run for all queued events. Each has its own time limit."""
         self._queue.put(None)
         self._thread.join()
 
@@ -123,7 +123,7 @@ class Command:
 
 
 def checked_address(url: str) -> str:
-    """The address. Raises ValueError with a text for the user, which does not show it."""
+    """The address, if it can be used. Raises ValueError with a text for the user that does not show it."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -135,13 +135,13 @@ def checked_address(url: str) -> str:
 
 
 def shown_address(url: str) -> str:
-    """The address without what is secret in it: path and query of a webhook are its password."""
+    """The address without its secret parts: path and query of a webhook are its password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}/…"
 
 
 class Webhook:
-    """Posts events one after the other. `tell` gets what goes wrong; `done` each event that needs no more trying."""
+    """Posts events one after the other. `tell` gets what goes wrong. `done` gets each event that was sent or failed."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class Webhook:
         self._pauses_s = pauses_s
         self._queue: queue.Queue[Event | None] = queue.Queue(WAITING)
         self._stopped = Flag()
-        self._under_way: tuple[Event, str] | None = None  # what is being sent, and why it was not taken so far
+        self._under_way: tuple[Event, str] | None = None  # the event that is being sent, and why it failed so far
         self._thread = Thread(target=self._work, name="rltui-webhook", daemon=True)
         self._thread.start()
 
@@ -173,7 +173,7 @@ class Webhook:
             )
 
     def close(self, wait_s: float = CLOSE_S) -> None:
-        """Waits for what is queued, so long at most; what is not sent by then is told."""
+        """Waits at most so long for the queued events. Reports those that are not sent by then."""
         try:
             self._queue.put_nowait(None)
         except queue.Full:
@@ -206,7 +206,7 @@ class Webhook:
         self._tell(f"webhook {shown_address(self._url)}: {problem}. Not sent: {what}{also}")
 
     def _post(self, event: Event) -> str:
-        """What went wrong, "" where the other side took it. Redirects are not followed: the address is a secret."""
+        """What went wrong, or "". Redirects are not followed, because the address is a secret."""
         import http.client
         import urllib.error
         import urllib.request

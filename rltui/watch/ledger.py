@@ -1,9 +1,9 @@
-"""What a watch told of one run, on disk: when it was killed, its next start goes on without repeating or missing.
+"""What a watch told of one run, on disk. If the watch is killed, its next start neither repeats nor misses events.
 
-Before telling, the events to be told are written down with the sizes of the files that they go to; afterwards that they
-were told. Found half done, the sizes say which file has them. Where no file can say so (a pipe, a terminal) they are
-told again, marked `again`. Commands and posts stay written down until they are done; those that were under way are
-done again, marked as well.
+Before events are told, they are written down, with the sizes of the files that they go to. Afterwards it is written
+down that they were told. If only the first was done, the sizes say which file has the events. If there is no file (a
+pipe, a terminal), they are told again, marked `again`. Commands and posts stay written down until they are done. Those
+that were not done are done again, also marked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Mark = list[int]
 
 
 def mark(file: int | str) -> Mark | None:
-    """Where a file stands; None for what is no regular file."""
+    """The mark of a file; None if it is not a regular file."""
     try:
         found = os.stat(file)
     except OSError:
@@ -38,14 +38,14 @@ def mark(file: int | str) -> Mark | None:
 
 
 def has_grown(before: object, now: Mark | None) -> bool | None:
-    """Whether a file was written to since; None where nobody can say."""
+    """Whether a file was written to since `before`; None if that is not known."""
     if not isinstance(before, list) or now is None or before[:2] != now[:2]:
         return None
     return bool(now[2] > before[2])
 
 
 class Ledger:
-    """The file of one watch on one run. `path` None: nothing is kept. Calls may come from several threads."""
+    """The file of one watch on one run. `path` None: nothing is saved. Several threads may call it."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path
@@ -58,7 +58,7 @@ class Ledger:
         self.problem = ""
 
     def open(self, fresh: bool = False) -> bool:
-        """Reads what is there, with `fresh` not; False where another watch of the same kind has it open."""
+        """Reads the file, unless `fresh`. False if another watch of the same kind has it open."""
         if self._path is None or self._lock is None:
             return True
         if not self._lock.take():
@@ -73,13 +73,13 @@ class Ledger:
         return True
 
     def seen(self) -> SeenSoFar | None:
-        """What was told before; None where nothing was."""
+        """What was told before; None if nothing was."""
         with contextlib.suppress(KeyError, TypeError, ValueError):
             return SeenSoFar.of_dict(self._seen)
         return None
 
     def interrupted(self) -> tuple[list[Event], str, Mapping[str, Any]] | None:
-        """Events, check-in entry and file marks of a telling that was cut off."""
+        """Events, check-in entry and file marks of a `begin` without `end`; None if there is none."""
         if self._telling is None:
             return None
         marks = self._telling.get("marks")
@@ -90,7 +90,7 @@ class Ledger:
         )
 
     def pending(self, channel: str) -> list[Event]:
-        """What a command or a post was not done for."""
+        """Events for which a command or post is not done yet."""
         return _events(self._pending.get(channel))
 
     def begin(
@@ -101,7 +101,7 @@ class Ledger:
         marks: dict[str, Any],
         to: Mapping[str, Iterable[Event]],
     ) -> None:
-        """These events are about to be told; `to`: by channel, those that have to be done later."""
+        """Notes events that are about to be told. `to`: by channel, those for a command or post."""
         with self._mutex:
             self._seen = seen
             self._telling = {"events": [event.as_dict() for event in events], "entry": entry, "marks": marks}
@@ -112,13 +112,13 @@ class Ledger:
             self._save()
 
     def end(self) -> None:
-        """They were told."""
+        """Notes that they were told."""
         with self._mutex:
             self._telling = None
             self._save()
 
     def done(self, channel: str, event: Event) -> None:
-        """A command or post came to its end."""
+        """Notes that a command or post has ended."""
         with self._mutex:
             kept = self._pending.get(channel, [])
             left = [one for one in kept if (one.get("seq"), one.get("path")) != (event.seq, event.path)]
@@ -127,14 +127,14 @@ class Ledger:
                 self._save()
 
     def stands(self, seen: dict[str, Any]) -> None:
-        """Nothing happened; how far the run is gets written down now and then."""
+        """Notes how far the run is when nothing happened. It is saved only from time to time."""
         with self._mutex:
             self._seen = seen
             if clock.monotonic() - self._saved > SAVE_EVERY_S:
                 self._save()
 
     def close(self) -> None:
-        """Keeps how far the watch came, for its next start."""
+        """Saves how far the watch came, for its next start."""
         with self._mutex:
             if self._path is not None and self._seen:
                 self._save()
@@ -150,7 +150,9 @@ class Ledger:
             write_json(self._path, {"seen": self._seen, "telling": self._telling, "pending": self._pending})
             self.problem = ""
         except OSError as error:
-            self.problem = f"{self._path}: cannot be kept ({error.strerror}). After a kill events may be told again"
+            self.problem = (
+                f"{self._path}: cannot be written ({error.strerror}). If the watch is killed, events may be told again"
+            )
 
 
 def again(event: Event) -> Event:
@@ -159,7 +161,7 @@ def again(event: Event) -> Event:
 
 
 def _events(kept: object) -> list[Event]:
-    """Events as they were kept; damaged ones are left out."""
+    """Events from their saved form. Damaged ones are left out."""
     out = []
     for values in kept if isinstance(kept, list) else ():
         with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Follows the runs, prints a line an event, and knows when to end and with which exit code."""
+"""Follows the runs, prints a line for each event, and decides when to end and with which exit code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rltui.watch.ledger import Ledger, again, has_grown, mark
 
 
 class Terminal:
-    """Writes to the controlling terminal and never waits for it. Raises OSError where there is none."""
+    """Writes to the controlling terminal and never waits for it. Raises OSError if there is none."""
 
     def __init__(self, own: AlertSettings) -> None:
         self._own = own
@@ -44,7 +44,7 @@ class Terminal:
 
     def send(self, event: Event) -> None:
         text = notification(headline(event), self._own.notify, os.environ) + (BELL if self._own.bell else "")
-        with contextlib.suppress(OSError):  # a terminal that is stopped or gone: the event is printed all the same
+        with contextlib.suppress(OSError):  # if the terminal is stopped or gone, the event is still printed
             os.write(self._handle, text.encode())
 
     def close(self) -> None:
@@ -56,14 +56,14 @@ CRASHED = 3
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}
 SILENT = ("summary", "resumed", "heartbeat")
-"""No command is run on these, nor on a measurement fault, unless it is asked for."""
+"""No command is run on these events, nor on a measurement fault, unless --exec-on names their kind."""
 
 
 class Options(Struct, frozen=True):
-    """As on the command line. `until_rows`, `until_s`: how long the verdict that is waited for must last. `command`:
-    the words of --exec; `exec_on`: the events that it is run on, () for all but `SILENT`; `timeout_s`,
-    `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written down, so that
-    the same watch goes on where it was when it is started again; `fresh`: this time it does not."""
+    """The options of the command line. `until_rows`, `until_s`: how long the verdict of --until must last. `command`:
+    the words of --exec. `exec_on`: the kinds of events that it is run on, () for all but `SILENT`. `timeout_s`,
+    `heartbeat_s`: None for none. `notify`: "osc" and addresses. `keep`: save what was told, so that the same watch goes
+    on where it stopped if it is started again. `fresh`: do not go on there this time."""
 
     as_json: bool = False
     until: Until = "end"
@@ -80,14 +80,14 @@ class Options(Struct, frozen=True):
     fresh: bool = False
 
     def sinks(self) -> str:
-        """What tells this watch from another one of the same run: whom it tells."""
+        """A name for where this watch sends events, by which it differs from other watches of the same run."""
         where = os.path.abspath(self.append) if self.append is not None else None
         told = [self.as_json, self.command, self.exec_on, where, self.notify]
         return sha256(json.dumps(told).encode()).hexdigest()[:12]
 
 
 class Watch:
-    """Watches runs until --until, --timeout or a signal. Each run is read by a thread of its own."""
+    """Watches runs until --until, --timeout or a signal. Each run has its own thread."""
 
     def __init__(self, found: Sequence[Found], options: Options, key_map: dict[str, str], out: TextIO) -> None:
         self._found = found
@@ -109,8 +109,8 @@ class Watch:
         self._terminal: Terminal | None = None
 
     def run(self) -> int:
-        """Returns the exit code: 1 if a finding at or above --fail-on was open while we watched, else 0: neither a
-        signal nor the end of the time changes that. Raises the first fault of ours that ended the reading of a run."""
+        """Returns the exit code: 1 if a finding at or above --fail-on was open during the watch, else 0. A signal or a
+        time-out does not change that. Raises the first fault of ours that ended the reading of a run."""
         self._open()
         threads = [
             Thread(target=self._following(i).run, name=f"rltui-watch-{i}", daemon=True) for i in range(len(self._found))
@@ -139,7 +139,7 @@ class Watch:
         return code
 
     def stop(self, reason: str) -> None:
-        """Ends the watch soon, as its time-out would; from a signal handler or another thread."""
+        """Ends the watch soon, as its time-out does. For a signal handler or another thread."""
         self._asked = reason
 
     # -- beginning -----------------------------------------------------------------------------------------------
@@ -151,12 +151,13 @@ class Watch:
         return os.path.join(folder(self._state_dir, run, "watch"), f"{self._options.sinks()}.json")
 
     def _open(self) -> None:
-        """Commands and posts that were left over are done first, then what was cut off while it was told."""
+        """Opens ledgers, command and webhooks. Then does the commands and posts that an earlier watch left, and tells
+        the events that it was telling when it was killed."""
         options = self._options
         forget_old(self._state_dir, clock.time())
         for ledger, found in zip(self._ledgers, self._found, strict=True):
             if not ledger.open(self._options.fresh):
-                self._tell(f"{found.candidate.id}: another watch like this one runs, so that this one keeps nothing")
+                self._tell(f"{found.candidate.id}: another watch like this one is running, so this one saves nothing")
         if options.command:
             self._command = Command(list(options.command), self._tell, lambda event: self._done("exec", event))
         for target in options.notify:
@@ -201,7 +202,7 @@ class Watch:
     # -- the main thread -----------------------------------------------------------------------------------------
 
     def _listen(self) -> str:
-        """Tells what comes until there is a reason to end, and returns it."""
+        """Tells the news until there is a reason to end. Returns the reason."""
         limit = self._options.timeout_s
         ends = clock.monotonic() + limit if limit is not None else None
         while not self._asked:
@@ -220,7 +221,7 @@ class Watch:
         return self._asked
 
     def _take(self, news: News) -> bool:
-        """Tells the news; true where they end the watch."""
+        """Tells the news. True if they end the watch."""
         ledger = self._ledgers[news.index]
         if news.events:
             calls = [event for event in news.events if self._gate.lets(event, clock.time())]
@@ -264,7 +265,7 @@ class Watch:
             self._webhooks[channel].send(event)
 
     def _done(self, channel: str, event: Event) -> None:
-        """A command or a post came to its end; called from its thread."""
+        """Notes that a command or a post has ended. Its thread calls this."""
         for ledger in self._ledgers:
             ledger.done(channel, event)
 
@@ -276,7 +277,7 @@ class Watch:
             self._tell(f"--append {self._options.append}: {error.strerror}")
 
     def _print_all(self, events: Sequence[Event]) -> None:
-        """All lines in one write."""
+        """Prints all lines in one write."""
         as_json = self._options.as_json
         texts = [json.dumps(e.as_dict(), ensure_ascii=False) if as_json else in_line(e) for e in events]
         self._print("\n".join(texts))
@@ -288,7 +289,7 @@ class Watch:
     def _out_mark(self) -> list[int] | None:
         try:
             return mark(self._out.fileno())
-        except (OSError, ValueError):  # no file of the system's
+        except (OSError, ValueError):  # it is not a file of the operating system
             return None
 
     def _print_done(self, reason: str, code: int) -> None:
@@ -313,13 +314,13 @@ class Watch:
 
 
 def _channel(url: str) -> str:
-    """A name for an address that does not show it."""
+    """A name for an address, which does not show the address."""
     return f"webhook-{sha256(url.encode()).hexdigest()[:12]}"
 
 
 def watch(found: Sequence[Found], options: Options, key_map: dict[str, str]) -> int:
-    """Watches the runs and prints to standard output; returns the exit code (see `Watch.run`). SIGINT, SIGTERM and
-    SIGHUP end it cleanly, but for those that are ignored already: nohup does, and a shell for what runs behind `&`."""
+    """Watches the runs and prints to standard output. Returns the exit code (see `Watch.run`). SIGINT, SIGTERM and
+    SIGHUP end it cleanly, except those that are already ignored, as with nohup, or in a shell with `&`."""
     watching = Watch(found, options, key_map, sys.stdout)
 
     def ended(number: int, _: FrameType | None) -> None:

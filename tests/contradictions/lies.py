@@ -198,7 +198,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _screen("decision", "confidence 0.90", "confidence 0.80"),
         _screen("decision", "reward down", "reward up"),
         _screen("decision", "divergence", "learning"),
-        _screen("decision", "the next 40 steps bring nothing", "too few points: what going on brings cannot be said"),
+        _screen("decision", "the next 40 steps bring nothing", "too few points to estimate the gain of more steps"),
         _screen("decision", "the next 40 steps bring nothing", "no planned end is known"),
         _screen("decision", "the next 40 steps bring nothing", "the planned end is reached"),
     ),

@@ -160,13 +160,13 @@ def decision_screen_and_report(said: Said) -> Iterator[str]:
         yield f"the decision screen: KL, reward, validation {ways.groups()}, report: {own}"
     if ways is not None and case and case["reading"] not in flat:
         yield f"the decision screen does not read the case as the report does: {case['reading']!r}"
-    going_on = "brings cannot be said" in flat or "GAIN AGAINST COST" not in flat
+    going_on = "to estimate the gain" in flat or "GAIN AGAINST COST" not in flat
     if outlook.get("worth") is not None and going_on:
-        yield "the decision screen says nothing of what going on brings, the report does"
+        yield "the decision screen says nothing of the gain of more steps, the report does"
     total, last = said.report["run"]["steps"]["total"], said.report["run"]["steps"]["last"]
     if "no planned end is known" in flat and total is not None:
         yield f"the decision screen: no planned end is known, report: {total}"
-    if said.state != "running" and "IF IT GOES ON SO" in flat and not outlook.get("forecasts"):
+    if said.state != "running" and "IF IT GOES ON LIKE THIS" in flat and not outlook.get("forecasts"):
         yield f"the decision screen forecasts a run that is {said.state}"
     first = said.report["run"]["steps"].get("first")
     if total and last is not None and last < total - (first == 0) and "the planned end is reached" in flat:

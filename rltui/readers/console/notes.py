@@ -175,8 +175,8 @@ class NoteFinder:
         self._open = standing
 
     def line(self, text: str, line: int, step: int | None, done: int | None = None, rows: int = 0) -> list[Note]:
-        """The notes of one line. `step`: the newest training step before it. `done`: the steps that a bar shows as done.
-        `rows`: how many rows before it have steps that are not known yet."""
+        """The notes of one line. `step`: the newest training step before it. `done`: steps that a bar shows as
+        done. `rows`: how many rows before it have steps that are not known yet."""
         prefix, message = split_prefix(text)
         message = without_colours(message)
         out: list[Note] = []

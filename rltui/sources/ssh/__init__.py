@@ -1,1 +1,1 @@
-"""Files of a far machine, over the user's own ssh."""
+"""Files of a remote machine, over the user's own ssh."""

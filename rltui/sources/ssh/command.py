@@ -1,4 +1,4 @@
-"""How the user's own ssh is called, and what the far shell is asked to do."""
+"""How the user's own ssh is called, and what the remote shell is asked to do."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _START = (
     r'printf "\nrltui:sh\n"; exec sh'
     "'"
 )
-"""For any login shell (csh and fish too): single quotes only, no exclamation mark, one line. The Python that starts
-runs the one line that it reads next, without a buffer, so that what follows stays for that line to read."""
+"""Works in any login shell (also csh and fish): single quotes only, no exclamation mark, one line. The Python that it
+starts reads one line without a buffer and runs it. What follows is left for the code in that line to read."""
 
 _LOADER = (
     "import sys,types,zlib,json\n"
@@ -53,7 +53,7 @@ _OPTIONS = (
     *("-o", "ClearAllForwardings=yes"),
     *("-o", "RemoteCommand=none"),
     *("-o", "PermitLocalCommand=no"),
-    *("-o", "ControlMaster=no"),  # a master that the user has is used; we do not become theirs
+    *("-o", "ControlMaster=no"),  # a master of the user is used, but we do not become one
     *("-o", "ConnectTimeout=15"),
     *("-o", "ServerAliveInterval=5"),
     *("-o", "ServerAliveCountMax=3"),
@@ -71,7 +71,7 @@ _PROMPT_HELPS = re.compile(
 
 
 def bootstrap() -> bytes:
-    """What is written to the Python that has just started: one line, then the agent's source, compressed."""
+    """What the new Python on the remote machine gets: one line, then the compressed source of the agent."""
     import json
 
     import rltui
@@ -88,35 +88,36 @@ def bootstrap() -> bytes:
 
 
 def agent_command(target: SshTarget, control: str | None = None) -> list[str]:
-    """ssh, asking nothing, that starts the agent (or a plain shell) over there. `control`: socket of our own master."""
+    """The ssh command that starts the agent (or a plain shell) there and asks nothing. `control`: socket of our own
+    master connection."""
     through = ["-S", control] if control else []
     return ["ssh", *_OPTIONS, *through, *_destination(target), _START]
 
 
 def local_command() -> list[str]:
-    """The same on this machine without ssh."""
+    """Starts the same on this machine, without ssh."""
     return ["sh", "-c", _START]
 
 
 def is_final(words: str) -> bool:
-    """Whether trying again cannot help, or would lock the user out: refused, or not the host that it was."""
+    """Whether another attempt cannot help, or may lock the user out: access refused, or the host's key has changed."""
     return _FINAL.search(words) is not None
 
 
 def prompt_helps(words: str) -> bool:
-    """Whether ssh failed for want of somebody to ask."""
+    """Whether ssh failed because it could not ask the user."""
     return _PROMPT_HELPS.search(words) is not None and "IDENTIFICATION HAS CHANGED" not in words
 
 
 def own_words(stderr: bytes, code: int | None) -> str:
-    """What ssh said, in its own words, in one line."""
+    """What ssh wrote to stderr, on one line."""
     lines = [line.strip("@ \t\r") for line in stderr.decode("utf-8", "replace").splitlines()]
     text = clean(" ".join(line for line in lines if line), 1500)
     return text or (f"ssh ended with exit code {code}" if code else "the connection was closed")
 
 
 class Master:
-    """A connection that the user has logged in to by hand, for the later ones to go through without asking."""
+    """A connection for which the user has logged in by hand. Later ones go through it, so they need not ask."""
 
     def __init__(self, target: SshTarget) -> None:
         self._target = target
@@ -124,7 +125,7 @@ class Master:
         self.control: str | None = None
 
     def open(self) -> bool:
-        """Runs ssh on the terminal: it asks for passwords, codes and unknown host keys. False where that fails."""
+        """Runs ssh on the terminal: it asks for passwords, codes and unknown host keys. False if that fails."""
         self._directory = tempfile.mkdtemp(prefix="rltui-")
         control = os.path.join(self._directory, "master")
         options = ["-M", "-S", control, "-f", "-N", "-o", "ControlPersist=600", "-o", "ClearAllForwardings=yes"]
@@ -142,7 +143,7 @@ class Master:
         return True
 
     def close(self) -> None:
-        """Ends the connection. Does nothing where there is none."""
+        """Ends the connection, if there is one."""
         control, self.control = self.control, None
         if control is not None:
             command = ["ssh", "-S", control, "-O", "exit", *_destination(self._target)]

@@ -1,8 +1,8 @@
-"""The connection to a far side: the ssh process and the talk with what it started over there, as messages, kept up by
-starting it anew, ever more slowly.
+"""The connection to a remote machine: the ssh process, and messages to and from what it started there. After a cut it
+is started again, with longer and longer pauses.
 
-The far side is untrusted: frames, messages and what waits to be read are bounded, and `PeerLost` ends the connection on
-anything that is not the protocol.
+The remote machine is untrusted: frames, messages and what waits to be read are bounded, and anything that is not in the
+protocol ends the connection with `PeerLost`.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ PING_EVERY_S = 15.0
 _SILENCE_S = 45.0
 _THREAD_END_WAIT_S = 5.0
 _STEADY_S = 10.0
-"""A connection that lived so long was a good one: the next attempt comes soon again."""
+"""If a connection lasted so long, it was good, and the next attempt comes soon again."""
 
 
-class PeerLost(Exception):  # noqa: N818  (a normal day)
-    """The connection is over. The text says why, in ssh's own words where it said anything."""
+class PeerLost(Exception):  # noqa: N818  (nothing unusual)
+    """The connection is over. The text says why, in ssh's own words if it wrote any."""
 
 
 class Peer(Protocol):
-    """Whoever answers over there: the agent, or a plain shell."""
+    """What answers on the remote machine: the agent, or a plain shell."""
 
     note: str
 
     def send(self, message: Message) -> None:
-        """Sends a request; from any thread. Says nothing where the connection is over: `receive` does."""
+        """Sends a request, from any thread. Raises nothing if the connection is over: `receive` does."""
 
     def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
-        """Answers that arrive within the time, possibly none. `PeerLost` when there will be no more."""
+        """Answers that arrive within the time, maybe none. `PeerLost` if no more can come."""
 
     def end(self) -> None:
-        """Ends the connection; called by the thread that receives."""
+        """Ends the connection. The thread that receives calls it."""
 
 
 class Process:
-    """An ssh process with pipes to it. One thread reads; `write` and `kill` may come from any."""
+    """An ssh process with pipes to it. One thread reads; any thread may call `write` and `kill`."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._stderr = b""
@@ -69,7 +69,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                start_new_session=True,  # no terminal to scribble on, no Ctrl+C meant for us
+                start_new_session=True,  # so that it cannot write to the terminal or get our Ctrl+C
             )
         except OSError as error:
             raise PeerLost(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -91,7 +91,7 @@ class Process:
                 while left:
                     left = left[self._in.write(left) :]
         except (OSError, ValueError):
-            return  # the reading side finds out and knows why
+            return  # the thread that reads will find out why
 
     def read(self, timeout_s: float) -> bytes:
         """What arrives within the time. `PeerLost` at the end."""
@@ -111,7 +111,7 @@ class Process:
                 return b""
 
     def _last_words(self) -> str:
-        """Waits for the exit, so that what ssh says on its way out is heard."""
+        """Waits for the exit, so that the last message of ssh is not missed."""
         try:
             self._in.close()
             self._selector.unregister(self._out)
@@ -128,7 +128,7 @@ class Process:
         return command.own_words(self._stderr, code)
 
     def end(self) -> None:
-        """Ends the process and waits for it. The far side sees its input end."""
+        """Ends the process and waits for that. On the remote machine the input then ends."""
         try:
             self._process.terminate()
             self._process.wait(_END_WAIT_S)
@@ -147,7 +147,8 @@ class Process:
 
 
 def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
-    """Waits for the far side to say who it is: (Python?, what came after). What a login shell prints is skipped."""
+    """Waits until the remote machine says what answers: (is it Python, the bytes after that). Skips what a login shell
+    prints. Raises PeerLost."""
     deadline = time.monotonic() + timeout_s
     heard = b""
     while len(heard) < _MAX_GREETING:
@@ -163,7 +164,7 @@ def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
 
 
 class AgentPeer:
-    """The agent, sent over and started."""
+    """The agent, which this class sends and starts."""
 
     note = ""
 
@@ -178,7 +179,7 @@ class AgentPeer:
         self._process.write(_LENGTH.pack(len(text)) + text)
 
     def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
-        waiting = list(self._messages())  # that came with the greeting
+        waiting = list(self._messages())  # messages that came with the greeting
         if waiting:
             return waiting
         self._frames += self._process.read(timeout_s)
@@ -215,9 +216,10 @@ class AgentPeer:
 
 
 class Connection:
-    """Kept up by one thread that reads. `link` and the waiters on `news` learn at once of every change.
+    """A connection that one thread reads and renews. Every change shows at once in `link`, and wakes those who wait on
+    `news`.
 
-    `start` opens a new connection and may take its time; it and the running one raise `PeerLost` when it is over.
+    `start` opens a new connection and may be slow. It raises `PeerLost` if it fails, as its peer does at the end.
     """
 
     def __init__(
@@ -242,7 +244,7 @@ class Connection:
         self.link: Link | None = None  # None before the first answer
 
     def open(self) -> Link:
-        """Connects and waits for it: connected, or failed with the reason. The first attempt is the only one."""
+        """Connects and waits for the result: connected, or failed with the reason. There is only one attempt."""
         with self._news:
             self.link = None
             self._thread = Thread(target=self._work, name="rltui-ssh", daemon=True)
@@ -252,17 +254,17 @@ class Connection:
             return self.link
 
     def send(self, message: Message) -> None:
-        """Goes to the far side if there is one; after a new start, `up` says again what matters."""
+        """Sends the message if there is a connection. After a new start, `up` sends again what is still needed."""
         peer = self._peer
         if peer is not None:
             peer.send(message)
 
     def stop(self) -> None:
-        """No new start from now on; the running connection ends when its process does."""
+        """Prevents a new start. The running connection ends when its process does."""
         self._closing.set()
 
     def join(self) -> None:
-        """Waits for the thread after `stop`."""
+        """Waits for the thread to end, after `stop`."""
         if self._thread is not None:
             self._thread.join(_THREAD_END_WAIT_S)
 
@@ -290,7 +292,7 @@ class Connection:
                 pause_s = min(2 * pause_s, self._longest_pause_s)
 
     def _run(self) -> str:
-        """From the start of a connection to its end; why it ended."""
+        """Runs one connection from start to end. Returns why it ended."""
         peer = self._peer = self._start()
         self._heard = time.time()
         while not self._closing.is_set():

@@ -1,4 +1,4 @@
-"""One remote file: what the far side has sent of it and nobody has read yet, and where to go on after a cut."""
+"""One remote file: bytes that have arrived and are not read yet, and where to go on after a cut."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rltui.agent.files import Piece, Position
 from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
 
 WINDOW = 4 << 20
-"""Bytes of a file that the far side may have sent ahead: the same as the agent's."""
+"""At most this many bytes of a file are sent before they are read. The agent has the same value."""
 _READ_WAIT_S = 1.0
 _PATIENCE_S = 60.0
-"""Without any progress for so long, a first read is given up; what arrives later comes with later reads."""
+"""If nothing arrives for so long, `more` says that no bytes are expected. What arrives later comes with later reads."""
 
 
 class NotTheProtocol(ValueError):  # noqa: N818
-    """What arrived cannot follow what was received before."""
+    """What arrived is not in the protocol, or does not continue what was received before."""
 
 
 class Owner(Protocol):
@@ -30,10 +30,10 @@ class Owner(Protocol):
     def link(self) -> Link: ...
 
     def begin(self, follower: RemoteFollower) -> None:
-        """The far side is to send the file from now on."""
+        """Asks the remote machine to send the file from now on."""
 
     def used(self, follower: RemoteFollower, count: int) -> None:
-        """`count` more bytes were read by whoever reads; the far side may send as many."""
+        """`count` more bytes were read, so the remote machine may send as many."""
 
     def tail(self, path: str, max_bytes: int) -> Delta: ...
 
@@ -47,19 +47,19 @@ class _Waiting(Struct):
 
 
 class RemoteFollower:
-    """`Follower` of a file over there. One thread reads; the connection's thread calls `arrived` and `failed`."""
+    """`Follower` of a remote file. One thread reads; the connection's thread calls `arrived` and `failed`."""
 
     def __init__(self, owner: Owner, path: str, number: int, news: Condition) -> None:
         self.path = path
         self.number = number
-        self.position = Position()  # of what has arrived, read or not
+        self.position = Position()  # after all that has arrived, read or not
         self._owner = owner
-        self._news = news  # of the whole place; guards everything below
+        self._news = news  # that of the whole place; it guards everything below
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
         self._error: SourceError | None = None
         self._error_told = True
-        self._expecting = True  # the far side has more to send at once
+        self._expecting = True  # the remote machine has more to send now
         self._progress = time.monotonic()
         self._read_to = 0  # offset
         self._stat: FileStat | None = None
@@ -68,12 +68,12 @@ class RemoteFollower:
     # -- the connection's side -------------------------------------------------------------------------------------
 
     def arrived(self, values: Any, data: bytes) -> None:
-        """New bytes. `NotTheProtocol` where they do not continue what is here, or are more than was allowed."""
+        """Takes new bytes. `NotTheProtocol` if they do not continue what is here, or are more than allowed."""
         piece = checked(values, data)
         with self._news:
             if piece.offset != (0 if piece.reset else self.position.offset):
                 raise NotTheProtocol("bytes from another place in the file")
-            if self._waiting_bytes + len(data) > 3 * WINDOW:  # what waited before a cut, and a window since
+            if self._waiting_bytes + len(data) > 3 * WINDOW:  # those from before a cut, and one window since
                 raise NotTheProtocol("more bytes than asked for")
             self.position.follow(piece)
             stat = FileStat(self.path, piece.size, piece.mtime, piece.identity)
@@ -85,7 +85,7 @@ class RemoteFollower:
             self._news.notify_all()
 
     def failed(self, number: int) -> None:
-        """The far side cannot read the file: its errno."""
+        """The remote machine cannot read the file, for this errno."""
         with self._news:
             self._error = error_of_number(self.path, number)
             self._error_told = False
@@ -94,14 +94,14 @@ class RemoteFollower:
             self._news.notify_all()
 
     def has_news(self) -> bool:
-        """Whether a read would bring something. Called with the condition held."""
+        """Whether a read would give something. Call it with the condition held."""
         return bool(self._waiting) or not self._error_told
 
     # -- the reader's side -----------------------------------------------------------------------------------------
 
     def read(self, max_bytes: int = 1 << 20) -> Delta:
-        """See `Follower.read`. Waits up to a second for what the far side still has to send at once, the first bytes
-        above all. While the connection is down `error` says why, and `more` that the end was not reached yet."""
+        """See `Follower.read`. Waits up to a second if the remote machine has more to send now, as before the first
+        bytes. While the connection is down, `error` says why, and `more` that the end was not reached yet."""
         if not self._begun:
             self._begun = True
             self._owner.begin(self)
@@ -157,7 +157,7 @@ class RemoteFollower:
 
 
 def checked(values: Any, data: bytes) -> Piece:
-    """A piece of a file as the far side describes it; `NotTheProtocol` where that cannot be."""
+    """A piece of a file as the remote machine describes it. `NotTheProtocol` if that is not possible."""
     match values:
         case [int(offset), bool(reset), bool(more), int(size), int() | float() as mtime, str(identity)] if (
             offset >= 0 and offset + len(data) <= size and math.isfinite(mtime) and len(identity) < 100

@@ -1,7 +1,7 @@
-"""Another machine as a place, through the user's own ssh. Nothing is installed or written there.
+"""A remote machine as a place, through the user's own ssh. Nothing is installed or written there.
 
-An agent in memory (`agent`) lists and follows files and pushes what is new; where there is no Python, a plain shell is
-asked (`ssh_shell`). A cut connection is taken up again where it was: nothing is lost and nothing read twice.
+An agent in its memory (`rltui.agent`) lists and follows files and sends what is new. If there is no Python, a plain
+shell is asked (`shell`). After a cut the connection goes on where it was: nothing is lost or read twice.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from rltui.sources.ssh.connection import AgentPeer, Connection, Message, Peer, P
 from rltui.sources.ssh.follower import WINDOW, NotTheProtocol, RemoteFollower
 from rltui.sources.ssh.shell import ShellPeer
 
-_GREETING_S = 60.0  # ProxyJump chains and a Python on a cold network file system take their time
+_GREETING_S = 60.0  # ProxyJump chains, and Python on a cold network file system, are slow
 _ANSWER_S = 120.0
-_MOST_CUTS = 4  # a request that the connection never survives is not sent for ever
+_MOST_CUTS = 4  # a request is given up after this many cuts
 
 
 class _Asked(Struct):
-    """A request that waits for its answer; sent again after a cut."""
+    """A request that waits for its answer. It is sent again after a cut."""
 
     message: Message
     answer: tuple[Message, bytes] | None = None
@@ -36,7 +36,7 @@ class _Asked(Struct):
 
 
 class _Wanted(Struct):
-    """What the far side is to do all the time; said again after a cut."""
+    """What the remote machine is to do all the time. It is sent again after a cut."""
 
     followers: dict[int, RemoteFollower] = field(default_factory=dict)
     watched: set[str] = field(default_factory=set)
@@ -44,7 +44,7 @@ class _Wanted(Struct):
 
 
 class _Seen(Struct):
-    """What one waiting thread saw when it was last told: the link, and how often each of its paths had changed."""
+    """What a waiting thread saw last: the link, and how often each of its paths had changed."""
 
     link: Link
     changes: dict[str, int] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class _Seen(Struct):
 class SshPlace:
     """`Place` of a remote machine. Every method may be called from any thread.
 
-    `command` starts ssh (or, in tests, whatever speaks the same). `open` before anything else.
+    `command` gives the words that start ssh (in tests: anything that answers like it). Call `open` first.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SshPlace:
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
         self._wanted = _Wanted()
-        self._unused: dict[int, int] = {}  # bytes read of a file that the far side was not told of
+        self._unused: dict[int, int] = {}  # bytes read of each file and not yet reported to the remote machine
         self._changes: Counter[str] = Counter()
         self._waiters: dict[int, _Seen] = {}  # by thread
         self._takers: list[Callable[[dict[str, Any]], None]] = []
@@ -88,7 +88,7 @@ class SshPlace:
     # -- the connection --------------------------------------------------------------------------------------------
 
     def open(self) -> Link:
-        """Connects: "connected", or "failed" with ssh's words; may be tried again then."""
+        """Connects: "connected", or "failed" with ssh's words. After a failure it may be called again."""
         return self._connection.open()
 
     def link(self) -> Link:
@@ -96,11 +96,11 @@ class SshPlace:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the present ssh; None before the first."""
+        """Process id of the current ssh; None before the first."""
         return self._process.pid if self._process is not None else None
 
     def close(self) -> None:
-        """Ends the connection; whoever waits for something is told at once."""
+        """Ends the connection, and wakes every thread that waits for something."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -161,7 +161,7 @@ class SshPlace:
                     self._news.notify_all()
 
     def _ask(self, op: str, path: str, **more: Any) -> tuple[Message, bytes] | SourceError:
-        """Sends a request and waits for the answer, through a reconnection if need be."""
+        """Sends a request and waits for the answer, also across a reconnection."""
         if "\0" in path:
             return error_of_exception(path, ValueError())
         number = next(self._numbers)
@@ -192,7 +192,7 @@ class SshPlace:
     # -- Place -----------------------------------------------------------------------------------------------------
 
     def stat(self, path: str) -> FileStat | SourceError:
-        """Of files only: a directory, pipe or device is an error of kind "not-a-file"."""
+        """Only for files: a directory, pipe or device is an error of kind "not-a-file"."""
         answer = self._ask("stat", path)
         if isinstance(answer, SourceError):
             return answer
@@ -203,7 +203,7 @@ class SshPlace:
         return not isinstance(answer, SourceError) and answer[0].get("isdir") is True
 
     def walk(self, root: str) -> Listing:
-        """See `rltui.agent.tree.walk_tree`, which runs over there."""
+        """See `rltui.agent.tree.walk_tree`, which runs there."""
         answer = self._ask("walk", root)
         if not isinstance(answer, SourceError):
             try:
@@ -223,7 +223,7 @@ class SshPlace:
         return RemoteFollower(self, path, next(self._numbers), self._news)
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
-        """See `Place.wait`; also true when the connection was cut or came back."""
+        """See `Place.wait`. Also true if the connection was cut or came back."""
         with self._news:
             seen = self._waiters.setdefault(get_ident(), _Seen(self.link()))
             new = set(paths) - set(seen.changes)
@@ -243,7 +243,7 @@ class SshPlace:
         )
 
     def _watch(self) -> None:
-        """Has the far side watch what is waited for and not followed."""
+        """Makes the remote machine watch the paths that are waited for and not followed."""
         followed = {f.path for f in self._wanted.followers.values()}
         others = {path for seen in self._waiters.values() for path in seen.changes} - followed
         if others != self._wanted.watched:
@@ -253,7 +253,7 @@ class SshPlace:
     # -- followers -------------------------------------------------------------------------------------------------
 
     def begin(self, follower: RemoteFollower) -> None:
-        """See `ssh_follower.Owner`."""
+        """See `follower.Owner`."""
         if "\0" in follower.path:
             follower.failed(errno.ENOENT)
             return
@@ -263,7 +263,7 @@ class SshPlace:
         self._connection.send(message)
 
     def used(self, follower: RemoteFollower, count: int) -> None:
-        """See `ssh_follower.Owner`. Told in large portions: an answer to every line would cost as much as the line."""
+        """See `follower.Owner`. Reported in large portions: a message for each line would cost as much as the line."""
         with self._news:
             owed = self._unused.get(follower.number, 0) + count
             self._unused[follower.number] = owed if owed < WINDOW // 8 else 0
@@ -301,9 +301,9 @@ class SshPlace:
         disks: Mapping[str, str] | None = None,
         words: Sequence[str] = (),
     ) -> None:
-        """Hands samples of the far machine's hardware to `taken` (plain values, unchecked), in another thread, until
-        `no_samples`. Where several want them, the first says how often, and of what: `disk`, the run's directory;
-        `disks`, further ones by what they are for; `words` in the command lines of processes that matter."""
+        """Gives samples of the remote machine's hardware to `taken` (plain values, unchecked), in another thread, until
+        `no_samples`. If several callers want samples, the first one's arguments hold. `disk`: the run's directory.
+        `disks`: other ones, by what they are for. `words`: see `rltui.agent.hardware.Processes`."""
         with self._news:
             self._takers.append(taken)
             if self._wanted.hardware is not None:
@@ -313,7 +313,7 @@ class SshPlace:
         self._connection.send(self._wanted.hardware)
 
     def no_samples(self, taken: Callable[[dict[str, Any]], None]) -> None:
-        """Ends what `sample` began for this taker; the sampling ends with the last."""
+        """Ends what `sample` began for this taker. The sampling ends with the last one."""
         with self._news:
             self._takers = [taker for taker in self._takers if taker != taken]
             if self._takers or self._wanted.hardware is None:

@@ -1,7 +1,7 @@
-"""A far side without Python: a plain POSIX shell with `stat`, `tail`, `head` and `find`, asked every two seconds.
+"""A remote machine without Python: a plain POSIX shell with `stat`, `tail`, `head` and `find`, asked every two seconds.
 
-It answers the same messages as the agent, slower and with less: no hardware, links to directories not followed, a file
-rewritten with the same beginning and end noticed only while it is small. Bytes come as base64, or as hexadecimal.
+It answers the same messages as the agent, more slowly and with less: it knows no hardware, follows no links to
+directories, and notices a rewrite with the same beginning and end only in a small file. Bytes come as base64 or as hex.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _ANSWER_S = 120.0
 _PIECE = 512 << 10
 _WHOLE_CHECK_BYTES = 256 << 10
 _TRIES = 3
-"""Fewer bytes than the file has: a tool over there was killed, or the file shrank just now. The latter stays so."""
+"""A read that gives fewer bytes than the file has is tried again: a tool there was killed, or the file has just shrunk.
+Only in the second case it stays like that."""
 
 _PRELUDE = r"""
 if command -v base64 >/dev/null 2>&1; then e() { base64; }; echo base64; else e() { od -An -v -tx1; }; echo hex; fi
@@ -37,7 +38,7 @@ elif [ -e "$1" ]; then echo E 6; return 1
 else echo E 2; return 1; fi
 }
 """
-"""e: bytes as text. s: status of a file. r: bytes of a file from an offset. c: what is wrong with a file (errno)."""
+"""e: bytes as text. s: status of a file. r: bytes of a file from an offset. c: why a file cannot be read (errno)."""
 
 _FIND = r"""find {path} -maxdepth {depth} \
 \( -name '.?*' ! -name .hydra -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \
@@ -59,7 +60,7 @@ class _Followed:
 class ShellPeer:
     """See `connection.Peer`. All work is done by the thread that receives."""
 
-    note = "no Python there: files are asked for every 2 s through the shell, no hardware"
+    note = "no Python there: files are looked at every 2 s through the shell, no hardware"
 
     def __init__(self, process: Process, heard: bytes) -> None:
         self._process = process
@@ -246,7 +247,7 @@ class ShellPeer:
     # -- the shell -------------------------------------------------------------------------------------------------
 
     def _run(self, script: str) -> bytes:
-        """What the script prints. `PeerLost` where the shell ends or does not answer."""
+        """What the script prints. `PeerLost` if the shell ends or does not answer."""
         self._count += 1
         mark = f"rltui:end:{self._count}\n".encode()
         self._process.write(f"{script}\necho {mark.decode().strip()}\n".encode("utf-8", "surrogateescape"))
@@ -272,7 +273,7 @@ def _quoted(path: str) -> str:
 
 
 def _status(line: str) -> tuple[int, float, str]:
-    """(size, mtime, identity) of a line of `s`."""
+    """(size, mtime, identity) from a line that `s` printed."""
     size, mtime, identity = line.split()
     return int(size), float(mtime), identity
 

@@ -1,6 +1,6 @@
 """What each pane draws: pure functions from the view and a size to rows.
 
-`panes.metrics` and the like are imported at their first use: the first paint, before any run is read, needs few.
+They are imported at their first use, because the screen needs few of them before a run is read.
 """
 
 from __future__ import annotations
@@ -30,6 +30,6 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def load() -> None:
-    """Imports all panes; the worker does it while the first paint is on its way."""
+    """Imports all panes. The worker does it while the screen is drawn for the first time."""
     for name in FULL:
         import_module(f"{__name__}.{name}")

@@ -1,4 +1,4 @@
-"""The parts of a comparison that are text: settings, what to run next, equal budgets, two configs, notes."""
+"""The parts of a comparison without plots: settings, what to run next, equal budgets, two configs, notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def cost_word(name: str) -> str:
-    """A cost as the head of a narrow column."""
+    """The name of a cost, as the head of a narrow column."""
     from rltui.compare.plot import COST_WORDS
 
     return {"gpu_hours": "GPU h"}.get(name, COST_WORDS[name])

@@ -1,4 +1,4 @@
-"""The words on one finding: what moved first, its causes, what to change, when it is over, where to go from here."""
+"""The text on one finding: what moved first, its causes and fixes, when it is resolved, and where to look next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINES = 5
 
 
 def draw(view: View, finding: Finding, width: int) -> list[Row]:
-    """All of them, under their heads."""
+    """All parts of the text, each under its head."""
     rows = _first_movers(view, finding, width)
     root = next((f for f in (view.report.findings if view.report else ()) if f.id == finding.root), None)
     if root is not None:
@@ -84,10 +84,10 @@ def _fixes(finding: Finding, width: int) -> list[Row]:
 
 
 def _first_movers(view: View, finding: Finding, width: int) -> list[Row]:
-    """What moved first around the onset: metrics in the order in which they began, on one axis."""
+    """What moved first around the onset: metrics in the order of their onset, on one axis."""
     insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
     if not finding.evidence:
-        return []  # a setting has no onset that anything could have moved around
+        return []  # nothing was measured: a wrong setting has no onset
     if insight is None or not insight.moves:
         return []
     own = frozenset(metric_of(view, e) for e in finding.evidence[:1])
@@ -96,7 +96,7 @@ def _first_movers(view: View, finding: Finding, width: int) -> list[Row]:
 
 
 def _log_lines(view: View, finding: Finding, width: int) -> list[Row]:
-    """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
+    """Lines of the log near the onset: notable lines by their step, or else raw lines of that minute."""
     near = log_lines(view, finding.onset_step, LINES) if finding.onset_step is not None else []
     if not near:
         return []
@@ -107,7 +107,7 @@ def _log_lines(view: View, finding: Finding, width: int) -> list[Row]:
 
 
 def _then(view: View, finding: Finding, width: int) -> list[Row]:
-    """Where one can go from here, the GPUs at the onset, and the code to open."""
+    """Keys to related screens, the GPUs at the onset, and the code to open."""
     rows: list[Row] = []
     if finding.stage:
         rows.append([(" P", "key"), (f" the five stages of the pipeline, this is {finding.stage}", "dim")])
@@ -137,7 +137,8 @@ VALUES, ROOMY = 2 * NUMBER + 4, 56
 def draw_first_movers(
     view: View, movers: tuple[FirstMover, ...], width: int, strong: frozenset[str], selected: int | None = None
 ) -> list[Row]:
-    """A row a mover: glyph of its finding, name, step, where that lies among the others, before and after."""
+    """A row for each mover: glyph of its finding, name, step, place of that step on a common axis, values before and
+    after."""
     if not movers:
         return []
     first, last = movers[0].step, max(movers[-1].step, movers[0].step + 1)

@@ -1,4 +1,4 @@
-"""Pane 1: findings, worst first, with first → mid → last, onset, life and the config value behind each."""
+"""Pane 1: findings, worst first, each with first → mid → last, onset, trend and the config value behind it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ TINY = 5e-4
 """Smaller values are written as `3e-4`."""
 NARROW_HEAD = f"{'from':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
 WORDS_FROM = 76
-"""Narrower panes show the severity by its glyph alone."""
+"""Narrower panes show only the glyph of a severity."""
 
 
 class Listed(Struct, frozen=True):
-    """A row that can be selected: a finding, or (number, title, needs, enable) of a check that could not run."""
+    """A row that can be selected: a finding, or (title, needs, enable) of a check that could not run."""
 
     finding: Finding | None
     check: tuple[str, str, str] | None = None
 
 
 def listed(view: View, everything: bool) -> list[Listed]:
-    """Open findings; where there is none, or on demand, also the resolved ones and the checks that could not run."""
+    """Open findings; if there are none, the checks that could not run. `everything`: all findings and those checks."""
     if view.report is None:
         return []
     found = [Listed(f) for f in view.open_findings()]
@@ -56,7 +56,7 @@ def short_key(key: str) -> str:
 
 
 def config_value(value: object) -> str:
-    """A config value as one writes it: 3e-6, not 3e-06."""
+    """A config value as people write it: 3e-6, not 3e-06."""
     if isinstance(value, float):
         text = f"{value:g}"
         return text.replace("e-0", "e-").replace("e+0", "e")
@@ -64,7 +64,7 @@ def config_value(value: object) -> str:
 
 
 def hint(finding: Finding) -> str:
-    """The config values behind a finding, else the words of its first evidence."""
+    """The config values behind a finding, or else the text of its first evidence."""
     tied = [c for c in finding.causes if c.status == "supported" and c.config_key and c.value is not None]
     if tied:
         return ", ".join(f"{short_key(c.config_key or '')} {config_value(c.value)}" for c in tied[:2])
@@ -72,7 +72,7 @@ def hint(finding: Finding) -> str:
 
 
 def _note(view: View, items: list[Listed], room: int) -> str:
-    """How many of each severity, the worst first, as many as fit."""
+    """How many findings of each severity, the worst first, as far as there is room."""
     if view.report is None:
         return ""
     counts = {"critical": 0, "warning": 0, "info": 0}
@@ -114,7 +114,7 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
 
 
 def fitting(view: View, name: str, value: float | None) -> str:
-    """A value that fits its column: small ones as `3e-4`, not cut."""
+    """A value that fits into its column. A small one is `3e-4`, and not cut off."""
     text = view.value(name, value)
     if not value or view.unit(name) == "%" or (len(text) <= NUMBER and abs(value) >= TINY):
         return text
@@ -123,13 +123,13 @@ def fitting(view: View, name: str, value: float | None) -> str:
 
 
 def metric_of(view: View, evidence: Evidence) -> str:
-    """Name in the report of what evidence is of, else one that no other evidence has."""
+    """The report's name for the metric of an evidence, or else a name that no other evidence has."""
     known = view.name_of(evidence.metric) or view.name_of(evidence.key)
     return known or (evidence.metric if evidence_label(evidence) is None else f"{evidence.metric} {evidence.key}")
 
 
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
-    """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
+    """`0.034 →  0.052 →  0.159 %   4.8×`, with the label in front if there is room."""
     wide = width >= 120
     label_w = (LABEL_WIDE if width >= 150 else LABEL) if wide else 0
     if evidence is None:
@@ -174,7 +174,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     if f.evidence:
         row += [put(name, title_w - 1, name_role), (" ", "fg")]
         row += _numbers(view, f.evidence[0], width, selected, role if selected else "fg")
-    else:  # nothing was measured: the title has the room of the numbers
+    else:  # nothing was measured, so the title has the room of the numbers
         row.append(put(name, title_w + length(_numbers(view, None, width, False, "fg")), name_role))
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
     since = "   since " if width >= 120 else "  "
@@ -188,20 +188,20 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
 
 
 def _title_width(view: View, width: int) -> int:
-    """What the other columns leave in a narrow pane."""
+    """Width that the other columns leave for the title in a narrow pane."""
     words = 12 + 2 if width >= WORDS_FROM else 2 + 2
     return max(8, width - 1 - words - (2 * NUMBER + 6) - CHANGE - _since_width(view, width))
 
 
 def _since_width(view: View, width: int) -> int:
-    """Of the onset; where no word stands beside it, its heading stands above it, if there is room."""
+    """Width of the onset's column, at a middle width with room for its heading."""
     return max(len(str(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
 
 
 def draw(
     view: View, width: int, height: int, *, focus: bool, selected: int, everything: bool, top: int = 0
 ) -> tuple[list[Row], dict[int, int], int]:
-    """Rows, which item each row stands for, and the first row shown."""
+    """The rows, the index of the item of each row, and the first row shown."""
     items = listed(view, everything)
     head = [_head(view, width, focus, items)]
     if view.report is None:

@@ -1,4 +1,4 @@
-"""The bottom line: the keys of the moment, or what was just done; at the right, bytes per second to the terminal."""
+"""The bottom line: the keys of this screen, or a message; at the right, bytes per second to the terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rltui.tui.rows import Row, cut, length, spread
 from rltui.tui.view import View
 
 MOST = 11
-LAST = ("Esc", "?")  # kept where not all fit: how to leave, how to learn the rest
+LAST = ("Esc", "?")  # always shown: how to leave, and how to see the other keys
 
 
 def _name(view: View, key: str) -> str:
@@ -22,7 +22,7 @@ SEEKS = {"critical": "finding.next_critical", "warning": "finding.next_warning"}
 
 
 def _idle(view: View) -> list[str]:
-    """The keys to findings of which none is open."""
+    """Ids of the keys that jump to findings of a severity, if none of it is open."""
     findings = view.report.findings if view.report is not None else ()
     there = {finding.severity for finding in findings if finding.status == "active"}
     return [key for severity, key in SEEKS.items() if severity not in there]

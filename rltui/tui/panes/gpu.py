@@ -1,5 +1,5 @@
-"""Pane 4: GPU memory and power over the last samples, the host below, and what runs out. With the look-ups in samples
-of machines that its screen shares."""
+"""Pane 4: GPU memory and power over the last samples, the host below, and what will run out. The GPU screen uses the
+functions on samples, too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = 3
 
 
 def sampled(view: View) -> SampleColumns:
-    """Samples up to the step cursor's time; all of them without a cursor or where times are unknown."""
+    """Samples up to the time of the step cursor; all of them without a cursor, or if times are unknown."""
     seen = sample_columns(view.recording)
     frame = view.recording
     if frame is None or view.cursor is None:
@@ -48,7 +48,7 @@ def newest_host(seen: SampleColumns) -> HostSample | None:
 
 
 class Span(Struct, frozen=True):
-    """Times from which to which rows of samples are drawn, and what that is in words."""
+    """First and last time of the samples that are drawn, and a name for that span."""
 
     first: float
     last: float
@@ -56,7 +56,7 @@ class Span(Struct, frozen=True):
 
 
 def span(view: View, seen: SampleColumns) -> Span:
-    """The last three steps where their length is known, else all samples."""
+    """The last three steps if their length is known, else all samples."""
     step = sum(item.seconds for item in view.report.phases.items) if view.report else 0.0
     if len(seen) and 0 < STEPS * step <= seen.times[-1] - seen.times[0]:
         end = float(seen.times[-1])
@@ -75,7 +75,7 @@ def whole(seen: SampleColumns) -> Span:
 
 
 def spark(view: View, times: Floats, values: Floats, over: Span, width: int, top: float | None) -> str:
-    """A row over a span of time, from 0 to `top` (None: to the highest), newest at the right."""
+    """A sparkline over a span of time, from 0 to `top` (None: the highest value), the newest at the right."""
     import numpy as np
 
     from rltui.plots.spark import sparkline
@@ -103,7 +103,7 @@ def subject(gpu: GpuSample) -> str:
 
 
 def trouble(gpu: GpuSample) -> str:
-    """What is wrong with a GPU, in words; empty where nothing is."""
+    """What is wrong with a GPU, in words; empty if nothing is."""
     if gpu.lost:
         return "does not answer"
     said = []
@@ -119,7 +119,7 @@ def trouble(gpu: GpuSample) -> str:
 
 
 def remarks(gpu: GpuSample) -> str:
-    """What else there is to say: split into instances, who else works there."""
+    """Other remarks: whether it is split into instances, and whether processes of others use it."""
     foreign = sum(p.ours is False and not p.zombie for p in gpu.processes)
     said = ["MIG"] if gpu.mig else []
     if foreign:
@@ -128,7 +128,7 @@ def remarks(gpu: GpuSample) -> str:
 
 
 MOST = 16
-"""GPUs that the pane asks room for; more of them are in its screen."""
+"""The pane asks for room for this many GPUs; the GPU screen has all."""
 
 
 def needed(view: View) -> int:
@@ -178,7 +178,7 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
 
 
 def _gpu(view: View, seen: SampleColumns, gpu: GpuSample, bar_w: int, mark: tuple[str, str] | None) -> Row:
-    """`!0  71.2  ▂▂▇▇▂  226  58`; the power row gives way to words where the GPU is in trouble."""
+    """`!0  71.2  ▂▂▇▇▂  226  58`. If something is wrong with the GPU, words replace the curve of its power."""
     glyph, role = mark or (" ", "fg")
     i = seen.gpus.index((gpu.node, gpu.index))
     words = trouble(gpu) if mark else ""
@@ -238,7 +238,7 @@ def _meter(view: View, name: str, used: str, share: float | None, bar_w: int, of
 
 
 def _ahead(view: View, width: int = 0) -> list[Row]:
-    """The first thing that runs out, of what the machine has."""
+    """The resource of the machine that will run out first, and when."""
     machine = view.newest.machine if view.newest is not None and view.cursor is None else None
     if machine is None or not machine.forecasts:
         return []
@@ -268,7 +268,7 @@ def _one_line(view: View, width: int, seen: SampleColumns) -> Row:
             of = f"/{limit:.0f} W   " if limit else " W   "
             row += [("power ", "dim"), (cells, "ink"), (f" {sum(watts) / len(watts):.0f}", "fg"), (of, "dim")]
     else:
-        why = (report.hardware.note or "no GPU samples").split(":")[0]  # the reason in full stands in its screen
+        why = (report.hardware.note or "no GPU samples").split(":")[0]  # the GPU screen has the full reason
         row.append((f"{cut(why, max(0, width - 30))}   ", "dim"))
     host = report.hardware.host
     if host and host.ram_used_gb is not None:

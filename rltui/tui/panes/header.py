@@ -1,4 +1,4 @@
-"""The top line: which run, how far, how alive. The age of the last step is the only clock on the screen."""
+"""The top line: the run, its progress, and whether it is alive. The age of the last step is the screen's only clock."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ STATES = {
 }
 
 PHASE = 24
-"""A phase in the head line is a word or two, never a line of the log."""
+"""Most characters of a phase here: a word or two, never a line of the log."""
 
 
 def age_text(seconds: float) -> str:
-    """Coarser as it grows, so that the clock costs next to nothing: seconds, then 5 s, minutes, hours, days."""
+    """An age in seconds, then in units of 5 s, minutes, hours, days, so that the text rarely changes and few bytes are
+    sent."""
     if seconds < 10:
         return f"{max(0, int(seconds))} s"
     if seconds < 60:
@@ -36,7 +37,7 @@ def age_text(seconds: float) -> str:
 
 
 def state(view: View, width: int) -> Row:
-    """`● live 3 s ago`: state as glyph, word and colour, and how old the last step is."""
+    """`● live 3 s ago`: the state as glyph, word and colour, and the age of the last step."""
     report, frame = view.newest, view.recording
     if report is None or frame is None:
         return []
@@ -68,13 +69,13 @@ def state(view: View, width: int) -> Row:
 
 
 def stall_words(card: StallCard) -> tuple[str, str, str]:
-    """Glyph, word and colour of a step that lasts."""
+    """Glyph, word and colour of a step that takes too long."""
     glyph, role = ("✗", "crit") if card.verdict == "hung" and card.sure else ("!", "warn")
     return glyph, "stalled" if card.verdict == "hung" else card.verdict, role
 
 
 def stall(view: View, card: StallCard, width: int) -> Row:
-    """`! stalled 31 m, usual 3 m`, as loud as the finding of it."""
+    """`! stalled 31 m, usual 3 m`, in the colour of that finding's severity."""
     glyph, word, role = stall_words(card)
     row: Row = [(f"{glyph} {word}", role)]
     if card.since is not None and view.now > 0:
@@ -86,7 +87,7 @@ def stall(view: View, card: StallCard, width: int) -> Row:
 
 
 def progress(view: View, width: int, eta: bool = True) -> Row:
-    """`step 812 / 2000   41 %   ETA 2 d 15 h`; with a step cursor, which step is shown."""
+    """`step 812 / 2000   41 %   ETA 2 d 15 h`, or the step that is shown, if there is a step cursor."""
     report = view.newest
     if report is None or report.run.steps.last is None:
         return []
@@ -138,7 +139,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
 
 
 def crumbs(view: View, width: int, path: tuple[str, ...]) -> list[Row]:
-    """The top line of a drill-down: where this is."""
+    """The top line of a drill-down: the path to this screen."""
     name = view.report.run.id if view.report else view.target
     right = [*progress(view, min(width, 119), eta=False), *state(view, min(width, 119))]
     room = width - 3 - length(right)

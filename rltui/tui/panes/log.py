@@ -1,4 +1,4 @@
-"""Pane 6: the events of the run; and what else happened around a step: lines of the log, the GPUs then."""
+"""Pane 6: the events of the run. Also what else happened around a step: lines of the log, and the GPUs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STAMP = re.compile(
     r"(?:\[?(?:\b(?:TRACE|DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\b(?:\d{2,4}-)?\d{2}-\d{2}\b"
     r"|T?\b\d{2}:\d{2}:\d{2}(?:[.,]\d+)?Z?|(?<=\[)[0-9a-f]{16,}(?=\]))\]?[\s:,|-]*)+(?=\S)"
 )
-"""Date, time, level and the number of a request at the head of a line."""
+"""Date, time, level and request number at the beginning of a line."""
 SAVED = re.compile(r"\b[\w-]*(?:step|checkpoint|iter|epoch)[_-]?\d+\b")
 """The folder of a checkpoint."""
 QUIET = ("progress", "phase", "validation", "overflow")
 
 
 def clock(time: float | None) -> str:
-    """Local time of day, blank where the log has none."""
+    """Local time of day, blank if the log has none."""
     if time is None:
         return ""
     try:
@@ -39,7 +39,7 @@ def clock(time: float | None) -> str:
 
 
 def events(view: View) -> list[Note]:
-    """Notable lines, oldest first; with a step cursor those up to it."""
+    """Notable lines, oldest first. With a step cursor, only those up to it."""
     if view.recording is None:
         return []
     notes = [note for note in view.recording.notes if note.kind not in QUIET]
@@ -49,7 +49,7 @@ def events(view: View) -> list[Note]:
 
 
 def coming(view: View) -> list[Forecast]:
-    """What comes if it goes on so; the end of the run stands in the header."""
+    """What is forecast if the run goes on like this, without its end, which the header shows."""
     return [f for f in view.outlook.forecasts if f.what != "end"] if view.outlook else []
 
 
@@ -65,14 +65,14 @@ def _event(note: Note, width: int) -> Row:
 
 
 def said(note: Note) -> str:
-    """The line without its own time and level, which stand beside it; of a checkpoint its folder."""
+    """The line without its time and level, which the pane shows beside it. For a checkpoint, only its folder."""
     saved = SAVED.findall(note.text) if note.kind == "checkpoint" else []
     stamp = STAMP.match(note.text)
     return str(saved[-1]) if saved else note.text[stamp.end() :] if stamp else note.text
 
 
 def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
-    """`back`: how many rows the list is scrolled up from its end."""
+    """Rows of the pane. `back`: how many rows the list is scrolled up from its end."""
     found, ahead = events(view), coming(view)
     right: Row = [(f"{len(found)} event{'s' if len(found) > 1 else ''}", "dim")] if found else []
     rows = [title(width, "6", "Log and events", right or None, focus)]
@@ -92,14 +92,14 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
 
 NEAR_STEPS = 10
 NEAR_S = 60.0
-"""Notable lines within so many steps, or seconds where they name no step, belong to an onset."""
+"""Notable lines within this many steps of an onset belong to it; or this many seconds, if they name no step."""
 MARKS = ("step:{} ", "'step': {},", '"step": {},', " {}/", "step {} ", "step={} ")
-"""How a line of a log names its step."""
+"""How log lines name their step."""
 
 
 def log_line_of(view: View, step: int) -> tuple[int, bool] | None:
-    """Index of the first log line of a step, and whether that is known (by its time or by what it says) or only told
-    by the order of rows and lines; None without a log."""
+    """Index of the first log line of a step, and whether that is sure (from its time or text) or only estimated from
+    the share of steps before it. None without a log."""
     lines = view.recording.log if view.recording else ()
     if not lines:
         return None
@@ -116,7 +116,7 @@ def log_line_of(view: View, step: int) -> tuple[int, bool] | None:
 
 
 def log_lines(view: View, step: int, most: int) -> list[tuple[str, str]]:
-    """(when, text) of the notable lines near a step, the nearest ones; without any, the raw lines of that minute."""
+    """(when, text) of the notable lines nearest to a step. If there are none, the raw lines around the step."""
     when = view.time_of(step)
     near = []
     for note in events(view):

@@ -1,4 +1,4 @@
-"""Pane 2: one row a metric, all sparklines on one step axis."""
+"""Pane 2: one row for each metric, all sparklines on one step axis."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 KINDS = ("metric", "constant", "missing")
 MOST_DECIMALS = 5
 SIGN = " %"
-"""Behind a share where no column has the unit, as it is no number of its own. Other values leave the place free."""
+"""Stands behind a percentage if there is no column for units. Other values leave this place free."""
 RECENT = 50
-"""Points that decide how many decimals a metric is shown with, so that its value does not dance."""
+"""The last this many points decide how many decimals a metric has, so that its width is steady."""
 
 
 class MetricLine(Struct, frozen=True):
@@ -42,7 +42,7 @@ def _rank(name: str, heading: Heading, flagged: bool) -> tuple[int, int]:
 
 
 def grouped(view: View, pattern: str = "") -> list[tuple[Heading, list[tuple[str, bool]]]]:
-    """Under each heading: (metric, logged), most telling first. `pattern` keeps what matches."""
+    """For each heading: (metric, whether it is logged), most important first. Only those that match `pattern`."""
     listed = view.listed
     out = []
     missing = {m.metric for m in view.report.coverage.missing if m.blocks} if view.report else set()
@@ -65,7 +65,8 @@ def grouped(view: View, pattern: str = "") -> list[tuple[Heading, list[tuple[str
 
 
 def overview(view: View, room: int, narrow: bool) -> list[str]:
-    """The metrics that get a row where not all fit: those with findings, then the first of each heading in turn."""
+    """The metrics that get a row if there is no room for all: those with findings, the pinned ones, then the first of
+    each heading in turn."""
     groups = grouped(view)
     flagged = [n for _, names in groups for n, _ in names if n in view.flagged]
     queues = [[n for n, _ in names if n not in view.flagged] for heading, names in groups if heading.first]
@@ -75,7 +76,7 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     chosen: list[str] = []
     used: set[str] = set()
     heading_of = {n: heading.name for heading, names in groups for n, _ in names}
-    if narrow:  # room for few: a metric that is logged tells more than one that is not
+    if narrow:  # there is room for few, so those that are logged come first
         logged = view.listed
         turns.sort(key=lambda name: name not in logged)
     for name in dict.fromkeys([*flagged, *pinned, *turns]):
@@ -89,13 +90,13 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
 
 
 def constant(view: View, name: str) -> bool:
-    """Logged more than once, and always the same."""
+    """Whether it was logged more than once, always with the same value."""
     metric = view.metric(name)
     return metric is not None and metric.count > 1 and not metric.nan and metric.min == metric.max
 
 
 def _sort_key(view: View, name: str, column: str) -> tuple[int, float, str]:
-    """Metrics without the number come last."""
+    """Metrics without a value in this column come last."""
     metric = view.metric(name)
     if column == "name" or metric is None:
         return 0, 0.0, view.label(name).lower()
@@ -117,8 +118,8 @@ def _sorted(view: View, names: list[str], order: Order) -> list[str]:
 def lines(
     view: View, room: int, *, everything: bool, pattern: str, narrow: bool, order: Order | None = None
 ) -> list[MetricLine]:
-    """The list, as far as it is decided by what there is and how many rows there are. In the list of all metrics,
-    constant ones are folded at the end, and `order` may be by another column than the stage."""
+    """The lines of the list for `room` rows. `everything`: the list of all metrics, with constant ones together at the
+    end, and with an `order` that may be by another column than the stage."""
     groups = grouped(view, pattern)
     order = order or Order()
     flat: list[str] = []
@@ -148,7 +149,7 @@ def lines(
 
 
 def _folded(names: list[str], narrow: bool) -> list[MetricLine]:
-    """One line for all constant metrics, and their rows below it."""
+    """A heading for all constant metrics, and their rows below it."""
     if not names:
         return []
     blank = [] if narrow else [MetricLine("blank")]
@@ -202,7 +203,7 @@ class Columns(Struct, frozen=True):
 
 
 def axis_rows(view: View, cols: Columns) -> list[Row]:
-    """Step labels, and the marks of best checkpoint, onset and cursor on a rail below them."""
+    """Step labels, and below them the marks of best checkpoint, onset and cursor."""
     first, last = view.axis()
     lead = (" " * (3 + cols.name), "fg")
     when = ("now" if view.cursor is None else "then") + ("" if cols.unit else "  ")
@@ -231,10 +232,10 @@ def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> R
     first, last = view.axis()
     if series is None or not len(series):
         return [(" " * width, "ink")]
-    from rltui.plots.spark import sparkline  # needs numpy, which the first paint and the first values do without
+    from rltui.plots.spark import sparkline  # it needs numpy, which the first values on the screen do not need
 
     key = name, width, first, last, view.glyphs.name
-    if key not in view.sparks:  # 1.5 ms each at 100,000 steps, and a key draws a page of them again
+    if key not in view.sparks:  # 1.5 ms each at 100,000 steps, and each key press draws a page of them
         view.sparks[key] = sparkline(series.steps, series.values, width, first, last, view.glyphs)
     text = view.sparks[key]
     if onset is None or not role:
@@ -286,7 +287,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
         decimals = None  # would read as zero
-    shown = "0" if tiny and now == 0 else view.value(line.name, now, decimals)  # as 0.000 it would be any small rate
+    shown = "0" if tiny and now == 0 else view.value(line.name, now, decimals)  # 0.000 could be any small rate
     sign = "" if cols.unit or len(shown) >= cols.now - len(SIGN) else SIGN if now is not None and scale != 1.0 else "  "
     row.append(put(shown + sign, cols.now, strong, ">"))
     if cols.unit:
@@ -299,12 +300,12 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
 
 
 def _moved(metric: MetricSummary | None, finding: Finding | None, scale: float) -> str:
-    """Its change, times `scale` as all numbers of the row."""
+    """The change of a metric, times `scale`, like all numbers of the row."""
     return "" if metric is None else _short(change_of(metric, finding, scale))
 
 
 def _short(moved: str) -> str:
-    """A tiny difference as `+1.1e-5`, which its column holds."""
+    """A tiny difference as `+1.1e-5`, so that it fits into its column."""
     if len(moved) < 8 or moved.endswith(("%", "×")):
         return moved
     mantissa, exponent = f"{float(moved.replace(MINUS, '-')):+.1e}".split("e")
@@ -344,7 +345,7 @@ def draw(
     top: int = 0,
     order: Order | None = None,
 ) -> tuple[list[Row], dict[int, str], int]:
-    """Rows, which metric each row stands for, and the first row shown of the list."""
+    """The rows, the metric of each row, and the first line of the list that is shown."""
     if view.report is None and view.first is None:
         return [_title(view, width, focus, 0, pattern, typing)], {}, 0
     narrow = width < 90
@@ -376,24 +377,24 @@ def draw(
 
 
 def list_rows(width: int, height: int, focus: bool) -> int:
-    """Rows that the list itself has: not the title, the axis, and what the selected metric means."""
+    """Rows for the list itself, without the title, the axis and the meaning of the selected metric."""
     axis = 0 if width < 90 and height < 16 else 2
     return height - 1 - axis - explained_rows(height, focus)
 
 
 def meaning(view: View, name: str) -> str:
-    """A metric in a line, or that nobody but this run knows it."""
+    """The meaning of a metric in one line, or that it is not known."""
     return f"{view.label(name)}: {view.explained(name) or 'a key of this run whose meaning is not known'}"
 
 
 def explained_rows(height: int, focus: bool) -> int:
-    """Rows at the bottom of the pane in focus that say what the selected metric means."""
+    """Number of rows at the bottom, if the pane has the focus, for the meaning of the selected metric."""
     return 0 if not focus or height < 10 else 2 if height >= 16 else 1
 
 
 def _empty(view: View) -> str:
     if view.recording is not None and not view.recording.loading.done:
-        return "reading, no step has come so far"
+        return "reading, no step found so far"
     known = view.recording.run.sources if view.recording is not None else ()
     hints = [source.note for source in known if source.note and not source.rows]
     return hints[0] if hints else "no metric rows yet: the trainer has not logged a step, or this is not its metric log"

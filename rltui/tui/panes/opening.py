@@ -1,4 +1,4 @@
-"""The main screen until the first frame: the names of the panes, and what is being opened; then its newest values."""
+"""The main screen before the first report: the names of the panes and what is being opened, then its newest values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def draw(view: View, pane: str, width: int, height: int, focus: bool) -> list[Ro
 
 
 def _first(view: View, values: FirstValues, pane: str, width: int, height: int, focus: bool) -> list[Row]:
-    """The same with the newest values, at the places where they stay. All else is still being read."""
+    """The same with the newest values, in the places where they will stay. The rest is still being read."""
     if pane == "metrics":
         from rltui.tui.panes import metrics
 
@@ -46,7 +46,7 @@ def _first(view: View, values: FirstValues, pane: str, width: int, height: int, 
         who: Row = [(" ", "fg"), (values.id, "strong")]
         who.append((f"   {values.framework}" if values.framework and width >= 110 else "", "dim"))
         step: Row = [("step " if wide else "", "dim"), (integer(values.last_step), "strong")]
-        size = f" of {values.bytes / 1e6:.0f} MB" if wide else ""  # as the header goes on with it
+        size = f" of {values.bytes / 1e6:.0f} MB" if wide else ""  # as the header shows it later
         read: Row = [(f"{'   ' if wide else '  '}reading ", "dim"), ("0 %", "fg"), (size, "dim")]
         return [spread(width - 1, who, [*step, *read])]
     if pane == "verdict":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NOTE_WIDTH = 48
 SLOW = 1.5
-"""A step is slow that takes so many times the median one."""
+"""A step is slow if it takes longer than this many times the median."""
 
 
 def needed(view: View) -> int:
@@ -36,7 +36,7 @@ def slow_steps(view: View) -> list[int]:
 
 
 def seconds(view: View, item: PhaseItem) -> float | None:
-    """Median seconds, or those of the step under the cursor."""
+    """Median seconds of a phase, or its seconds in the step under the cursor."""
     if view.cursor is None:
         return item.seconds
     name = view.name_of(item.key)
@@ -44,7 +44,7 @@ def seconds(view: View, item: PhaseItem) -> float | None:
 
 
 def colour(view: View, item: PhaseItem) -> str:
-    """Coloured only where a finding is open: on a healthy run a high share is a note, not an alarm."""
+    """The colour of a phase. Only if a finding is open: in a healthy run a high share is a note, not an alarm."""
     return "warn" if item.status == "high" and view.worst is not None else ""
 
 
@@ -53,7 +53,7 @@ def _percent(share: float) -> str:
 
 
 def whole_step(view: View) -> float:
-    """Seconds of a step; at the step cursor those of that step, where the run logs them."""
+    """Seconds of a step. With a step cursor, those of that step, if the run logs them."""
     items = view.report.phases.items if view.report else ()
     whole = view.value_at("time_per_step_s", view.cursor) if view.cursor is not None else None
     return whole or sum(x for item in items if (x := seconds(view, item)) is not None)
@@ -95,7 +95,7 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
         return [title(width, "3", "Step time", None, focus)]
     items = view.report.phases.items
     if view.cursor is not None:
-        items = tuple(item for item in items if view.name_of(item.key))  # the rest is known as a median only
+        items = tuple(item for item in items if view.name_of(item.key))  # of the others only the median is known
     rows = [_heading(view, width, focus)]
     if height < 2:
         return rows

@@ -1,4 +1,4 @@
-"""Panes of the rollouts screen: the list to choose from, a step's numbers, a prompt, a completion."""
+"""Panes of the rollouts screen: the list of groups or samples, a step's numbers, a prompt, a completion."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from rltui.rollouts.step import Rollout
 
 DOTS = 8
-"""Rewards of a group drawn as dots; of more, their number is written."""
+"""At most this many rewards of a group are drawn as dots. For more, their number is written."""
 PIECE = 400  # characters
 MANY = 0.1
-"""The share of the samples from which on the most common reward is worth a word."""
+"""The most common reward is shown if at least this share of the samples has it."""
 NAMES = {"groups": "Groups", "samples": "Samples", "steps": "The same prompt across steps"}
 
 
 def listed(
     view: View, page: RolloutPage, row: int, top: int, width: int, height: int, note: str
 ) -> tuple[list[Row], int]:
-    """The list from row `top` on, and where it begins once the chosen row is in sight."""
+    """Rows of the list from `top` on, and the new `top`, moved so that the selected row is in sight."""
     query = page.query
     way = "▲" if query.reverse != (query.order in ("file", "step")) else "▼"
     if view.glyphs.name == "ascii":
@@ -103,14 +103,14 @@ def _sample(line: RolloutLine, selected: bool, room: int) -> Row:
 
 
 def numbers(detail: StepDetail, width: int, height: int) -> list[Row]:
-    """The rewards and shares of a step, and how much its texts differ where there is room."""
+    """The rewards and shares of a step; if there is room, also how much its texts differ."""
     rows = [*rewards(detail, width, 6), [], *shares(detail, width)]
     more = [[], *diversity(detail, width)]
     return rows[:height] if len(rows) + len(more) > height else [*rows, *more]
 
 
 def all_numbers(detail: StepDetail, width: int, height: int, top: int) -> list[Row]:
-    """Every number of a step; in two columns where the pane is wide."""
+    """All numbers of a step, in two columns if the pane is wide."""
     one = [*rewards(detail, width, 12), [], *lengths(detail, width)]
     if width >= 100:
         half = (width - 3) // 2
@@ -135,7 +135,7 @@ def rewards(detail: StepDetail, width: int, most: int) -> list[Row]:
 
 
 def lengths(detail: StepDetail, width: int) -> list[Row]:
-    """The histogram of lengths with the line of the limit."""
+    """The histogram of lengths, with a line at the limit."""
     cap = detail.length_cap
     right: Row = [("limit not known" if cap is None else f"limit {cap}", "dim")]
     rows = [title(width, "", detail.length_unit.capitalize(), right)]
@@ -171,11 +171,11 @@ def _bars(bars: Sequence[Bar], width: int, decimals: int | None = None) -> list[
 
 
 def shares(detail: StepDetail, width: int) -> list[Row]:
-    """What shares of the samples show what."""
+    """The share of samples, or groups, with each property."""
     stats = detail.stats
     rows = [title(width, "", "In this step", [(f"{stats.samples} rollouts", "dim")])]
     for name, value, loud in (
-        ("groups without spread", stats.zero_variance, False),
+        ("zero-variance groups", stats.zero_variance, False),
         ("cut at the limit", stats.truncated, True),
         ("repeat themselves", stats.repeated, True),
         ("same text in the group", stats.identical, False),
@@ -183,7 +183,7 @@ def shares(detail: StepDetail, width: int) -> list[Row]:
         ("go on past their end", stats.past_end, True),
         ("empty", stats.empty, True),
     ):
-        text = percent(value, missing="not told")
+        text = percent(value, missing="not known")
         sign = "! " if loud and value is not None and value > 0.1 else "  "
         role = "warn" if sign == "! " else "fg" if value is not None else "dim"
         rows.append(spread(width, [(sign, "warn"), (name, "fg")], [(text, role)]))
@@ -191,7 +191,7 @@ def shares(detail: StepDetail, width: int) -> list[Row]:
 
 
 def diversity(detail: StepDetail, width: int) -> list[Row]:
-    """How much the texts differ, and how far they repeat."""
+    """How much the texts differ, and how much they repeat."""
     stats = detail.stats
     rows = [title(width, "", "Diversity")]
     for name, text in (
@@ -206,7 +206,7 @@ def diversity(detail: StepDetail, width: int) -> list[Row]:
 
 
 def prompt(sample: Rollout | None, samples: int, width: int) -> list[Row]:
-    """The beginning of a prompt in two lines."""
+    """The beginning of a prompt, in two lines."""
     right: Row = [(f"{samples} sample{'' if samples == 1 else 's'}", "dim")]
     text = " ".join(((sample.prompt if sample else None) or "the dump holds no prompt").split())
     lines = wrapped(text, width - 2)
@@ -217,7 +217,7 @@ def prompt(sample: Rollout | None, samples: int, width: int) -> list[Row]:
 
 
 def completion(name: str, sample: Rollout | None, width: int, height: int, line: int) -> list[Row]:
-    """A completion from a line on, with what the reward saw and what else the dump says of it."""
+    """A completion from a line on, with the part that the reward saw and other fields of the dump."""
     if sample is None:
         return [title(width, "", name)]
     right: Row = [("reward ", "dim"), (number(sample.reward, missing="–"), "strong")]
@@ -252,7 +252,7 @@ def completion(name: str, sample: Rollout | None, width: int, height: int, line:
 
 @lru_cache(maxsize=8)
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of a completion. Long ones go in pieces: `wrap` would cost the square of a word of 100,000 letters."""
+    """The lines of a text. Long ones are cut into pieces first, because `wrap` takes quadratic time on a long word."""
     lines: list[str] = []
     for part in text.split("\n"):
         pieces = [part[at : at + PIECE] for at in range(0, len(part), PIECE)] or [""]
@@ -261,6 +261,6 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _range(detail: StepDetail | None) -> tuple[float, float]:
-    """Lowest and highest reward of the step."""
+    """Lowest and highest reward of the step; 0 and 1 without one."""
     bars = detail.rewards if detail else ()
     return min((one.low for one in bars), default=0.0), max((one.high for one in bars), default=1.0)

@@ -1,4 +1,4 @@
-"""What is known of one metric: numbers, meaning, forecast, the findings that use it, where it comes from."""
+"""What is known of one metric: numbers, meaning, forecast, findings that use it, and its source."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def top(view: View, name: str, width: int) -> Row:
 
 
 def full(view: View, name: str, width: int) -> list[Row]:
-    """Everything, for a column of its own."""
+    """All of it, for its own column."""
     rows = [title(width, "", "Statistics", [(_counted(view, name), "dim")]), *_numbers(view, name)]
     rows += _section(width, "What it is", _meaning(view, name, width))
-    rows += _section(width, "If it goes on so", _forecast(view, name, width))
+    rows += _section(width, "If it goes on like this", _forecast(view, name, width))
     rows += _section(width, "Findings that use it", _used(view, name, width))
     others = [other for other in list(view.flagged)[:OTHERS] if other != name]
     if view.cursor is not None and others:
@@ -124,12 +124,12 @@ def _counted(view: View, name: str) -> str:
         parts.append(f"{metric.nan} not finite")
     if metric.left_out:
         parts.append(f"{integer(metric.left_out)} left out")
-    parts.append(f"{integer(metric.missing)} without" if metric.missing else "none missing")
+    parts.append(f"{integer(metric.missing)} missing" if metric.missing else "none missing")
     return ", ".join(parts)
 
 
 def _meaning(view: View, name: str, width: int) -> list[Row]:
-    """Meaning, unit, usual range, healthy shape, and what is easily misread."""
+    """Meaning, unit, usual range, healthy shape, and what is easy to misread."""
     known = view.known(name)
     if known is None:
         return [[(" a key of this run whose meaning is not known", "dim")]]
@@ -142,7 +142,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
         ("usual", known.range, "fg"),
         ("healthy", known.healthy, "fg"),
         ("here", _here(view, name), "fg"),
-        ("mind", (named.trap if named else "") or known.trap, "dim"),
+        ("caution", (named.trap if named else "") or known.trap, "dim"),
     )
     rows: list[Row] = []
     for word, text, role in told:
@@ -153,7 +153,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
 
 
 def _here(view: View, name: str) -> str:
-    """What the reward of this run contains, by where its config puts the KL penalty."""
+    """What the reward of this run contains: that depends on where its config puts the KL penalty."""
     from rltui.report.markdown_metrics import reward_note
 
     known = view.known(name)

@@ -1,4 +1,4 @@
-"""The verdict: badge, why, the checkpoint to keep, what would change it; and the line of the five pipeline stages."""
+"""The verdict: badge, reason, checkpoint to keep, what would change it. Also the line of the five pipeline stages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAGES = {"pass": ("✓", "fg"), "warn": ("!", "warn"), "fail": ("✗", "crit"),
 
 
 def badge_of(verdict: Verdict) -> tuple[str, str]:
-    """The words with their glyph, and their role."""
+    """The text of the badge with its glyph, and its role."""
     return f"{TONES[verdict.tone]} {verdict.badge}", f"badge.{verdict.tone}"
 
 
@@ -34,11 +34,11 @@ def checks(view: View) -> str:
 
 ACT = len("To do: ")
 SHORTEST = 8
-"""Cells of a metric's name below which it names nothing."""
+"""A metric's name is left out if it would have fewer cells than this."""
 
 
 def best(view: View, width: int) -> Row:
-    """`Keep global_step_600, math500 accuracy 0.412 ± 0.011, on disk.` The name of the metric is cut to this width."""
+    """`Keep global_step_600, math500 accuracy 0.412 ± 0.011, on disk.` The metric's name is cut to fit `width`."""
     report = view.report
     found = report.verdict.best_checkpoint if report else None
     if report is None or found is None:
@@ -50,7 +50,7 @@ def best(view: View, width: int) -> Row:
         name = found.path.rstrip("/").rsplit("/", 1)[-1]
     else:
         keep, name = "Best at ", f"step {found.step}"
-    of = view.name_of(found.metric) or found.metric  # it is named by its key
+    of = view.name_of(found.metric) or found.metric  # the checkpoint names it by its key
     value = view.value(of, found.value)
     unit = " %" if view.unit(of) == "%" else ""
     spread_ = ""
@@ -64,12 +64,12 @@ def best(view: View, width: int) -> Row:
 
 
 def chosen_by(best: BestCheckpoint) -> str:
-    """By what the checkpoint is the best; "" where the diagnosis does not say."""
+    """How the best checkpoint was chosen; "" if the diagnosis does not say."""
     return f"chosen by {best.basis}" if best.basis else ""
 
 
 def sentences(text: str, width: int, whole: bool = False) -> tuple[str, str]:
-    """(whole sentences that fit, the rest). The first one is cut rather than left out, unless `whole`."""
+    """(whole sentences that fit, the rest). If not even the first fits, it is cut, unless `whole`."""
     parts = re.split(r"(?<=[.!?]) +", text)
     taken = 0
     while taken < len(parts) and len(" ".join(parts[: taken + 1])) <= width:
@@ -80,7 +80,7 @@ def sentences(text: str, width: int, whole: bool = False) -> tuple[str, str]:
 
 
 def clause(text: str, width: int) -> str:
-    """The whole text where it fits, else its first clause, else what fits of it."""
+    """The whole text if it fits, else its first clause, else as much of it as fits."""
     if len(text) <= width:
         return text
     heads = (text.split(mark, 1)[0] for mark in (". ", ", "))
@@ -88,11 +88,11 @@ def clause(text: str, width: int) -> str:
 
 
 HEAD_ROWS = 3
-"""The badge, what to keep and how sure."""
+"""Rows for the badge, what to keep, and how sure that is."""
 
 
 def acts(view: View) -> list[tuple[str, str]]:
-    """Why, if a cause is borne out, and what to do about what leads the verdict, in the words of the report."""
+    """Why, if a cause is confirmed, and what to do about the leading finding, in the words of the report."""
     leading = None if view.report is None else leading_finding(view.report)
     if view.report is None or leading is None:
         return []
@@ -137,7 +137,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
 
 
 def pipeline(view: View, width: int, height: int) -> list[Row]:
-    """`pipeline  reward ✓  ›  advantages ✓  ›  …` and how much of the run could be checked."""
+    """`pipeline  reward ✓  ›  advantages ✓  ›  …`, and how many checks and metrics there were."""
     report = view.report
     if report is None or not report.pipeline:
         return []
@@ -151,5 +151,5 @@ def pipeline(view: View, width: int, height: int) -> list[Row]:
     right: Row = [(done, "fg"), (f",{skipped}" if skipped else "", "dim")]
     right.append((f" · {cover.present} of {cover.expected} metrics" if cover.expected else "", "dim"))
     while right and length(left) + length(right) + 2 > width:
-        right.pop()  # the coverage first, then what could not run
+        right.pop()  # drops the coverage first, then what could not run
     return [spread(width - 1, left, right)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def named(name: str) -> type[PaneScreen]:
-    """A drill-down that needs nothing but the run, by its name. Imported late: the first paint needs none of them."""
+    """A drill-down by its name, if it needs only the run. Imported late, because the first screen needs none."""
     from rltui.tui.screens.changes import DigestScreen, FirstMoversScreen
     from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
     from rltui.tui.screens.config import ConfigScreen
@@ -42,7 +42,7 @@ DRILL_DOWNS = ("rltui.plots.chart", "rltui.tui.screens.finding", "rltui.tui.scre
 
 
 def load_drill_downs() -> None:
-    """Imports what the first key into a drill-down needs; the worker does it once the first values are on screen."""
+    """Imports what the first drill-down needs. The worker does it when the first values are on the screen."""
     for name in DRILL_DOWNS:
         cooperate.give_way()
         import_module(name)

@@ -1,5 +1,5 @@
-"""What every screen has: panes, painted line by line from rows, at places that depend on the size, keys from the table,
-the filter's line editor."""
+"""What all screens share: panes that are painted from rows, in places that depend on the size; keys from the table; and
+the line editor of the filter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PaneLayout(Layout):
     name = "panes"
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
-        if not all(isinstance(child, Pane) for child in children):  # the tooltip, on a layer of its own
+        if not all(isinstance(child, Pane) for child in children):  # the tooltip, which is on another layer
             return VerticalLayout().arrange(parent, children, size, greedy)
         places = parent.arranged(size) if isinstance(parent, PaneScreen) else {}
         gone = Region(0, 0, 0, 0)
@@ -48,7 +48,7 @@ class PaneLayout(Layout):
 
 
 class PaneScreen(Screen[None]):
-    """A screen of panes. Subclasses say which panes, where (`places`) and what is on them (`draw`)."""
+    """A screen of panes. Subclasses say which panes (`PANES`), where (`places`) and with what (`draw`)."""
 
     NAME: ClassVar[str] = ""
     PANES: ClassVar[tuple[str, ...]] = ()
@@ -57,7 +57,7 @@ class PaneScreen(Screen[None]):
     BINDING_GROUP_TITLE = "rltui"
 
     def __init__(self) -> None:
-        super().__init__(name=self.NAME)  # no id: one that is closing may still hold it
+        super().__init__(name=self.NAME)  # no id, as a screen that is closing may still have it
         compat.bind(self, keys.bindings(self.NAME))
         self._layout = PaneLayout()
         self._places: Places = {}
@@ -67,7 +67,7 @@ class PaneScreen(Screen[None]):
     # -- what subclasses give ------------------------------------------------------------------------------------
 
     def places(self, size: Size) -> Places:
-        """Where each pane is; panes that are left out are hidden. Here: one pane between first and last line."""
+        """The place of each pane. A pane without one is hidden. By default: one pane between first and last line."""
         return {
             "header": Region(0, 0, size.width, 1),
             "text": Region(1, 2, size.width - 2, size.height - 4),
@@ -75,11 +75,11 @@ class PaneScreen(Screen[None]):
         }
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
-        """Content of a pane."""
+        """The rows of a pane."""
         raise NotImplementedError
 
     def leave(self) -> bool:
-        """One step out of filter, zoom or cursor; False when there is nothing to leave but the screen."""
+        """Ends a filter, zoom or cursor. False if there is none, so that only the screen can be left."""
         return self.end_filter()
 
     # -- drawing -------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class PaneScreen(Screen[None]):
         return [Pane(name) for name in (*self.PANES, "footer")]
 
     def arranged(self, size: Size) -> Places:
-        """The places of all panes; below the smallest size a single one that says so."""
+        """The places of all panes. Below the smallest size only one, which says so."""
         if size.width < SMALLEST.width or size.height < SMALLEST.height:
             self._places = {"footer": Region(0, 0, size.width, size.height)}
         else:
@@ -108,7 +108,7 @@ class PaneScreen(Screen[None]):
         return self._places
 
     def redraw(self) -> None:
-        """Draws every visible pane anew; panes repaint only what changed."""
+        """Draws every visible pane again. Panes repaint only what changed."""
         size = self.size
         if not size or not self.is_mounted:
             return
@@ -117,11 +117,11 @@ class PaneScreen(Screen[None]):
             compat.arrange_again(self)
         for pane in self.query(Pane):
             place = self._places.get(pane.id or "")
-            if place and place.size == pane.size:  # others are filled when they get their new size
+            if place and place.size == pane.size:  # the others get their rows with their new size
                 pane.show(self._content(pane.id or "", place))
 
     def fill(self, places: Places) -> None:
-        """Content for panes that get another size now, so that they are painted once and not first blank."""
+        """Gives rows to panes that get another size now, so that they are not blank first."""
         for pane in self.query(Pane):
             place = places.get(pane.id or "")
             if place and place.size != pane.size:
@@ -141,14 +141,14 @@ class PaneScreen(Screen[None]):
                 rows = [fitted(row, place.width) for row in self.draw(name, place.width, place.height)]
             self.view.undrawn.pop(pane, None)
             return rows
-        except Exception as error:  # the others are drawn all the same
+        except Exception as error:  # the other panes are still drawn
             told = self.view.pane_failed(pane, error)
             said = (f" {name} cannot be drawn, by a fault of rltui:", f" {told}")
             return [fitted([(text, "crit" if not y else "dim")], place.width) for y, text in enumerate(said)]
 
     def redraw_edges(self) -> None:
-        """Draws the first pane and the footer anew: all that moves while nothing arrives."""
-        for pane in self.query(Pane):  # none yet on a screen that is just being opened
+        """Draws the first pane and the footer again: only these change while nothing arrives."""
+        for pane in self.query(Pane):  # a screen that is just being opened has none yet
             place = self._places.get(pane.id or "")
             if place and pane.id in (self.PANES[0], "footer"):
                 pane.show(self._content(pane.id, place))
@@ -169,7 +169,7 @@ class PaneScreen(Screen[None]):
         self.redraw()
 
     def end_filter(self) -> bool:
-        """Clears the filter; False where there was none."""
+        """Clears the filter. False if there was none."""
         had = self.pattern is not None
         self.pattern, self.typing = None, False
         return had
@@ -226,7 +226,7 @@ class PaneScreen(Screen[None]):
         self.rltui.open_named(name)
 
     def action_zoom(self) -> None:
-        """A pane that was zoomed to a screen of its own goes back."""
+        """Goes back from a pane that was zoomed to its own screen."""
         self.rltui.close_screen()
 
     def action_snapshot(self) -> None:
@@ -236,7 +236,7 @@ class PaneScreen(Screen[None]):
         self.rltui.exports.copy(self.copied())
 
     def copied(self) -> str:
-        """What `Y` copies: the thing in focus, else the screen."""
+        """What `Y` copies: by default the whole screen."""
         return self.rltui.exports.screen_text()
 
     def action_plain(self) -> None:
@@ -249,7 +249,7 @@ class PaneScreen(Screen[None]):
         self.rltui.worker.list_runs()
 
     def action_compare(self) -> None:
-        """This run beside those around it; from the config, what is set otherwise there."""
+        """Compares this run with those around it. From the config screen: their configs."""
         self.rltui.open_comparison(tab="config" if self.NAME == "config" else "good")
 
     def action_mark(self) -> None:
@@ -263,7 +263,7 @@ class PaneScreen(Screen[None]):
             self.rltui.set_cursor(self.view.mark)
 
     def action_slow(self, by: int) -> None:
-        """The step cursor to the next or previous slow step."""
+        """Moves the step cursor to the next or previous slow step."""
         found = slow_steps(self.view)
         at = self.view.at
         after = [step for step in found if step > at] if by > 0 else [step for step in found if step < at]
@@ -288,7 +288,7 @@ class PaneScreen(Screen[None]):
         self.rltui.pause()
 
     def action_narrow(self) -> None:
-        """The last 200 rows, the last 50, the whole run again; what the run does not have is passed over."""
+        """Shows the last 200 rows, the last 50, or the whole run again. Skips those that are more than the run has."""
         rows = self.view.newest.run.steps.rows if self.view.newest else 0
         fewer = next((last for last in LAST_ROWS if last < min(rows, self.view.last_rows or rows)), None)
         if fewer is None and self.view.last_rows is None:
@@ -300,18 +300,18 @@ class PaneScreen(Screen[None]):
         self.rltui.move_cursor(by)
 
     def action_move(self, by: int) -> None:
-        """Next or previous row, where the screen has any."""
+        """Goes to the next or previous row, if the screen has rows."""
 
     def action_edge(self, end: int) -> None:
-        """First or last row; the last one follows the run again."""
+        """Goes to the first or the last row. At the last row the screen follows the run again."""
 
     def action_page(self, by: int) -> None:
-        """Half a page of rows."""
+        """Moves by half a page of rows."""
         self.action_move(by * max(1, self.size.height // 2))
 
 
 def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int | None = None, top: int = 0) -> Places:
-    """Panes below one another; heights of 0 or less are left out."""
+    """The places of panes below one another. Those with a height of 0 or less are left out."""
     places: Places = {}
     y = top
     for name, height in rows:
@@ -323,7 +323,7 @@ def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int |
 
 
 class Pane(Widget, can_focus=False):
-    """Shows rows of few segments, and paints only those again that changed."""
+    """Shows rows, and paints only those again that changed."""
 
     DEFAULT_CSS = "Pane { width: 1fr; height: 1fr; }"
 
@@ -336,7 +336,7 @@ class Pane(Widget, can_focus=False):
         self.rows = []
 
     def show(self, rows: list[Row]) -> None:
-        """New content."""
+        """Replaces the rows."""
         old, self.rows = self.rows, rows
         width, height = self.size
         regions = [
@@ -357,7 +357,7 @@ class Pane(Widget, can_focus=False):
             style = theme.styles[role]
             if selected and not role.startswith("badge"):
                 style += theme.selection
-            if not text.isprintable():  # the path of a file, which may be called anything
+            if not text.isprintable():  # a file's path may hold any character
                 from rltui.text import shown
 
                 text = shown(text).replace("\n", " ")

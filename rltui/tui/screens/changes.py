@@ -20,7 +20,7 @@ WORDS = {"best": "best value", "more": "finding", "end": "end of run"}
 
 
 class DigestScreen(TextScreen):
-    """The digest of the last return, or of the opening."""
+    """The digest from the user's last return, or from the start."""
 
     NAME = "digest"
     HEAD = "While you were away"
@@ -28,7 +28,7 @@ class DigestScreen(TextScreen):
     def content(self, width: int) -> list[Block]:
         digest = self.rltui.digest
         if digest is None:
-            text = "nothing new: this is the first look at this run, or nothing has happened since"
+            text = "nothing new: this is the first look at this run, or nothing has happened since the last one"
             return [("", [[(f" {line}", "dim")] for line in wrap(text, width - 2)])]
         since, now = datetime.fromtimestamp(digest.since), datetime.fromtimestamp(digest.now)
         span = f" {since:%b %d %H:%M} to {now:%b %d %H:%M}, {duration(digest.now - digest.since)}"
@@ -47,7 +47,7 @@ class DigestScreen(TextScreen):
 
 
 class FirstMoversScreen(TextScreen):
-    """`j k` select a metric, Enter opens it; the step cursor asks about another step."""
+    """What moved first around a step. `j k` select a metric, Enter opens it. The step cursor chooses another step."""
 
     NAME = "first_movers"
     HEAD = "What moved first"

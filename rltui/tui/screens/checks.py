@@ -1,4 +1,4 @@
-"""What was checked: the five pipeline stages; what is not logged, so that it could not be; and what does not apply."""
+"""What was checked (the five pipeline stages), what is not logged and so could not be checked, what does not apply."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ORDER = ("fail", "warn", "pass", "unknown")
 
 
 def must_hold(insight: Insight, width: int) -> list[Block]:
-    """Invariants of the numbers, whatever the task, with how each was measured."""
+    """Invariants that the numbers of any run must keep, with how each was measured."""
     blocks: list[Block] = [("", [[(" WHAT MUST HOLD", "dim")]])]
-    for one in sorted(insight.invariants, key=lambda one: ORDER.index(one.status)):  # what failed first
+    for one in sorted(insight.invariants, key=lambda one: ORDER.index(one.status)):  # failed ones come first
         glyph, role = STAGES[one.status]
         head: Row = [
             (" ", "fg"),
@@ -34,7 +34,7 @@ def must_hold(insight: Insight, width: int) -> list[Block]:
 
 
 def _reward(insight: Insight, width: int) -> list[Block]:
-    """What values the reward takes: a binary one has other healthy courses than a graded one."""
+    """The values that the reward takes, because a binary reward has another healthy course than a graded one."""
     if insight.rewards is None:
         return []
     text = insight.rewards.text
@@ -44,7 +44,7 @@ def _reward(insight: Insight, width: int) -> list[Block]:
 
 
 def _constants(insight: Insight, width: int) -> list[Block]:
-    """Every constant between reward and loss: value, number format, what maths asks of it, where it stands."""
+    """All constants between reward and loss: value, number format, what the maths needs, and where each was found."""
     if not insight.constants:
         return []
     blocks: list[Block] = [("", [[], [(" CONSTANTS BETWEEN REWARD AND LOSS", "dim")]])]
@@ -66,7 +66,7 @@ def _constants(insight: Insight, width: int) -> list[Block]:
 
 
 def _blocked(name: str, needs: str, enable: str, width: int) -> list[Row]:
-    """A check that could not run, what it needs, and how to log that: in columns where there is room."""
+    """A check that could not run, what it needs, and how to log that; in columns if there is room."""
     if width < 120:
         rows: list[Row] = [[(" ? ", "dim"), (name, "fg")]]
         rows += [
@@ -85,7 +85,7 @@ def _blocked(name: str, needs: str, enable: str, width: int) -> list[Row]:
 
 
 class PipelineScreen(TextScreen):
-    """The five stages in order, none skipped, with what each verdict rests on and the findings of the stage."""
+    """All five stages in order, each with the reason for its status and with its findings."""
 
     NAME = "pipeline"
     HEAD = "Pipeline"
@@ -99,7 +99,7 @@ class PipelineScreen(TextScreen):
             glyph, role = STAGES[stage.status]
             head: Row = [(f" {place} ", "dim"), put(stage.stage, 14, "strong")]
             head.append(put(f"{glyph} {called(stage.status)}", 14, role))
-            beside = width >= BESIDE  # else the reason stands below
+            beside = width >= BESIDE  # if not, the reason is below
             indent = length(head) if beside else 3
             lines = wrap(stage.because, max(20, width - indent - 3)) or [""]
             rows: list[Row] = [[*head, (lines.pop(0), "fg")] if beside else head]
@@ -120,8 +120,8 @@ class PipelineScreen(TextScreen):
 
 
 class CoverageScreen(TextScreen):
-    """What is not logged, which checks that blocks, and how to log it in this framework; then what nobody can
-    know, and the checks that this kind of run has no use for."""
+    """What is not logged, which checks that blocks, and how to log it in this framework. Then what is not known, and
+    the checks that do not apply to this kind of run."""
 
     NAME = "coverage"
     HEAD = "Coverage"

@@ -1,4 +1,4 @@
-"""Many runs beside each other: Good, Bad, Ugly, the front, settings, what to run next, what differs."""
+"""Many runs side by side: Good, Bad, Ugly, the Pareto front, settings, what to run next, and what differs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ABOUT = {
     "good": "nothing broke, and within two standard errors of the best at their cost",
     "bad": "nothing broke, but they fall short",
     "ugly": "unstable, broken, or rewarded for something else",
-    "settings": "which settings go with the metric: attribution, not proof",
-    "next": "one variable each, with what would refute it",
-    "budget": "every run at what all have reached, and against the 10-90 % band of the others",
+    "settings": "which settings go with the metric: a hint, not a proof",
+    "next": "experiments that change one setting each, with what would refute them",
+    "budget": "every run at the cost that all have reached, and against the 10-90 % band of the others",
     "config": "two configs side by side: Space on two runs chooses which",
     "notes": "what limits these numbers",
 }
@@ -35,7 +35,8 @@ AXES = ("tokens", "gpu_hours", "hours", "steps")
 
 
 class CompareScreen(PaneScreen):
-    """`Tab` goes from part to part, `j k` through the runs; Enter opens a run, Space marks two for their configs."""
+    """The comparison. Tab goes to the next part, `j k` through the runs, Enter opens a run, Space marks two runs for
+    their configs."""
 
     NAME = "compare"
     PANES: ClassVar[tuple[str, ...]] = ("header", "top", "body", "front", "aside")
@@ -66,7 +67,7 @@ class CompareScreen(PaneScreen):
         return self.view.newest.run.path if self.view.newest else ""
 
     def _own(self) -> str | None:
-        """The id of the run that is open, where it is among them."""
+        """The id of the run that is open, if it is one of those compared."""
         path = self._own_path()
         return next((run.id for run in self.comparison.runs if run.path == path), None) if self.comparison else None
 
@@ -81,7 +82,7 @@ class CompareScreen(PaneScreen):
         self.redraw()
 
     def _settle(self) -> None:
-        """Begins where there is something to see."""
+        """Goes to a part that is not empty, and sets two configs side by side to begin with."""
         if self.comparison is None:
             return
         if self.tab in GROUPS and not self._runs():
@@ -232,7 +233,7 @@ class CompareScreen(PaneScreen):
         about = [("CAPITALS", "accent"), (" on the front, * several runs   ", "dim"), ("x", "key"), (" axis", "dim")]
         rows = [title(width, "", f"{c.primary.label} for {COST_WORDS.get(name or '', 'cost')}", about)]
         if not lines:
-            return [*rows, [("   too few runs tell both", "dim")]]
+            return [*rows, [("   too few runs have both values", "dim")]]
         plot, legend = lines[1 : lines.index("")], lines[lines.index("") + 1 :]
         own = next((text[0] for text in legend if text[2:] == self._own()), "")
         for line in plot:
@@ -308,12 +309,12 @@ class CompareScreen(PaneScreen):
         self.action_move(end * 1_000_000)
 
     def action_axis(self) -> None:
-        """The next cost, of the table and the front."""
+        """Takes the next cost for the table and the front."""
         self.axis = (self.axis + 1) % len(AXES)
         self.redraw()
 
     def action_select(self) -> None:
-        """Marks the run; of two marked runs the configs are set side by side."""
+        """Marks the run. The configs of two marked runs are set side by side."""
         runs = self._runs()
         if not runs:
             return
@@ -321,11 +322,11 @@ class CompareScreen(PaneScreen):
         self.marked = [m for m in self.marked if m != name] if name in self.marked else [*self.marked, name][-2:]
         if len(self.marked) == 2:
             self.rltui.many.differ(self.marked[0], self.marked[1])
-            self.rltui.say("two marked: their configs are in Config")
+            self.rltui.say("two runs are marked: Config shows their configs")
         self.action_move(1)
 
     def action_compare(self) -> None:
-        """Reads the runs anew."""
+        """Reads the runs again."""
         self.rltui.many.compare(self.picked, self._own_path())
         self.redraw()
 

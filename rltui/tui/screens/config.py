@@ -1,4 +1,4 @@
-"""Where the run lies, what was read of it, and its config."""
+"""Where the run is, what was read of it, and its config."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ATTEMPTS_SHOWN = 5
 
 
 class ConfigScreen(TextScreen):
-    """Where the run lies, what was read of it, and its config with the source of every value."""
+    """Where the run is, what was read of it, and its config with the source of every value."""
 
     NAME = "config"
     HEAD = "Run and config"
@@ -53,14 +53,14 @@ class ConfigScreen(TextScreen):
                 for i, line in enumerate(wrap(words, width - 14))
             ]
             blocks.append((f"link {words}", rows))
-        counts = "   of a number that several hold, the first counts" if sum(s.used for s in run.sources) > 1 else ""
+        counts = "   if several hold a number, the first counts" if sum(s.used for s in run.sources) > 1 else ""
         blocks.append(("", [[], [put(f" SOURCES{counts}", width - 1, "dim")]]))
         for source in run.sources:
             read: Row = [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim")]
             beside = len(source.path) <= width - 36
             rows = [[*read, (source.path, "fg")]] if beside else [read]
             rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
-            age = "" if source.note.startswith("as of ") else self._age(source.path)  # a note tells it of a live run
+            age = "" if source.note.startswith("as of ") else self._age(source.path)  # for a live run the note says it
             told = (source.note, age)
             if any(told):
                 text = " · ".join(part for part in told if part)
@@ -72,10 +72,10 @@ class ConfigScreen(TextScreen):
         usual = Counter(entry.source for entry in report.config.values()).most_common(1)
         whence = usual[0][0] if usual else ""
         head: Row = [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key", "dim")]
-        lead = wrap(f"from {whence}, where nothing else is said" if whence else "", width - 2)
+        lead = wrap(f"from {whence}, if no other source is named" if whence else "", width - 2)
         blocks.append(("", [[], head, *[[(" ", "fg"), (line, "dim")] for line in lead]]))
         if not report.config:
-            why = "no config is printed in the logs or lies beside them: rules that need it could not run"
+            why = "no config was found in the logs or beside them, so rules that need it could not run"
             blocks.append(("", [[(" ", "fg"), (line, "dim")] for line in wrap(why, width - 2)]))
         for name, entry in sorted(report.config.items(), key=lambda item: not item[1].active):
             role = "fg" if entry.active else "dim"
@@ -116,7 +116,7 @@ class ConfigScreen(TextScreen):
         return blocks
 
     def _age(self, path: str) -> str:
-        """How old the newest row of a file is, and how late its writer is known to be; of a run that is followed."""
+        """The age of a file's newest row, and how late its writer is known to be. Only for a run that is followed."""
         frame = self.view.recording
         source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
         if source is None:
@@ -128,7 +128,7 @@ class ConfigScreen(TextScreen):
         return joined((age, source.lag))
 
     def _objections(self, key: str) -> list[Finding]:
-        """Open findings of which a config value is a cause, as far as the run bears it out."""
+        """Open findings that have this config key as a supported cause."""
         return [
             f
             for f in self.view.open_findings()

@@ -1,4 +1,4 @@
-"""Go on or stop: the verdict, the case of KL and reward, gain against cost, checkpoints, what must hold."""
+"""Go on or stop: the verdict, KL against reward, gain against cost, checkpoints, and what must hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DecisionScreen(TextScreen):
-    """What the verdict rests on, in the order in which one decides."""
+    """What the verdict rests on, in the order in which people decide."""
 
     NAME = "decision"
     HEAD = "Decision"
@@ -75,22 +75,22 @@ class DecisionScreen(TextScreen):
         return text, [*rows, []]
 
     def _no_gain(self) -> str:
-        """Why nothing is said of what going on brings."""
+        """Why the gain of more steps is not given."""
         run = self.view.report.run if self.view.report else None
         if run is not None and run.state in ("finished", "crashed"):
-            return f"the run has {'ended' if run.state == 'finished' else run.state}, so there is nothing to go on with"
+            return f"the run has {'ended' if run.state == 'finished' else run.state}, so no more steps will come"
         if run is None or run.steps.last is None:
-            return "no training step is logged, so nobody can say what going on would bring"
+            return "no training step is logged, so the gain of more steps is not known"
         if run.steps.total is None:
-            return "no planned end is known, so nobody can say what going on would bring"
+            return "no planned end is known, so the gain of more steps is not known"
         if run.steps.last >= run.steps.total:
             return "the planned end is reached"
-        return "too few points: what going on brings cannot be said"
+        return "too few points to estimate the gain of more steps"
 
     def _coming(self, insight: Insight, room: int) -> list[Block]:
         if not insight.forecasts:
             return []
-        blocks: list[Block] = [("", [[(" IF IT GOES ON SO", "dim")]])]
+        blocks: list[Block] = [("", [[(" IF IT GOES ON LIKE THIS", "dim")]])]
         for forecast in insight.forecasts:
             rows: list[Row] = [[(" ", "fg"), (line, "fg")] for line in wrap(forecast.text, room)]
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(forecast.would_change, room - 2)]
@@ -124,7 +124,7 @@ class DecisionScreen(TextScreen):
 
 
 def _holds(insight: Insight, width: int) -> list[Block]:
-    """Of what must hold that which does not; how much does, and where all of it stands."""
+    """What must hold and does not. For the rest, how many hold or are not known, and the key that lists all."""
     count = {status: sum(one.status == status for one in insight.invariants) for status in ("pass", "unknown")}
     told: Row = [(f" {count['pass']}", "strong"), (" hold, ", "fg"), (f"{count['unknown']}", "strong")]
     told += [(" are not known from what is logged, ", "fg"), ("P", "key"), (" lists them", "dim")]
@@ -134,7 +134,7 @@ def _holds(insight: Insight, width: int) -> list[Block]:
 
 
 def _cases(insight: Insight, width: int) -> list[Block]:
-    """The whole table of KL, reward and validation, the present case lit."""
+    """The whole table of KL, reward and validation, with the case of this run selected."""
     names = (("KL", 14), ("reward", 8), ("validation", 26))
     head: Row = [("   ", "fg"), *[put(name, size, "dim") for name, size in names], ("reads as", "dim")]
     blocks: list[Block] = [("", [[(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]

@@ -1,4 +1,4 @@
-"""One finding: its evidence drawn with the onset marked, likely causes, fixes, and what would refute it."""
+"""One finding: charts of its evidence with the onset marked, likely causes, fixes, and what would refute it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 CHARTS = 3
 GUTTER = 8
 ROOMY = 10
-"""Rows of a chart from which on its words may take one of their own."""
+"""If a chart has this many rows, its text may have its own row."""
 LOWEST = 4
-"""Rows of a chart and its caption, at least."""
+"""Least rows of a chart and its caption."""
 SUMMARY = 3
 READABLE = 100
-"""Columns of text that nothing stands beside."""
+"""Most columns of a text that has the whole width."""
 
 
 class FindingScreen(PaneScreen):
-    """Charts at the left, words at the right; below 120 columns one above the other, and j k scroll the words."""
+    """Charts at the left, text at the right. Below 120 columns the charts are above the text, and `j k` scroll it."""
 
     NAME = "finding"
     PANES: ClassVar[tuple[str, ...]] = ("header", "top", "charts", "words")
@@ -51,7 +51,7 @@ class FindingScreen(PaneScreen):
 
     @property
     def found(self) -> Finding | None:
-        """The finding as the newest report has it."""
+        """The finding in the report that is shown; None if it is not there."""
         findings = self.view.report.findings if self.view.report else ()
         return next((f for f in findings if (f.id, f.subject) == self.key), None)
 
@@ -63,7 +63,7 @@ class FindingScreen(PaneScreen):
         places = {"header": Region(0, 0, width, 1), "top": Region(0, 1 + air, width, top)}
         y = 1 + top + 2 * air
         body = height - y - 1 - air
-        if finding is not None and not self._drawn(finding):  # nothing to draw: the words have the room
+        if finding is not None and not self._drawn(finding):  # there is no chart, so the text has the room
             told = min(body // 2, len(self._told(finding, width - 2)))
             places["charts"] = Region(1, y, width - 2, told)
             words = min(width - 2, READABLE)
@@ -139,18 +139,18 @@ class FindingScreen(PaneScreen):
         if not drawn:
             return self._told(finding, width)[:height]
         text_rows = [row for e in bare for row in self._bare(e, width)]
-        if height - 3 - len(text_rows) < LOWEST:  # the first chart goes before words
+        if height - 3 - len(text_rows) < LOWEST:  # the first chart is worth more than text
             text_rows = []
         room = height - 3 - len(text_rows)
         count = max(0, min(CHARTS, len(drawn), room // LOWEST))
         each = room // count - 2 if count > 1 else room - 1
-        self.charts.drawn = 0 if self.painted else 1  # the first paint is without charts
+        self.charts.drawn = 0 if self.painted else 1  # the screen is shown first without charts
         self.painted = True
         for i, evidence in enumerate(drawn[:count]):
             caption = self._caption(evidence, width, i == self.row, 2 if each >= ROOMY else 1)
             rows += caption
             tall = max(3, each + 1 - len(caption))
-            if self.charts.drawn:  # a drawing takes a while: one at a time, and keys in between
+            if self.charts.drawn:  # a chart takes a while: one at a time, so that keys work in between
                 rows += [[]] * tall
             else:
                 rows += self._chart(finding, evidence, width, tall)
@@ -165,11 +165,11 @@ class FindingScreen(PaneScreen):
         return rows + text_rows
 
     def _told(self, finding: Finding, width: int) -> list[Row]:
-        """The evidence where no metric shows it: what it says, and the config values that stand behind it."""
+        """The evidence if no metric shows it: its text, and the config values behind it."""
         rows = [title(width, "", "Evidence", None, True)]
         rows += [row for evidence in finding.evidence for row in self._bare(evidence, width)]
         if not finding.evidence:
-            rows.append([(" stands on config or log lines, not on a metric", "dim")])
+            rows.append([(" rests on config or log lines, not on a metric", "dim")])
         keys = dict.fromkeys(c.config_key for c in likely(finding) if c.config_key and c.value is not None)
         values = {entry.key: entry for entry in (self.view.report.config if self.view.report else {}).values()}
         for entry in (values[key] for key in keys if key in values):
@@ -178,7 +178,7 @@ class FindingScreen(PaneScreen):
         return rows
 
     def _drawn(self, finding: Finding) -> list[Evidence]:
-        """Evidence with a chart: the first of each metric that is logged."""
+        """Evidence with a chart: the first one of each metric that is logged."""
         found: dict[str, Evidence] = {}
         for evidence in finding.evidence:
             if self._series(evidence) is not None:
@@ -186,7 +186,7 @@ class FindingScreen(PaneScreen):
         return list(found.values())
 
     def _series(self, evidence: Evidence) -> Series | None:
-        """What the evidence is of, by step, as far as it may be seen: up to the step cursor. None if nothing is."""
+        """The values of the evidence's metric by step, up to the step cursor. None if there are none."""
         view, read = self.view, self.view.recording
         series = view.series(metric_of(self.view, evidence))
         if series is None and read is not None:
@@ -196,7 +196,7 @@ class FindingScreen(PaneScreen):
         return series if series is not None and len(series) else None
 
     def _caption(self, evidence: Evidence, width: int, selected: bool, most: int) -> list[Row]:
-        """The numbers and what they say; that has a row of its own where it does not fit beside them."""
+        """The numbers of the evidence and its text, which has its own row if it does not fit beside them."""
         view = self.view
         name = metric_of(view, evidence)
         course = evidence_course(evidence, view.metric(name))
@@ -257,7 +257,7 @@ class FindingScreen(PaneScreen):
         self.rltui.open_knowledge(self.key[0])
 
     def action_pane(self, name: str) -> None:
-        """The log opens at the lines of the onset."""
+        """Opens the log at the lines of the onset."""
         finding = self.found
         if name == "log" and finding is not None and finding.onset_step is not None:
             self.rltui.open_log(finding.onset_step)
@@ -265,14 +265,14 @@ class FindingScreen(PaneScreen):
             super().action_pane(name)
 
     def copied(self) -> str:
-        """The finding in words, with its fixes."""
+        """The finding as text, with causes and fixes."""
         finding = self.found
         if finding is None:
             return super().copied()
         lines = [f"{finding.severity}: {finding.title} (since step {finding.onset_step})", finding.summary, ""]
         lines += [f"- cause: {cause_text(cause)}" for cause in likely(finding)]
         lines += [f"- fix: {f.text}" + (f" ({fix_setting(f)})" if f.config_key else "") for f in finding.fixes]
-        return "\n".join([*lines, *[f"- would refute it: {text}" for text in finding.refute]])
+        return "\n".join([*lines, *[f"- refuted if: {text}" for text in finding.refute]])
 
     def action_move(self, by: int) -> None:
         finding = self.found
@@ -303,4 +303,4 @@ class FindingScreen(PaneScreen):
             else:
                 self.rltui.open_named("gpu")
         else:
-            self.rltui.say("it stands on config or log lines: i shows the config, 6 the log")
+            self.rltui.say("it rests on config or log lines: i shows the config, 6 the log")

@@ -1,4 +1,4 @@
-"""GPUs and host in full: every GPU over the samples, what each phase draws and holds, processes, host, forecasts."""
+"""GPUs and host in full: every GPU over the samples, power and memory of each phase, processes, host, forecasts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rltui.report.recording import PhaseHardware, SampleColumns
 
 WIDE, NARROW = 120, 70
-NOTE = "use: power above idle, as a share of what the limit leaves above idle. SM only says that some kernel ran."
+NOTE = "use: power above idle, as a share of the limit above idle. SM only says that some kernel ran."
 
 
 class GpuScreen(TextScreen):
-    """Blocks that scroll: a row a GPU, grouped by node, then what they did by phase, and the machine around them."""
+    """Blocks that scroll: a row for each GPU, by node, then what they did in each phase, and the host."""
 
     NAME = "gpu"
     HEAD = "GPU and host"
@@ -98,12 +98,12 @@ def _gb(value: float | None) -> str:
 
 
 def _said(phase: PhaseHardware) -> str:
-    """Who waits, who is waited for, and what is usual."""
+    """Which GPUs wait, which GPUs the others wait for, and what is usual."""
     said = []
     if phase.ahead:
         said.append(f"{_names(phase.ahead)} still works while the others wait")
     if phase.idle:
-        said.append(f"{_names(phase.idle)} draws far less than the others")
+        said.append(f"{_names(phase.idle)} draws far less power than the others")
     return joined([*said, phase.note])
 
 
@@ -113,7 +113,7 @@ def _names(gpus: tuple[tuple[str, int], ...]) -> str:
 
 
 class _Columns:
-    """The columns of the table of GPUs, as far as the width allows."""
+    """The columns of the table of GPUs that fit into the width."""
 
     def __init__(self, width: int, recent: Span, history: Span) -> None:
         self._recent, self._history = recent, history

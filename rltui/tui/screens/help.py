@@ -1,7 +1,7 @@
-"""What one reads up: the keys of the screen that help was opened from, and pages of text that the worker reads.
+"""Help: the keys of the screen that help was opened from, and pages of text that the worker reads.
 
-Such a page tells what a rule looks at, why, its thresholds and sources, and what it leads to. The user's settings, and
-what works on this machine, are such pages too.
+A page says what a rule looks at, why, with which thresholds and sources, and what it leads to. The user's settings and
+what works on this machine are pages too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rltui.tui.screens.text import Block, TextScreen
 
 UNEVEN = 2
 LEGEND = (
-    ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? cannot say", "dim"), ("● live", "ok"),
+    ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? not known", "dim"), ("● live", "ok"),
     ("◆ best step or checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
 )  # fmt: skip
 
 
 def rows_of(screen: str, width: int, enter: str) -> list[Row]:
-    """Groups of keys, one key a row."""
+    """The keys of a screen in groups, one key a row."""
     rows: list[Row] = []
     for group, members in keys.help_table(screen):
         rows += [[]] if rows else []
@@ -34,7 +34,7 @@ def rows_of(screen: str, width: int, enter: str) -> list[Row]:
 
 
 class HelpScreen(TextScreen):
-    """Keys in one or two columns, the signs of the screen below."""
+    """The keys in one or two columns, and below them the signs that screens use."""
 
     NAME = "help"
     HEAD = "Keys"
@@ -65,7 +65,7 @@ class HelpScreen(TextScreen):
 
 
 def _halves(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Between two groups, where that leaves the columns about equally long; else in the middle of one."""
+    """Two columns: cut between two groups if both are then about equally long, else in the middle of a group."""
     gaps = [i for i, row in enumerate(rows) if not row]
     at = min(gaps, key=lambda i: max(i, len(rows) - i), default=len(rows))
     if max(at, len(rows) - at) > len(rows) // 2 + UNEVEN:
@@ -78,10 +78,10 @@ def _beside(left: Row, right: Row, width: int) -> Row:
 
 
 def explanation(word: str) -> str:
-    """What is known of a rule, a metric or a knowledge page; "rules": the list of all."""
+    """The text on a rule, a metric or a page of knowledge; for "rules", the list of all."""
     from rltui.report.explain import as_text
 
-    unknown = f"{word} is no known rule, page or metric"
+    unknown = f"{word}: no such rule, page or metric"
     return as_text(None if word == "rules" else word) or unknown
 
 

@@ -1,4 +1,4 @@
-"""The machine around the GPUs, as blocks of the GPU screen: processes, memory, disks, what the run logs, forecasts."""
+"""The host, as blocks of the GPU screen: processes, memory, disks, what the run logs of its machines, forecasts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NAME = 18
 TAIL = 38
 WIDE = 110
 NODE_COLUMNS = {"swap GB": False, "shm GB": True, "CPU": False, "load": False, "memory": True, "io": True}
-"""Of the hosts of further nodes; True: also in a narrow terminal."""
+"""Columns for the hosts of the other nodes. True: also in a narrow terminal."""
 SHOWN = 12
-"""Processes that are listed; the rest is counted."""
+"""At most this many processes are listed. The others are counted."""
 BELONGS = {True: "this run", False: "foreign", None: "unknown"}
 
 
 def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
-    """Who holds GPU memory and who matters on the host, largest first, with whether it is of this run."""
+    """Processes that hold GPU memory or matter on the host, largest first, and whether they belong to this run."""
     if seen.samples[-1].source == "recorded":
-        return []  # recorders tell of none
+        return []  # recorders write no processes
     told, gpus = newest_host(seen), newest_gpus(seen)
-    home = gpus[0].node if gpus else ""  # the host that is told of in full is the first node's
+    home = gpus[0].node if gpus else ""  # `told` is the host of the first node
     hosts = [(home, told), *seen.samples[-1].others]
     roles = {(node, p.pid): p for node, host in hosts for p in (host.processes if host is not None else ())}
     held: dict[tuple[str, int], list[tuple[int, GpuProcess]]] = {}
@@ -40,7 +40,7 @@ def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
     pids = sorted({*roles, *held}, key=lambda at: (-_gpu_gb(held.get(at, [])), -(_rss(roles.get(at)) or 0.0), at))
     head = title(width, "", "Processes", [(f"{len(pids)} that matter", "dim")])
     if not pids:
-        return [("process", [head, [(" none is seen", "dim")], []])]
+        return [("process", [head, [(" none found", "dim")], []])]
     names: Row = [put(" pid", 12, "dim"), put("user", 10, "dim"), put("is", 10, "dim"), put("role", 16, "dim")]
     names += [put("GPUs", 10, "dim"), put("GPU GB", 8, "dim", ">"), put("RAM GB", 8, "dim", ">"), ("  command", "dim")]
     blocks: list[Block] = [("process", [head, clip(names, width)])]
@@ -82,7 +82,7 @@ def _gpus(indices: list[int]) -> str:
 
 
 def machine(view: View, seen: SampleColumns, width: int) -> list[Block]:
-    """Memory, load, pressure and disks of the host over the samples."""
+    """Memory, load, pressure and disks of the host, over the samples."""
     now = newest_host(seen)
     if now is None:
         return []
@@ -108,7 +108,7 @@ def machine(view: View, seen: SampleColumns, width: int) -> list[Block]:
 
 
 def _others(view: View, seen: SampleColumns, width: int) -> list[Block]:
-    """A row for the host of each further node: its memory over the samples, and how it stands now."""
+    """A row for the host of each other node: its memory over the samples, and its values now."""
     others = seen.samples[-1].others
     if not others:
         return []
@@ -149,7 +149,7 @@ def _ram(view: View, at: list[tuple[float, float | None]], over: Span, width: in
 
 
 class _Lines:
-    """`RAM  ▂▂▃▅  812 of 1007 GB   640–812`; nothing where nothing was told."""
+    """Rows such as `RAM  ▂▂▃▅  812 of 1007 GB   640–812`; none if there is no value."""
 
     def __init__(self, view: View, seen: SampleColumns, over: Span, width: int) -> None:
         self._view, self._seen, self._over = view, seen, over
@@ -186,7 +186,7 @@ def _short(value: float) -> str:
 
 
 def logged(view: View, width: int) -> list[Block]:
-    """What the trainer itself logs of its machines, over the steps."""
+    """What the trainer itself logs about its machines, over the steps."""
     from rltui.plots.spark import sparkline
 
     known = [name for name in (view.report.metrics if view.report else ()) if _is_memory(view, name)]
@@ -214,13 +214,13 @@ def _is_memory(view: View, name: str) -> bool:
 
 
 def ahead(view: View, width: int) -> list[Block]:
-    """What runs out if it goes on as now, with the error bar and what would change it."""
+    """What runs out if it goes on like this, when, with the error, and what would change that."""
     found = view.newest.machine if view.newest is not None else None
     if found is None or view.cursor is not None:
         return []
-    head = title(width, "", "Runs out, if it goes on so", [("middle 90 % in brackets", "dim")])
+    head = title(width, "", "Runs out, if it goes on like this", [("middle 90 % in brackets", "dim")])
     if not found.forecasts:
-        return [("runs out forecast", [head, [(" nothing, by what is seen so far", "dim")]])]
+        return [("runs out forecast", [head, [(" nothing, as far as is known", "dim")]])]
     blocks: list[Block] = [("runs out forecast", [head])]
     for one in sorted(found.forecasts, key=lambda f: f.at)[:SHOWN]:
         rows: list[Row] = [[(f" {line}", "fg")] for line in wrap(one.text[:1].upper() + one.text[1:], width - 2)]

@@ -1,4 +1,4 @@
-"""The raw log: its newest lines, followed; search, and the lines of a moment."""
+"""The raw log: follows its newest lines, searches them, and shows the lines of a step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LogScreen(PaneScreen):
-    """Follows the end until one scrolls up. `/` searches: matching lines are marked, n and N go from one to another.
+    """Follows the end until the user scrolls up. `/` searches: matches are marked, `n` and `N` go to the next.
 
     `step` opens it at the lines of that step.
     """
@@ -34,7 +34,7 @@ class LogScreen(PaneScreen):
             if found is not None:
                 self.line = found[0]
                 if not found[1]:
-                    self.rltui.say(f"no line names step {self.step}, which is about here by the order of the rows")
+                    self.rltui.say(f"no line names step {self.step}. By the order of the rows it is about here")
         super().on_mount()
 
     @property

@@ -1,4 +1,4 @@
-"""The main screen: identity, verdict, pipeline, findings, metrics beside step time, GPU and log."""
+"""The main screen: header, verdict, pipeline, findings, and metrics beside step time, GPU and log."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 ORDER = ("findings", "metrics", "phases", "gpu", "log")
 SCREENS = ("phases", "gpu", "log")
-"""Panes whose zoom is another screen."""
+"""Panes that zoom to another screen."""
 WIDE, TALL = 120, 40
 
 
 class MainScreen(PaneScreen):
-    """The screen that is kept open all day."""
+    """The screen at the start, with all panes."""
 
     NAME = "main"
     PANES: ClassVar[tuple[str, ...]] = ("header", "verdict", "pipeline", *ORDER)
@@ -33,7 +33,7 @@ class MainScreen(PaneScreen):
         super().__init__()
         self.focus_on = "findings"
         self.zoomed = False
-        self.everything = False  # findings: resolved ones and checks that could not run, too
+        self.everything = False  # also resolved findings, and checks that could not run
         self.finding = 0
         self.metric: str | None = None
         self.tops = dict.fromkeys(ORDER, 0)
@@ -41,7 +41,7 @@ class MainScreen(PaneScreen):
         self.order = Order()
 
     def start_over(self) -> None:
-        """Another run: nothing is selected."""
+        """Selects nothing, as for another run."""
         self.finding, self.metric, self.zoomed = 0, None, False
         self.tops = dict.fromkeys(ORDER, 0)
         self.end_filter()
@@ -90,7 +90,8 @@ class MainScreen(PaneScreen):
         return panes.phases.needed(view) if pane == "phases" else panes.gpu.needed(view)
 
     def _side(self, room: int) -> list[tuple[str, int]]:
-        """Rows of step time, GPU and log in one column: the log gives way first, then GPU, then step time."""
+        """Rows of step time, GPU and log in one column. If room is short, the log loses first, then GPU, then step
+        time."""
         time, gpus = self._needed("phases"), self._needed("gpu")
         rest = room - time - gpus - 2
         if rest >= 2:
@@ -190,7 +191,7 @@ class MainScreen(PaneScreen):
         self.zoomed = self.zoomed and name not in SCREENS
         self._settle()
         if not self.zoomed and name in SCREENS and self._hidden(name):
-            self.action_zoom()  # nothing here would tell that it has the focus
+            self.action_zoom()  # because nothing here would show that it has the focus
 
     def _hidden(self, name: str) -> bool:
         """Whether the terminal is too small for a pane beside the others."""
@@ -201,7 +202,7 @@ class MainScreen(PaneScreen):
         self.action_pane(ORDER[(ORDER.index(self.focus_on) + by) % len(ORDER)])
 
     def action_zoom(self) -> None:
-        """Findings and metrics grow in place; the others have a screen of their own."""
+        """Findings and metrics grow in place. The others have their own screens."""
         if self.focus_on in SCREENS and self.view.report is not None:
             self.rltui.open_named(self.focus_on)
         else:
@@ -242,7 +243,7 @@ class MainScreen(PaneScreen):
         self._settle()
 
     def on_mouse_move(self, event: MouseMove) -> None:
-        """What the metric under the mouse means."""
+        """Shows the meaning of the metric under the mouse."""
         pane = event.widget
         if not isinstance(pane, Pane):
             return
@@ -254,7 +255,7 @@ class MainScreen(PaneScreen):
     # -- rows ----------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Metrics of the list as it is now."""
+        """The metrics in the list as it is now."""
         if self.view.report is None:
             return []
         place = self._places.get("metrics")
@@ -270,7 +271,7 @@ class MainScreen(PaneScreen):
         return [line.name for line in found if line.kind in ("metric", "constant")]
 
     def _select(self, index: int) -> None:
-        """Row `index` of the pane in focus, clamped."""
+        """Selects row `index` of the pane in focus, or the nearest one."""
         pane = self.focus_on
         if pane == "findings":
             count = len(panes.findings.listed(self.view, self.everything))
@@ -358,7 +359,7 @@ class MainScreen(PaneScreen):
         if self.focus_on == "metrics" and self.metric is not None:
             self.rltui.exports.pin(self.metric)
         else:
-            self.rltui.say("Space pins the selected metric: 2 goes to the metrics")
+            self.rltui.say("Space pins a metric: press 2 for the metrics first")
 
     def action_sort(self, by: int) -> None:
         self._sort(self.order.next(by))
@@ -367,7 +368,7 @@ class MainScreen(PaneScreen):
         self._sort(self.order.turned())
 
     def _sort(self, order: Order) -> None:
-        """Sorting shows in the list of all metrics."""
+        """Sorts the list of all metrics, and shows it."""
         self.order, self.focus_on, self.zoomed = order, "metrics", True
         self.rltui.say(f"metrics sorted {order.words}")
         self._settle()

@@ -1,4 +1,4 @@
-"""One metric: its chart with what is known of it at the side, and every logged value of it."""
+"""One metric: its chart with what is known of it beside it, and a screen of all its values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLOSER, CLOSEST = 4, 16
 
 
 class MetricScreen(PaneScreen):
-    """Chart at the left, numbers at the right; below 120 columns the numbers stand below the chart."""
+    """Chart at the left, numbers at the right. Below 120 columns the numbers are below the chart."""
 
     NAME = "metric"
     PANES: ClassVar[tuple[str, ...]] = ("header", "top", "chart", "numbers")
@@ -49,7 +49,7 @@ class MetricScreen(PaneScreen):
         self.beside: str | None = None  # BAND, or the id of another run
         self._beside: tuple[object, Beside | None] = None, None
         self.zoomed = 1
-        self.painted = False  # the chart comes after the first paint: drawing takes as long as all the rest
+        self.painted = False  # the chart is drawn later, because it takes as long as all the rest
         self.charts = Charts()
 
     def places(self, size: Size) -> Places:
@@ -116,7 +116,7 @@ class MetricScreen(PaneScreen):
         over += f" · x {AXES[self.axis]}" if width >= 90 else ""
         over += f" · zoom {self.zoomed}×" if self.zoomed > 1 else ""
         if drawing.scale != scale:
-            over += " (nothing positive to take the logarithm of)"
+            over += " (no positive value, so no logarithm)"
         below: list[str] = []
         outside = drawing.above + drawing.below
         if outside:
@@ -151,7 +151,7 @@ class MetricScreen(PaneScreen):
         return list(self.view.recording.run.checkpoints) if self.view.recording else []
 
     def _readout(self, width: int) -> Row:
-        """What the chart cursor stands on, on a fixed row: nothing floats."""
+        """The step and value under the chart cursor, always in the same row."""
         view = self.view
         if view.cursor is None:
             return [("        ", "fg"), ("h l", "key"), (" move a cursor through the steps", "dim")]
@@ -180,12 +180,12 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def action_smooth(self, by: int) -> None:
-        """More or less smoothing; 0: the usual."""
+        """More or less smoothing; 0: the usual one."""
         self.level = max(-LEVELS, min(self.level + by, LEVELS)) if by else 0
         self.redraw()
 
     def action_zoom(self) -> None:
-        """Four, then sixteen times as close around the step cursor, and back."""
+        """Zooms in around the step cursor, four and then sixteen times, then back."""
         self.zoomed = 1 if self.zoomed >= CLOSEST else self.zoomed * CLOSER
         self.redraw()
 
@@ -194,17 +194,17 @@ class MetricScreen(PaneScreen):
         return was > 1
 
     def action_axis(self) -> None:
-        """The next x axis that this run knows."""
+        """Takes the next x axis that this run logs."""
         for _ in AXES:
             self.axis = (self.axis + 1) % len(AXES)
             if x_of(self.view, self.metric, AXES[self.axis]) is not None:
                 break
         if self.axis == 0:
-            self.rltui.say("x is the step, as this run logs no other axis beyond those shown")
+            self.rltui.say("x is the step again: this run logs no further axis")
         self.redraw()
 
     def action_overlay(self) -> None:
-        """The next metric over this one: those that findings tell together with it, then those of its group."""
+        """Lays the next metric over this one: first those in one finding with it, then flagged ones, then its group."""
         view, own = self.view, self.view.metric(self.metric)
         told = [
             name
@@ -219,7 +219,7 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def _others(self) -> Beside | None:
-        """The same metric of the other runs, worked out anew where the run has new rows."""
+        """The same metric of the other runs, computed again if the run has new rows."""
         view, series = self.view, self.view.series(self.metric)
         at = x_of(view, self.metric, AXES[self.axis])
         if self.beside is None or series is None or at is None or view.recording is None:
@@ -243,7 +243,7 @@ class MetricScreen(PaneScreen):
         return [run for run in self.rltui.many.facts if run.path != own]
 
     def action_compare(self) -> None:
-        """The band of the other runs behind the line, then each of them, then none. Reads them first."""
+        """Shows the band of the other runs behind the line, then each of them, then none. Reads them first."""
         if self.rltui.many.comparison is None:
             self.beside = BAND
             self.rltui.many.compare((), self.view.newest.run.path if self.view.newest else "")
@@ -254,14 +254,14 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def take(self, message: Compared | CompareProgress | Differs) -> None:
-        """The other runs are being read, or are there now."""
+        """Says how far the other runs are read."""
         if self.beside is not None and isinstance(message, CompareProgress):
             self.rltui.say(f"reading the runs beside this one: {message.done + 1} of {message.total}, {message.name}")
         elif self.beside is not None and isinstance(message, Compared):
             self.rltui.say(message.problem or f"{len(message.facts) - 1} other runs are read (c: the next one)")
 
     def action_open(self) -> None:
-        """The values behind the chart."""
+        """Opens the values behind the chart."""
         self.rltui.open_values(self.metric)
 
     def action_pin(self) -> None:
@@ -271,14 +271,14 @@ class MetricScreen(PaneScreen):
         self.rltui.open_meaning(self.metric)
 
     def action_chart_cursor(self, by: int) -> None:
-        """One column of the chart, or one step where columns are narrower."""
+        """Moves the cursor by one column of the chart, or one step if a column is less than a step."""
         first, last = self.view.span
         place = self._places.get("chart")
         width = ((place.width if place else 80) - 8) * self.zoomed
         self.rltui.move_cursor(by * max(1, round((last - first + 1) / max(1, width))))
 
     def action_move(self, by: int) -> None:
-        """The next or previous metric of the list that it was opened from."""
+        """Goes to the next or previous metric, in the order of the main screen."""
         names = self.rltui.metric_names()
         if self.metric in names:
             self.metric = names[max(0, min(len(names) - 1, names.index(self.metric) + by))]
@@ -290,7 +290,7 @@ class MetricScreen(PaneScreen):
 
 
 class ValuesScreen(PaneScreen):
-    """`j k` go from row to row; the newest one is followed until one leaves it."""
+    """All values of a metric. `j k` go from row to row. The newest row is followed until the user leaves it."""
 
     NAME = "values"
     PANES: ClassVar[tuple[str, ...]] = ("header", "text")

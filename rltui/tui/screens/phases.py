@@ -1,4 +1,4 @@
-"""Step time in full: one step as a waterfall, the phases over the steps, the slowest steps; and the stall card."""
+"""Step time in full: one step as a waterfall, the phases over the steps, the slowest steps, and a stall, if any."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 NAME = 19
 TAIL, SHORT_TAIL = 32, 19
 WITH_USUAL = 70
-"""A narrower screen shows what is now, not what is usual."""
+"""A narrower screen leaves out what is usual."""
 MOST_SLOW = 24
 TELLING = 0.005
-"""A part of the step that is smaller than this is not told: nobody saves 0.5 % of a step."""
+"""A change by a smaller part of the step is not shown: it is not worth a fix."""
 FINEST = 0.01
 
 
@@ -34,7 +34,7 @@ def _seconds(by: float, whole: float) -> str:
 
 
 def _took(seconds: float | None, whole: float) -> str:
-    """Seconds of a phase; those that are nothing beside the step are not told to the microsecond."""
+    """Seconds of a phase. If they are next to nothing in a step, only that, and not their microseconds."""
     if seconds and whole >= 1 and abs(seconds) < FINEST:
         return f"<{FINEST}"
     return "0" if seconds == 0 else number(seconds, missing="–")
@@ -64,7 +64,7 @@ class PhasesScreen(PaneScreen):
 
     @property
     def insight(self) -> Insight | None:
-        """What is known of the step that is shown; until that is worked out, what was asked at the same cursor."""
+        """What is known of the step that is shown. Until that is computed, what was asked at the same cursor."""
         return self.view.insights.get((self.view.at, self.view.cursor)) or self.view.outlook
 
     def redraw(self) -> None:
@@ -133,7 +133,7 @@ class PhasesScreen(PaneScreen):
         insight = self.insight
         waits = wrap(insight.waits.text, width - 2) if insight is not None and insight.waits is not None else []
         remarks = wrap(phases.remarks(view), width - 2)
-        slow = [] if "slow" in self._places else self._why_slow(width)  # the list of slow steps says it, where it fits
+        slow = [] if "slow" in self._places else self._why_slow(width)  # if the list of slow steps fits, it says it
         return [row, *slow, *told, *[[(line, "fg")] for line in waits], *[[(line, "dim")] for line in remarks]]
 
     def _step(self, width: int) -> list[Row]:
@@ -217,19 +217,19 @@ class PhasesScreen(PaneScreen):
         return [*rows, [(" " * NAME, "fg"), (labels(first, last, bar_w), "dim")]]
 
     def _over_steps(self) -> list[tuple[PhaseItem, str]]:
-        """The phases with a series of their own, each with its metric."""
+        """The phases that are logged over the steps, each with its metric."""
         named = [(item, self.view.name_of(item.key)) for item in self.items]
         return [(item, name) for item, name in named if name is not None and self.view.series(name)]
 
     def _why_slow(self, width: int) -> list[Row]:
-        """Of the step that is shown; nothing where it took no longer than usual."""
+        """Why the step that is shown was slow; empty if it was not."""
         why = self.insight.slow if self.insight is not None else None
         if why is None or why.step != self.view.at:
             return []
         return [[(" ", "fg"), (line, "warn")] for line in wrap(f"step {why.step}: {why.text}", width - 3)]
 
     def _own_shares(self) -> dict[str, OwnShare]:
-        """Phase, as it is called on the screen, against this run's own earlier steps."""
+        """For each phase, by its name on the screen: its share, compared with this run's own earlier steps."""
         from rltui.frameworks.load import phases as known
 
         insight = self.insight

@@ -1,4 +1,4 @@
-"""Several runs were found: which one to open, which ones to compare? The list shows at once and fills in."""
+"""Several runs were found: which one to open, which ones to compare? The list shows at once, its cells come later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rltui.tui.screens.base import PaneScreen, Places
 if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
 
-WITH_VALUE = 100  # columns from which the primary metric has room beside health
+WITH_VALUE = 100  # with this many columns there is room for the primary metric
 HEALTH = {
     "critical": ("✗ ", "crit"),
     "warning": ("! ", "warn"),
@@ -30,7 +30,7 @@ HEALTH = {
 
 
 class PickerScreen(PaneScreen):
-    """A table of runs; Enter opens one, Space selects, `/` filters, `c` compares the selected, else the filtered."""
+    """A table of runs. Enter opens one, Space selects, `/` filters, `c` compares the selected or else the filtered."""
 
     NAME = "picker"
     PANES: ClassVar[tuple[str, ...]] = ("header", "runs")
@@ -38,15 +38,15 @@ class PickerScreen(PaneScreen):
     def __init__(self, choices: tuple[Choice, ...]) -> None:
         super().__init__()
         self.choices = choices
-        self.order = list(range(len(choices)))  # of the choices, as shown
+        self.order = list(range(len(choices)))  # indices of the choices, in the order that is shown
         self.rows: dict[int, RunRow] = {}
         self.basis = ""
         self.primary: str | None = None
         self.picked: set[int] = set()
-        self.selected = 0  # of those shown
+        self.selected = 0  # index among those shown
         self.top = 0
         self.moved = False
-        self.wanted: list[int] = []  # those in view that were not judged when it was drawn last
+        self.wanted: list[int] = []  # those in sight that had no verdict when the list was last drawn
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -61,20 +61,20 @@ class PickerScreen(PaneScreen):
 
     @property
     def shown(self) -> list[int]:
-        """The runs that pass the filter, as shown."""
+        """The runs that pass the filter, in the order that is shown."""
         if not self.pattern:
             return self.order
         return [number for number in self.order if matches(self.pattern, self._words(number))]
 
     def _words(self, number_: int) -> str:
-        """What a filter may ask of a run."""
+        """The words of a run that the filter searches."""
         choice, read = self.choices[number_], self.rows.get(number_)
         told = (read.framework, read.algorithm, read.state, read.health, *read.signs) if read is not None else ()
         return " ".join(word for word in (choice.name, choice.path, choice.format, *told) if word)
 
     def take(self, message: RowsRead) -> None:
-        """More runs were looked at. With the last of them, and with each verdict from then on, those that need
-        attention go first, unless the user has begun to choose."""
+        """Takes rows of runs that were read. After the last of them, and with each verdict after that, the runs that
+        need attention go first, unless the user has begun to choose."""
         from rltui.compare.runs import limits, primary, ranked
 
         self.rows |= {n: row for n, row in message.rows.items() if n not in self.rows or row.decision is not None}
@@ -88,14 +88,14 @@ class PickerScreen(PaneScreen):
         self.redraw()
 
     def _judge_shown(self, numbers: list[int]) -> None:
-        """Has those in view read whole, once all were looked at."""
+        """Starts to read the runs in sight whole, when the ends of all have been read."""
         wanted = [n for n in numbers if n in self.rows and self.rows[n].decision is None]
         if self.basis and wanted != self.wanted:
             self.wanted = wanted
             self.rltui.many.judge(wanted)
 
     def _leave_them(self) -> None:
-        """Another screen reads now; what is left is read when the list is drawn again."""
+        """Stops this reading for another screen. It goes on when the list is drawn again."""
         self.wanted = []
         self.rltui.many.judge_no_more()
 
@@ -117,7 +117,7 @@ class PickerScreen(PaneScreen):
         rows = [self._line(number, place, width, name_w) for place, number in enumerate(passing)]
         count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
         head = self._head(width, name_w)
-        more = ". Open one to have all of it read" if any(row.decision is None for row in self.rows.values()) else ""
+        more = ". Open one to read all of it" if any(row.decision is None for row in self.rows.values()) else ""
         basis = wrap(f"{self.basis}{more}", width - 2) if self.basis else []
         room = height - 2 - (len(basis) + 1 if basis else 0)
         shown, self.top = scrolled(rows, room, self.selected, self.top)
@@ -187,13 +187,14 @@ class PickerScreen(PaneScreen):
         self._select(end * 1_000_000)
 
     def action_select(self) -> None:
-        """Selects the run for a comparison, or no longer."""
+        """Selects the run for a comparison, or unselects it."""
         if self.selected < len(self.shown):
             self.picked ^= {self.shown[self.selected]}
             self._select(self.selected + 1)
 
     def action_compare(self) -> None:
-        """Compares the selected runs; without any those that pass the filter, without one the newest."""
+        """Compares the selected runs; if none is selected, those that pass the filter; without a filter, those that
+        `ManyOpener.facts` takes by itself."""
         picked = [n for n in self.order if n in self.picked]
         self._leave_them()
         self.rltui.open_comparison(tuple(picked or (self.shown if self.pattern else ())))

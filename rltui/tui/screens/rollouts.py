@@ -1,7 +1,6 @@
-"""What the policy wrote at a step: groups by prompt, samples, or one prompt across the steps, and two of them side by
-side.
+"""What the policy wrote at a step: groups by prompt, samples, or one prompt across the steps; two texts side by side.
 
-Texts are read by the worker; this screen asks for the row that is chosen and holds the one page that it was sent.
+The worker reads the texts. This screen asks for the selected row and keeps only the page that it gets.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ SIDE = 46
 
 
 class RolloutsScreen(PaneScreen):
-    """j k choose a row, [ ] the step, Enter goes from a group to its samples and on to its prompt across the steps, Tab
-    between groups, all samples and the step's numbers, < > sort, z gives the two texts the whole screen, ^d ^u scroll
-    them."""
+    """The rollouts of a step. `j k` select a row, `[ ]` the step. Enter goes from a group to its samples, then to its
+    prompt across the steps. Tab goes to all samples and to the step's numbers. `< >` sort. `z` gives the two texts the
+    whole screen; `^d ^u` scroll them."""
 
     NAME = "rollouts"
     PANES: ClassVar[tuple[str, ...]] = ("header", "groups", "numbers", "prompt", "left", "right")
@@ -39,13 +38,13 @@ class RolloutsScreen(PaneScreen):
         self.problem = ""
         self.query_: Query | None = None
         self.row = 0
-        self.top = 0  # of the list
-        self.line = 0  # of the texts
+        self.top = 0  # first row of the list in sight
+        self.line = 0  # first line of the texts in sight
         self.zoomed = False
-        self.counting = False  # the numbers are shown in full
-        self._places_before: list[Query] = []  # lists that Enter came from
+        self.counting = False  # the step's numbers have the whole screen
+        self._places_before: list[Query] = []  # lists to go back to
         self._asked_pattern = ""
-        self._asked_of: tuple[object, bool] | None = None  # dumps, and whether the run was read
+        self._asked_of: tuple[object, bool] | None = None  # the dumps, and whether the run was read to its end
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -57,7 +56,7 @@ class RolloutsScreen(PaneScreen):
         super().on_mount()
 
     def _ask(self) -> None:
-        """Asks the worker for the page of what is chosen now."""
+        """Asks the worker for the page of the selected row."""
         frame = self.view.recording
         if frame is None or self.query_ is None:
             return
@@ -68,8 +67,8 @@ class RolloutsScreen(PaneScreen):
         self.rltui.worker.rollouts(self, frame.rollout_files, frame.revision, self.query_)
 
     def redraw(self) -> None:
-        """Also asks anew once the run is read (its config says where answers are cut), and where it is followed and
-        wrote another dump."""
+        """Also asks again when the run is read to its end, because its config says at which length responses are
+        truncated. At the newest step it asks again when there is another dump."""
         frame, before = self.view.recording, self._asked_of
         now = None if frame is None else (frame.rollout_files, frame.loading.done)
         newest = self.query_ is not None and self.query_.step is None
@@ -78,7 +77,7 @@ class RolloutsScreen(PaneScreen):
         super().redraw()
 
     def _list(self, query: Query) -> None:
-        """Another list, from its beginning."""
+        """Goes to another list."""
         self.query_ = query
         self.row, self.top, self.line = query.row, 0, 0
         self.counting = False
@@ -173,7 +172,7 @@ class RolloutsScreen(PaneScreen):
         self.redraw()
 
     def action_next_list(self, by: int) -> None:
-        """Groups, all samples, the step's numbers."""
+        """Goes to the next of: groups, all samples, the step's numbers."""
         if self.query_ is None:
             return
         views: tuple[Literal["groups", "samples", "numbers"], ...] = ("groups", "samples", "numbers")
@@ -187,7 +186,7 @@ class RolloutsScreen(PaneScreen):
             self._list(replace(self.query_, listed=wanted, inside=None, row=0, reverse=False))
 
     def action_open(self) -> None:
-        """From a group to its samples, from a sample to its prompt across the steps, from there to that step."""
+        """Goes from a group to its samples, from a sample to its prompt across the steps, from there to that step."""
         line = self.page.line(self.row) if self.page else None
         if line is None or self.query_ is None or self.counting:
             return
@@ -231,13 +230,13 @@ class RolloutsScreen(PaneScreen):
         self.redraw()
 
     def action_step(self, by: int) -> None:
-        """To the next step that has rollouts."""
+        """Goes to the next or previous step that has rollouts."""
         if self.page is None or not self.page.entries or self.query_ is None:
             return
         place = max(0, min(self.page.place + by, len(self.page.entries) - 1))
         step = self.page.entries[place].step
         if place == self.page.place:
-            self.rltui.say("no rollouts further on" if by > 0 else "no rollouts before")
+            self.rltui.say("no rollouts at later steps" if by > 0 else "no rollouts at earlier steps")
             return
         if step is not None:
             self.rltui.set_cursor(step)

@@ -1,4 +1,4 @@
-"""One pane of rows that scrolls and can be filtered: config, pipeline, coverage, decision, knowledge, GPUs, help."""
+"""A screen of one pane that scrolls and has a filter: config, pipeline, coverage, decision, knowledge, GPU, help."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rltui.tui.rows import Row, title
 from rltui.tui.screens.base import PaneScreen
 
 Block = tuple[str, list[Row]]
-"""Text for the filter, and rows."""
+"""The text that the filter searches, and the rows."""
 
 
 class TextScreen(PaneScreen):
-    """`content` gives the text for the filter and the rows of each block; `n N` go from block to block."""
+    """A screen of blocks, which `content` gives. `n N` go from block to block."""
 
     PANES: ClassVar[tuple[str, ...]] = ("header", "text")
     HEAD: ClassVar[str] = ""
@@ -22,17 +22,17 @@ class TextScreen(PaneScreen):
     def __init__(self) -> None:
         super().__init__()
         self.top = 0
-        self._starts: list[int] = []  # first row of each block that can be found
+        self._starts: list[int] = []  # first row of each block that has a text for the filter
 
     def content(self, width: int) -> list[Block]:
         raise NotImplementedError
 
     def crumbs(self) -> tuple[str, ...]:
-        """Where this is, for the top line."""
+        """The path to this screen, for the top line."""
         return (self.HEAD,)
 
     def below(self) -> list[Row]:
-        """Rows that stay at the bottom."""
+        """Rows that do not scroll, at the bottom."""
         return []
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
@@ -67,7 +67,7 @@ class TextScreen(PaneScreen):
         self.action_move(end * 1_000_000)
 
     def action_match(self, by: int) -> None:
-        """The next or previous block."""
+        """Goes to the next or previous block."""
         ahead = [start for start in self._starts if (start > self.top if by > 0 else start < self.top)]
         if ahead:
             self.top = ahead[0 if by > 0 else -1]

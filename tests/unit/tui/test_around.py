@@ -60,9 +60,9 @@ async def test_forecasts_stand_on_overview_metric_and_decision(open_app: Open) -
     async with open_app([canned.make()]) as (app, pilot):
         await wait_for(pilot, lambda: "entropy 0.034 → 0.02 nats at" in screen_text(app), "the overview")
         app.open_metric("entropy")
-        await wait_for(pilot, lambda: "If it goes on so" in screen_text(app), "the metric")
+        await wait_for(pilot, lambda: "If it goes on like this" in screen_text(app), "the metric")
         await pilot.press("escape", "D")
-        await wait_for(pilot, lambda: "IF IT GOES ON SO" in screen_text(app), "the decision")
+        await wait_for(pilot, lambda: "IF IT GOES ON LIKE THIS" in screen_text(app), "the decision")
         assert "61 h (±6 h)" in screen_text(app)
 
 

@@ -44,4 +44,4 @@ async def test_k_on_what_moved_first(open_app: Open) -> None:
 async def test_a_key_that_nobody_knows_is_said_to_be_unknown(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, pilot):
         app.open_meaning("my/own/number")
-        await wait_for(pilot, lambda: "my/own/number is no known rule" in screen_text(app), "the page")
+        await wait_for(pilot, lambda: "my/own/number: no such rule" in screen_text(app), "the page")

@@ -49,7 +49,7 @@ async def test_the_newest_step_with_its_groups_and_the_best_beside_the_worst(tmp
         assert "reward 0.000" in best
         assert "2 and 2 is 4" in text
         assert "let me check again" in text
-        assert "groups without spread" in text
+        assert "zero-variance groups" in text
         assert "50 %" in text
 
 
