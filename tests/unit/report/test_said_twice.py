@@ -1,0 +1,78 @@
+"""What is said of a run in two places says the same: the way of a metric, what is open, what was read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from rltui.cli import main
+from tests.unit.diagnosis.written import learning, report, wave, write
+
+ROWS = 240
+AT = np.arange(1, ROWS + 1) / ROWS
+
+
+def page(run: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(["report", str(run), *words]) in (0, 1)
+    return capsys.readouterr().out
+
+
+def line(text: str, head: str) -> str:
+    """The line of a metric in the page."""
+    found = re.search(rf"^{head} .*$", text, re.M)
+    assert found is not None, text
+    return found[0]
+
+
+# -- a change, where a finding says that the metric fell --
+
+
+def turned(top: float, undone: float, start: float, turn: float = 0.55) -> np.ndarray:
+    """A rise from `start` to `top`, of which a share is undone."""
+    way = np.where(AT < turn, AT / turn, 1 - undone * (AT - turn) / (1 - turn))
+    return start + (top - start) * way + wave(0.0, abs(top - start) / 60, ROWS, 1)
+
+
+@pytest.mark.parametrize(
+    ("start", "top", "undone"), [(0.3, 0.75, 0.4), (30.0, 65.0, 0.45), (-4.7, -2.0, 0.35), (0.3, 0.75, 0.9)]
+)
+def test_what_is_past_its_peak_is_counted_from_there(
+    start: float, top: float, undone: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rltui.report.build import build
+    from rltui.tui.panes import findings, metrics
+    from rltui.tui.view import View
+
+    looked: list[Any] = []
+
+    def kept(*seen: Any, **how: Any) -> Any:
+        looked.append(build(*seen, **how))
+        return looked[-1]
+
+    score = turned(top, undone, start)
+    columns = learning(ROWS) | {"score": score, "kl": np.linspace(0.01, 0.12, ROWS)}
+    with patch("rltui.report.build.build", kept):
+        text = page(write(tmp_path / "run", columns), capsys)
+    assert "Reward is past its peak" in text or "Reward collapsed" in text, text
+    told = line(text, "score mean").rsplit("  ", 1)[-1]
+    assert told.startswith("−"), told
+    view = View()
+    view.take(looked[-1])
+    view.settle()
+    assert metrics._moved(view.metric("score_mean"), view.flagged.get("score_mean"), 1.0).startswith("−")
+    drawn, _, _ = findings.draw(view, 120, 12, focus=True, selected=0, everything=False)
+    rows = ["".join(text for text, _ in row) for row in drawn]
+    assert any(told in row for row in rows if "eward" in row), (told, rows)
+
+
+def test_what_wandered_and_rose_is_counted_from_its_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score = turned(0.75, 0.0, 0.3) + 0.02 * np.sin(9 * AT)
+    found = page(write(tmp_path / "run", learning(ROWS) | {"score": score}), capsys)
+    assert "past its peak" not in found
+    assert "−" not in line(found, "score mean").rsplit("  ", 1)[-1]
