@@ -76,3 +76,36 @@ def test_what_wandered_and_rose_is_counted_from_its_start(tmp_path: Path, capsys
     found = page(write(tmp_path / "run", learning(ROWS) | {"score": score}), capsys)
     assert "past its peak" not in found
     assert "−" not in line(found, "score mean").rsplit("  ", 1)[-1]
+
+
+# -- KL, reward and validation: what the reading rests on --
+
+
+def reading(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    return str(report(run, capsys)["outlook"]["kl_reward"]["reading"])
+
+
+def held_out(rises_until: float, gained: float) -> dict[str, Any]:
+    """A reward that is level after a third, KL that grows, and validation that rises until then."""
+    return learning(ROWS) | {
+        "score": 0.4 + gained * np.minimum(1.0, 3 * AT) + wave(0.0, 0.01, ROWS, 1),
+        "kl": np.linspace(0.01, 0.1, ROWS),
+        "val": 0.4 + 0.4 * np.minimum(1.0, AT / rises_until) + wave(0.0, 0.003, ROWS, 4),
+    }
+
+
+def test_validation_that_holds_does_not_still_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    held = reading(write(tmp_path / "held", held_out(0.4, 0.4), {"val": 10}), capsys)
+    assert "validation has gained, and" in held
+    assert "still" not in held
+    assert "still gains" in reading(write(tmp_path / "rises", held_out(1.0, 0.0), {"val": 10}), capsys)
+
+
+def test_a_verdict_of_drift_rests_on_no_other_signs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    level = 0.4 + 0.03 * np.minimum(1.0, 3 * AT) + wave(0.0, 0.01, ROWS, 1)
+    run = write(tmp_path / "run", learning(ROWS) | {"score": level, "kl": 0.01 * np.exp(4 * AT)}, end=True)
+    found = report(run, capsys)
+    assert "kl-up-reward-flat" in found["verdict"]["because"], found["verdict"]
+    assert found["outlook"]["kl_reward"]["reading"] == "drift without gain"
+    notes = [f["summary"] for f in found["findings"] if f["severity"] == "info" and "rose" in f["summary"]]
+    assert all("no gain" in note or "gains no more" in note for note in notes), notes
