@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from tests.unit.diagnosis.written import learning, report, wave, write
+from tests.moments import judged_after
+from tests.unit.diagnosis.written import T0, learning, report, wave, write
 
 ROWS = 240
 AT = np.arange(1, ROWS + 1) / ROWS
@@ -109,3 +111,32 @@ def test_a_verdict_of_drift_rests_on_no_other_signs(tmp_path: Path, capsys: pyte
     assert found["outlook"]["kl_reward"]["reading"] == "drift without gain"
     notes = [f["summary"] for f in found["findings"] if f["severity"] == "info" and "rose" in f["summary"]]
     assert all("no gain" in note or "gains no more" in note for note in notes), notes
+
+
+# -- of a run with few rows, and of a folder --
+
+
+@pytest.mark.parametrize(
+    ("age", "state", "does"),
+    [(60.0, "running", "wait, or log more. It takes"), (86_400.0, "stalled", "look whether the run still goes on. It")],
+)
+def test_nobody_waits_for_a_run_that_has_stopped(
+    age: float, state: str, does: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / "run", {"score": [0.4, 0.5, 0.6], "kl": [0.01] * 3})
+    (run / "config.yaml").write_text("trainer:\n  total_training_steps: 400\n", encoding="utf-8")
+    for file in run.iterdir():
+        os.utime(file, (T0 + 60, T0 + 60))
+    with judged_after(run, age):
+        text = page(run, capsys)
+    assert f"State: **{state}**" in text, text
+    assert line(text, "- To do:").startswith(f"- To do: {does}")
+    assert "no verdict yet · " in text
+
+
+def test_a_folder_whose_files_are_no_logs_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data.xyz").write_text("hello\n", encoding="utf-8")
+    assert main(["report", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert "no file in it has a name that logs have" in told
+    assert "no files" not in told
