@@ -19,7 +19,7 @@ def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[f
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
 
 
-def evidence_change(evidence: Evidence, metric: MetricSummary | None, finding: Finding | None) -> Ends:
+def evidence_change(evidence: Evidence, metric: MetricSummary | None, finding: Finding | None = None) -> Ends:
     """The two values between which a change is told: its ends. The way back if at least half of a change was undone, or
     if `finding`, the worst open one that the metric heads, says that it fell: a reward past its peak did not rise."""
     first, *mid, last = evidence_course(evidence, metric)

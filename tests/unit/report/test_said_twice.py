@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -140,3 +141,61 @@ def test_a_folder_whose_files_are_no_logs_is_not_empty(tmp_path: Path, capsys: p
     told = capsys.readouterr().err
     assert "no file in it has a name that logs have" in told
     assert "no files" not in told
+
+
+# -- one number for a thing, in two findings or in a finding and a table --
+
+
+def summary(found: dict[str, Any], rule: str) -> str:
+    return str(next(f["summary"] for f in found["findings"] if f["id"] == rule))
+
+
+def test_the_share_that_is_cut_is_one_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grows = np.exp(1.5 * AT)
+    columns = learning(ROWS) | {"cut": 0.02 + 0.6 * AT**25, "length": 450 * grows, "longest": 900 * grows}
+    found = report(write(tmp_path / "run", columns), capsys)
+    shares = {
+        percent
+        for rule in ("truncation-high", "length-explosion")
+        for percent in re.findall(r"(\d+ %) (?:of the responses )?are cut", summary(found, rule))
+    }
+    assert all("are cut" in summary(found, rule) for rule in ("truncation-high", "length-explosion"))
+    assert len(shares) == 1, shares
+
+
+def test_a_logged_peak_is_told_in_its_own_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = learning(ROWS) | {"perf/max_memory_allocated_gb": 40.0 + 30 * AT + wave(0.0, 0.01, ROWS, 3)}
+    found = report(write(tmp_path / "run", columns), capsys)
+    told = next(f["summary"] for f in found["findings"] if "that the trainer logs" in f["summary"])
+    assert re.search(r"to 7\d(\.\d+)? GiB", told), told
+    assert " GB" not in told
+
+
+def test_what_chosen_answers_lost_is_as_in_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = []
+    for i, at in enumerate(AT):
+        rows.append(
+            {
+                "step": i + 1,
+                "loss": 0.69 - 0.5 * at,
+                "logps/chosen": -82 - 45 * at,
+                "logps/rejected": -90 - 90 * at,
+                "rewards/margins": 0.1 + 6 * at + 0.01 * (i % 3),
+                "rewards/accuracies": min(0.99, 0.55 + at),
+            }
+        )
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = report(tmp_path, capsys)
+    own = next(m for m in found["metrics"].values() if m["key"] == "logps/chosen")
+    lost = re.search(r"lost ([\d.]+) nats", summary(found, "dpo-likelihood-displacement"))
+    assert lost is not None
+    assert float(lost[1]) == pytest.approx(own["first"] - own["last"], abs=0.06)
+
+
+@pytest.mark.parametrize("gain", [0.4, 0.0])
+def test_what_a_gain_excuses_says_so(gain: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = learning(ROWS) | {"clip": wave(0.35, 0.01, ROWS, 8), "score": 0.3 + gain * AT + wave(0.0, 0.01, ROWS, 1)}
+    found = report(write(tmp_path / "run", columns), capsys)
+    said = summary(found, "policy-step-too-large")
+    assert ("gains all the same" in said) == (gain > 0), said
+    assert "gains all the same" in said or found["verdict"]["decision"] != "continue-watch"
