@@ -199,3 +199,21 @@ def test_what_a_gain_excuses_says_so(gain: float, tmp_path: Path, capsys: pytest
     said = summary(found, "policy-step-too-large")
     assert ("gains all the same" in said) == (gain > 0), said
     assert "gains all the same" in said or found["verdict"]["decision"] != "continue-watch"
+
+
+def test_a_proof_is_of_the_validation_set_that_fell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = learning(ROWS) | {
+        "score": 0.4 + 0.37 * AT + wave(0.0, 0.01, ROWS, 1),
+        "val": 0.5 + 0.2 * AT + wave(0.0, 0.003, ROWS, 4),
+        "val-core/mbpp/acc/mean@1": 0.6 - 0.2 * np.maximum(0.0, AT - 0.3) + wave(0.0, 0.003, ROWS, 5),
+    }
+    found = report(write(tmp_path / "run", columns, {"val": 10, "val-core/mbpp/acc/mean@1": 10}), capsys)
+    causes = [cause for f in found["findings"] if f["id"] == "train-val-divergence" for cause in f["causes"]]
+    proofs = [cause["because"] for cause in causes if "validation" in cause["because"] and cause["status"] == "supported"]
+    assert proofs, causes
+    assert all("validation mbpp" in proof and "gsm8k" not in proof for proof in proofs), proofs
+
+    alone = {name: values for name, values in columns.items() if name != "val"}
+    found = report(write(tmp_path / "alone", alone, {"val-core/mbpp/acc/mean@1": 10}), capsys)
+    causes = [cause for f in found["findings"] if f["id"] == "train-val-divergence" for cause in f["causes"]]
+    assert any("validation score 0." in cause["because"] for cause in causes), causes
