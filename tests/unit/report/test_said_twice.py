@@ -217,3 +217,41 @@ def test_a_proof_is_of_the_validation_set_that_fell(tmp_path: Path, capsys: pyte
     found = report(write(tmp_path / "alone", alone, {"val-core/mbpp/acc/mean@1": 10}), capsys)
     causes = [cause for f in found["findings"] if f["id"] == "train-val-divergence" for cause in f["causes"]]
     assert any("validation score 0." in cause["because"] for cause in causes), causes
+
+
+# -- what is open beside what the verdict rests on --
+
+
+def falls_at_the_end() -> dict[str, np.ndarray]:
+    """A reward that stands still and falls in the last rows, while KL grows."""
+    score = np.where(AT < 0.93, 0.5, 0.26) + wave(0.0, 0.01, ROWS, 1)
+    return {"score": score, "kl": 0.06 * AT + wave(0.0, 0.0005, ROWS, 2), "grad": wave(0.4, 0.04, ROWS, 4)}
+
+
+def test_a_headline_leaves_out_no_fall(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", falls_at_the_end(), end=True)
+    found = report(run, capsys)
+    open_ones = {f["id"] for f in found["findings"] if f["status"] == "active" and f["severity"] != "info"}
+    assert open_ones >= {"kl-up-reward-flat", "reward-collapse"}, open_ones
+    assert "eward collapsed" in found["verdict"]["text"]
+    told = [f["summary"] for f in found["findings"] if f["id"] == "reward-flat-from-start" and f["status"] == "active"]
+    assert not any("has not moved" in text for text in told), told
+
+
+def test_a_headline_of_the_past_names_what_that_of_today_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = learning(ROWS) | {
+        "score": turned(0.65, 0.5, 0.3),
+        "kl": 0.02 + 0.1 * AT,
+        "val": turned(0.6, 0.6, 0.4),
+    }
+    run = write(tmp_path / "run", columns, {"val": 10}, end=True)
+    today, past = report(run, capsys), report(run, capsys, "--at", str(ROWS))
+    named = [of["verdict"]["text"].rsplit("Also open: ", 1)[-1] for of in (today, past)]
+    assert "validation past its peak" in named[0].lower()
+    assert "validation past its peak" in named[1].lower()
+
+
+def test_a_healthy_run_has_nothing_else_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Also open" not in report(write(tmp_path / "run", learning(ROWS)), capsys)["verdict"]["text"]
