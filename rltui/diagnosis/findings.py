@@ -225,7 +225,9 @@ def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     last = look.step if life.level > 0 else life.openings[-1].end_step
     early = _until_seen(life.onset_step, look) if Trait.VALIDATION_FALLS in rule.traits else 0
     moved = life.signal.moved if life.signal is not None else None
-    return Spell(life.onset_step, look.step if last is None else last, early, life.level or life.peak, moved or "")
+    heads = life.signal.proofs[0][0] if life.signal is not None and life.signal.proofs else ""
+    last = look.step if last is None else last
+    return Spell(life.onset_step, last, early, life.level or life.peak, moved or "", heads)
 
 
 def _until_seen(onset: int | None, look: Look) -> int:

@@ -76,7 +76,8 @@ UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the che
 class KlRewardRow(Record):
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
     whether it may be told of a reward that stands for the task no longer, and of one that does. `few`, `few_advice`:
-    what is said instead if validation is logged and has too few evaluations yet."""
+    what is said instead if validation is logged and has too few evaluations yet. `held`: what is read instead if
+    validation rose and nothing shows that it still does. `says`: traits of findings that say the same as the reading."""
 
     id: str
     kl: tuple[Way, ...]
@@ -88,6 +89,8 @@ class KlRewardRow(Record):
     farmed: tuple[bool, ...] = (False, True)
     few: str = ""
     few_advice: str = ""
+    held: str = ""
+    says: tuple[Trait, ...] = ()
 
 
 class KlRewardTable(Record):
@@ -126,7 +129,9 @@ def _read(
             fits = decision in (None, "not-enough-evidence", *row.fits)
             few = bool(row.few) and "validation" in young
             reading, advice = (row.few, row.few_advice) if few else (row.reading, row.advice)
-            if not fits:
+            if row.held and held_out == "up" and validation_lately(look) <= 0:
+                reading = row.held
+            if not fits and not any(loud(look, trait) for trait in row.says):
                 unsure = decision == "continue"  # no check says so
                 doubt = f"perhaps {reading}, which no check confirms yet"
                 reading = doubt if unsure else f"{reading}, while the verdict rests on other signs"

@@ -15,6 +15,7 @@ from rltui.diagnosis.tested_numbers import (
     Outcome,
     Spell,
     asked,
+    asked_of,
     fact_of,
     gap_before,
     label_of,
@@ -142,7 +143,7 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
 
 
 def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
-    found = members(look, test.metric)
+    found = members(look, test.metric, spell)
     if len(found) < 2:
         return missing(look, test.metric)
     if test.task and not (found := [one for one in found if is_task(one[0])]):
@@ -162,7 +163,7 @@ def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
 def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    found = members(look, test.metric)
+    found = members(look, test.metric, spell)
     if not found:
         return missing(look, test.metric)
     tried = [
@@ -322,11 +323,12 @@ def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
 
 
 def _retained(look: Look, test: Retained, spell: Spell) -> Outcome:
-    facts = fact_of(look, test.metric)
-    if facts is None:
+    known = asked_of(look, test.metric, spell)
+    if known is None:
         return missing(look, test.metric)
+    label, facts = known
     start, now = facts.start.value, facts.now.value
-    told = f"{label_of(facts.name)} {value_of(test.metric, start)} → {value_of(test.metric, now)} since the start"
+    told = f"{label} {value_of(test.metric, start)} → {value_of(test.metric, now)} since the start"
     return Outcome("met" if now >= test.share * start else "unmet", told)
 
 

@@ -15,6 +15,7 @@ from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between
 from rltui.evidence.signal import num
+from rltui.evidence.words import of_set
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
@@ -47,13 +48,14 @@ class Outcome(Struct, frozen=True):
 class Spell(Struct, frozen=True):
     """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
     may be too early, as for a fall that only the next evaluation showed. `level`: the highest one. `moved`: the metric
-    that dates it."""
+    that dates it. `heads`: the one that it heads, which tells of several validation sets which it is about."""
 
     onset: int | None
     end: int
     early: int = 0
     level: int = 0
     moved: str = ""
+    heads: str = ""
 
 
 LEVEL_POINTS = 20
@@ -105,18 +107,28 @@ def fact_of(look: Look, name: str) -> MetricFacts | None:
     return look.facts.metric(look.reward) if found is None and name in REWARDS else found
 
 
-def members(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
+def asked_of(look: Look, name: str, spell: Spell | None) -> tuple[str, MetricFacts] | None:
+    """The facts of a metric with their label; of several validation sets the one that the finding is about, by name."""
+    found, sets = fact_of(look, name), look.facts.validation_sets
+    if found is None or not found.held_out or len(sets) < 2:
+        return None if found is None else (label_of(found.name), found)
+    own = next((one for one in sets if spell is not None and one.series.key == spell.heads), found)
+    return of_set(own.series.key, look.dialect.name), own
+
+
+def members(look: Look, name: str, spell: Spell | None = None) -> list[tuple[str, MetricFacts]]:
     """The metric or its members, each with its label. Of a phase that most steps skip (such as a save) only the steps
     that ran it."""
     if name in FAMILIES:
         return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
-    found = fact_of(look, name)
-    if found is None:
+    known = asked_of(look, name, spell)
+    if known is None:
         return []
+    label, found = known
     ran = found.values > 0
     if name.startswith("phase:") and ran.any() and not ran.all():
         found = alone(name, found.series.where(ran))
-    return [(label_of(found.name), found)]
+    return [(label, found)]
 
 
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
@@ -130,7 +142,7 @@ def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
-    found = members(look, test.metric)
+    found = members(look, test.metric, spell)
     if test.extra:
         found = [one for one in found if not is_task(one[0])]
         if not found:
@@ -260,7 +272,7 @@ def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
 
 
 def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
-    found = members(look, test.metric)
+    found = members(look, test.metric, spell)
     if found and test.named:
         found = [one for one in found if test.named in one[0].lower()]
         if not found:

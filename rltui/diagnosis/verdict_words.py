@@ -30,7 +30,14 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     when = began(head)
     policy = any(f.severity == "critical" and Mark.NOT_THE_POLICY not in f.marks for f in others)
     of = " for a reason outside the policy" if Mark.NOT_THE_POLICY in head.marks and not policy else ""
+    others += [f for f in case.loud if f.id not in {one.id for one in because} and _stands_alone(case, f)]
     return f"{head.title}{of}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _stands_alone(case: Case, f: Finding) -> bool:
+    """Whether a warning on which the decision does not rest is named beside it all the same: no symptom of another one,
+    or a fall of what the run is for."""
+    return f.root is None or case.has(f, Trait.PAST_ITS_BEST)
 
 
 def _broke_off(case: Case) -> str:

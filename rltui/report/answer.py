@@ -178,12 +178,16 @@ def _do(report: Report, finding: Finding | None) -> str:
 
 
 def _nothing_wrong(report: Report) -> str:
+    state = report.run.state
     if report.verdict.decision == "not-enough-evidence":
         wanted = report.verdict.would_change
         if not report.checks and report.checks_failed:
             return "look at the log itself, or with a version of rltui without this fault."
+        if state == "stalled" or report.run.broke_off:
+            return f"look whether the run still goes on. {wanted}".rstrip()
+        if state in ("finished", "crashed"):
+            return f"log more in the next run, this one is over. {wanted}".rstrip()
         return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
-    state = report.run.state
     if report.run.broke_off:
         return "look whether the run still goes on. Its log ends without an end mark."
     if report.run.error_after:

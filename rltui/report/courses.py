@@ -19,20 +19,31 @@ def evidence_course(evidence: Evidence, metric: MetricSummary | None) -> tuple[f
     return (evidence.first, evidence.mid, evidence.last) if metric is None or not metric.overlap else metric.ends
 
 
-def evidence_change(evidence: Evidence, metric: MetricSummary | None) -> Ends:
-    """The two values between which a change is told: its ends. If at least half of a change was undone, the way back,
-    as its finding counts it: a reward past its peak did not rise."""
+def evidence_change(evidence: Evidence, metric: MetricSummary | None, finding: Finding | None = None) -> Ends:
+    """The two values between which a change is told: its ends. The way back if at least half of a change was undone, or
+    if `finding`, the worst open one that the metric heads, says that it fell: a reward past its peak did not rise."""
     first, *mid, last = evidence_course(evidence, metric)
     if mid and mid[0] is not None and first is not None and last is not None:
         out, back = mid[0] - first, last - mid[0]
-        if out * back < 0 and abs(back) >= abs(out) / 2:
+        if out * back < 0 and (abs(back) >= abs(out) / 2 or _fell(finding)):
             return mid[0], last
     return first, last
 
 
+def _fell(finding: Finding | None) -> bool:
+    """Whether a finding says that the metric which it heads is past its best. One of a reward that is farmed does not:
+    what is past its best there is the task."""
+    if finding is None:
+        return False
+    from rltui.rules.catalogue import having  # not at the top: the first paint needs no report
+    from rltui.rules.traits import Trait
+
+    return finding.id in having(Trait.PAST_ITS_BEST) - having(Trait.FARMS_REWARD)
+
+
 def metric_change(metric: MetricSummary, finding: Finding | None) -> Ends:
     """The two values between which a metric's change is told: as the finding that it heads counts it, else its ends."""
-    return evidence_change(finding.evidence[0], metric) if finding is not None else metric.ends
+    return evidence_change(finding.evidence[0], metric, finding) if finding is not None else metric.ends
 
 
 def change_of(metric: MetricSummary, finding: Finding | None, scale: float = 1.0) -> str:

@@ -83,7 +83,7 @@ def answer_lines(report: Report) -> list[str]:
 
 def sure(report: Report) -> str:
     verdict = report.verdict
-    return f"confidence {number(verdict.confidence, decimals=2)}" if verdict.judged else "nothing is judged yet"
+    return f"confidence {number(verdict.confidence, decimals=2)}" if verdict.judged else "no verdict yet"
 
 
 def _checks(report: Report) -> str:

@@ -24,6 +24,7 @@ from rltui.rules.base import (
     losing,
     loud,
     paying,
+    reward_name,
     rule,
     tail,
     told,
@@ -181,8 +182,11 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         if look.series(n) is not None
     )
     held_out = validation(look)
-    paid = (held_out is not None and held_out >= LIMIT) or paying(look, "policy-step-too-large", int(p["rows"]))
+    validated = held_out is not None and held_out >= LIMIT
+    paid = validated or paying(look, "policy-step-too-large", int(p["rows"]))
     name, marks = "clip_frac" if c > p["clip_notice"] else "ppo_kl", (Mark.PAID,) if paid else ()
+    if paid:
+        text += f". {'Validation' if validated else reward_name(look)} gains all the same"
     return [Signal(level, sentence(text), proofs, moved=name, marks=marks)]
 
 

@@ -337,7 +337,11 @@ def reward_course(look: Look) -> str:
     """How the reward went and where it stands, as the facts have it, and whether its gain is over; empty if none is
     logged."""
     course = words.course(look.facts, look.reward)
-    return f"{course}, and shows no gain in the newest half of the run" if gained(look) and spent(look) else course
+    if not gained(look):
+        return course
+    over = "shows no gain in the newest half of the run" if spent(look) else ""
+    over = over or ("gains no more" if loud(look, Trait.DRIFT) else "")
+    return f"{course}, and {over}" if over else course
 
 
 def validation_over(look: Look, rows: int) -> float | None:

@@ -188,8 +188,7 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not growing and not opened:
         return []
     held_out = validation(look)
-    cut = look.values("response_clip_ratio")
-    cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
+    cut_now = look.facts.cut.value if look.facts.cut is not None else 0.0
     level = EASED if eased else NOTICE
     gain = held_out is not None and held_out >= p["gain_se"]
     half = _half_grown(look, first, last)

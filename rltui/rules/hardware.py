@@ -84,16 +84,16 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     peak = seen.logged_peak
     if peak is None or seen.gpus or not len(peak):
         return []
-    now, total, level, said = float(peak.values[-1]) * GIB, seen.capacity_gb, 0, []
+    now, level, said = float(peak.values[-1]), 0, []  # told as logged, in GiB
+    total = seen.capacity_gb / GIB if seen.capacity_gb is not None else None
     if total is not None and now / total > p["notice"]:
         level = WARNING if now / total > p["warn"] else NOTICE
-        said.append(f"is {num(now)} of {num(total)} GB ({percent(now / total)})")
+        said.append(f"is {num(now)} of {num(total)} GiB ({percent(now / total)})")
     rise, began = _creep(peak, p["creep_rows"], p["creep_gb"])
-    per_50 = rise * GIB
     late = peak.values[len(peak) // 2 :]
-    if per_50 > p["creep_gb"] and late[-1] > late[0]:
+    if rise * GIB > p["creep_gb"] and late[-1] > late[0]:
         level = max(level, NOTICE)
-        said.append(f"still grows, by {num(per_50)} GB in {num(p['creep_rows'])} steps, to {num(now)} GB")
+        said.append(f"still grows, by {num(rise)} GiB in {num(p['creep_rows'])} steps, to {num(now)} GiB")
     proofs = ((peak.key, ""),)
     text = f"The peak of GPU memory that the trainer logs {' and '.join(said)}."
     return [Signal(level, text, proofs, subject="logged peak", onset_step=began)] if level else []

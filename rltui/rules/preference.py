@@ -36,7 +36,9 @@ def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[S
     level = NOTICE
     if much:
         level = CRITICAL if lost or loud(look, Trait.VALIDATION_FALLS) else WARNING
-    text = f"Chosen answers lost {num(fall)} nats of log-probability while the margin rose."
+    course = look.facts.course("dpo_logps_chosen")
+    lost_so = course.first - course.last if course is not None and course.first > course.last else fall
+    text = f"Chosen answers lost {num(lost_so)} nats of log-probability while the margin rose."
     return [Signal(level, text, (("dpo_logps_chosen", ""), ("dpo_reward_margin", "")), moved="dpo_logps_chosen")]
 
 

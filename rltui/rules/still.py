@@ -213,8 +213,11 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         return []
     known = held(look, "reward-flat-from-start")
     gain = _gain(score, p, known)
-    if gain is None or opened(look, Trait.AT_FLOOR) or loud(look, Trait.REWARD_FALLS) or solved(look):
+    if gain is None or opened(look, Trait.AT_FLOOR) or solved(look):
         return []
+    if loud(look, Trait.REWARD_FALLS):  # what is told until it closes must not deny the fall
+        said = f"{reward_name(look)} had not risen from its start before it fell."
+        return [Signal(EASED, said, ((look.reward, ""),), onset_step=int(score.series.steps[0]))] if known else []
     little = little_gained(look, score, look.profile.ceiling)
     marks = (Mark.COSTS,) if little else ()
     if little and (_rose(score) or gain.direction == score.better):

@@ -325,7 +325,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     left_out = f" Left out: {left_out}." if left_out else ""
     if not listing.files:
         where = "Name the directory or the file that training writes"
-        return f"{path}: no training log recognised, it holds no files.{left_out} {where}"
+        return f"{path}: no training log recognised, no file in it has a name that logs have.{left_out} {where}"
     what = counted(len(listing.files), "file")
     return f"{path}: no training log recognised in {what}.{left_out} Name the log file itself, or {FORCE.lower()}"
 

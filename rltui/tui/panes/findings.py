@@ -140,7 +140,7 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
     course = evidence_course(evidence, view.metric(name))
     if wide and len(course) == 2:
         row.append((" " * (NUMBER + len(ARROW[0])), "fg"))
-    between = evidence_change(evidence, view.metric(name))
+    between = evidence_change(evidence, view.metric(name), view.flagged.get(name))
     for value in course[:-1] if wide else between[:1]:
         row += [put(fitting(view, name, value), NUMBER, "fg", ">"), ARROW]
     row += [

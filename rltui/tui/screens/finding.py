@@ -207,7 +207,7 @@ class FindingScreen(PaneScreen):
             put(label, max(20, len(label) + 1) if width >= 80 else 20, "strong"),
             (f"{values}{' ' + unit if unit else ''}", "fg"),
         ]
-        moved = change(*evidence_change(evidence, view.metric(name)))
+        moved = change(*evidence_change(evidence, view.metric(name), view.flagged.get(name)))
         row.append((f"   {moved}" if moved else "", "fg"))
         said: Row = [(f"   {evidence.text}" if evidence.text else "", "dim")]
         if most > 1 and length([*row, *said]) > width:
