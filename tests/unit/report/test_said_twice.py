@@ -38,7 +38,7 @@ def line(text: str, head: str) -> str:
 
 def turned(top: float, undone: float, start: float, turn: float = 0.55) -> np.ndarray:
     """A rise from `start` to `top`, of which a share is undone."""
-    way = np.where(AT < turn, AT / turn, 1 - undone * (AT - turn) / (1 - turn))
+    way = np.where(turn > AT, AT / turn, 1 - undone * (AT - turn) / (1 - turn))
     return start + (top - start) * way + wave(0.0, abs(top - start) / 60, ROWS, 1)
 
 
