@@ -38,7 +38,7 @@ def line(text: str, head: str) -> str:
 
 def turned(top: float, undone: float, start: float, turn: float = 0.55) -> np.ndarray:
     """A rise from `start` to `top`, of which a share is undone."""
-    way = np.where(AT < turn, AT / turn, 1 - undone * (AT - turn) / (1 - turn))
+    way = np.where(turn > AT, AT / turn, 1 - undone * (AT - turn) / (1 - turn))
     return start + (top - start) * way + wave(0.0, abs(top - start) / 60, ROWS, 1)
 
 
@@ -209,7 +209,9 @@ def test_a_proof_is_of_the_validation_set_that_fell(tmp_path: Path, capsys: pyte
     }
     found = report(write(tmp_path / "run", columns, {"val": 10, "val-core/mbpp/acc/mean@1": 10}), capsys)
     causes = [cause for f in found["findings"] if f["id"] == "train-val-divergence" for cause in f["causes"]]
-    proofs = [cause["because"] for cause in causes if "validation" in cause["because"] and cause["status"] == "supported"]
+    proofs = [
+        cause["because"] for cause in causes if "validation" in cause["because"] and cause["status"] == "supported"
+    ]
     assert proofs, causes
     assert all("validation mbpp" in proof and "gsm8k" not in proof for proof in proofs), proofs
 
