@@ -77,8 +77,7 @@ class KlRewardRow(Record):
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
     whether it may be told of a reward that stands for the task no longer, and of one that does. `few`, `few_advice`:
     what is said instead if validation is logged and has too few evaluations yet. `held`: what is read instead if
-    validation rose and nothing shows that it still does. `says`: traits of findings that say what the
-    reading says."""
+    validation rose and nothing shows that it still does. `says`: traits of findings that say the same."""
 
     id: str
     kl: tuple[Way, ...]

@@ -187,6 +187,8 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
             "all validation sets together fall or rise no more" if several else "validation falls or no longer rises"
         )
         return sentences(f"It would become a stop once {falls}", again)
+    if decision == "continue-watch" and any(f.severity == "critical" and Mark.PAID in f.marks for f in because):
+        return sentences("It would be a stop without the gain of reward or validation", again)
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
     return sentences(f"It would change if {words}", again)

@@ -126,7 +126,7 @@ def life_of_a_finding(said: Said) -> Iterator[str]:
 def verdict_and_findings(said: Said) -> Iterator[str]:
     """The verdict rests on open findings, is no milder than a critical one, and names no kind that no finding has. It
     may go on beside a critical one that belongs to no stage (it costs time, not the policy), or if it says that only
-    rising validation holds it back."""
+    rising validation, or the gain of reward or validation, holds it back."""
     verdict = said.report["verdict"]
     active = {f["id"]: f for f in said.active}
     for name in verdict["because"]:

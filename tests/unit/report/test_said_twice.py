@@ -199,6 +199,7 @@ def test_what_a_gain_excuses_says_so(gain: float, tmp_path: Path, capsys: pytest
     said = summary(found, "policy-step-too-large")
     assert ("gains all the same" in said) == (gain > 0), said
     assert "gains all the same" in said or found["verdict"]["decision"] != "continue-watch"
+    assert ("without the gain" in found["verdict"]["would_change"]) == (gain > 0)
 
 
 def test_a_proof_is_of_the_validation_set_that_fell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -375,10 +375,10 @@ def test_the_peak_that_a_trainer_logs_stands_in_for_samples() -> None:
     """GiB as torch counts them. Of a card whose size is known its share counts, of any card that it goes on rising."""
     near = findings(peaks(np.full(60, 78.5), "NVIDIA H100 80GB HBM3"))["gpu-memory-pressure"]
     assert (near.severity, near.subject) == ("warning", "logged peak")
-    assert "is 84.3 of 85.9 GB (98 %)" in near.summary
+    assert "is 78.5 of 80 GiB (98 %)" in near.summary
     rising = findings(peaks(40.0 + 0.05 * np.arange(200)))["gpu-memory-pressure"]
     assert rising.severity == "info"
-    assert "still grows, by 2.68 GB in 50 steps" in rising.summary
+    assert "still grows, by 2.5 GiB in 50 steps" in rising.summary
     assert findings(peaks(np.full(60, 60.0), "NVIDIA H100 80GB HBM3")) == {}
     assert findings(peaks(np.full(60, 78.5))) == {}, "nobody knows of how much"
     warming = np.minimum(60.0, 40.0 + 2.0 * np.arange(200))
