@@ -193,7 +193,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 stood_long = f"“{_title(rule, own.level)}” had stood for {stood_for} steps before, which proves nothing"
                 return Outcome("unknown", stood_long, long=True)
             since = f" since step {own.onset}" if own.onset is not None else ""
-            is_late = not test.during and own.onset is not None and own.onset > began + spell.early
+            late_by = 0 if own.onset is None else own.onset - began - spell.early
+            is_late = not test.during and late_by > ground.look.facts.clock.stride  # neighbours came together
             return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late, finding=rule)
     if stood:
         return Outcome("unmet", stood)
