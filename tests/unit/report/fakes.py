@@ -139,7 +139,7 @@ def frame(
 ) -> Frame:
     shown = run or FakeRun()
     return Frame(
-        run=snapshot(shown, shown.state()),
+        run=snapshot(shown, shown.state(), shown.phases()),
         diagnosis=result or diagnosis(),
         series=metrics or {},
         log=(),

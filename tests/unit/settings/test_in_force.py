@@ -40,7 +40,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         view = SimpleNamespace(sparing=False)
         found.append({**options, "view": view})
         return SimpleNamespace(
-            view=view, worker=SimpleNamespace(), run_async=run_async, failure="", return_code=0, _exception=None
+            view=view,
+            worker=SimpleNamespace(fault=None),
+            run_async=run_async,
+            failure="",
+            return_code=0,
+            _exception=None,
         )
 
     monkeypatch.setattr("rltui.tui.app.RltuiApp", app)
