@@ -7,8 +7,6 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from rltui.text import clean
-
 if TYPE_CHECKING:
     from rltui.evidence.model import CheckFailed
 
@@ -50,6 +48,8 @@ class Guard:
 
 def error_text(error: BaseException) -> str:
     """`ZeroDivisionError: division by zero (reward.py:88)`: one line, without secrets, with the place in our code."""
+    from rltui.text import clean  # patterns, and the first paint asks no check
+
     frames = extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     said = str(error)

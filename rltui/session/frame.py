@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rltui.evidence.model import CheckFailed
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
@@ -22,7 +21,7 @@ from rltui.sources.base import Link
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
-    from rltui.evidence.model import Diagnosis
+    from rltui.evidence.model import CheckFailed, Diagnosis
 
 
 def log_until(

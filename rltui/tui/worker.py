@@ -7,7 +7,6 @@ from queue import SimpleQueue
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from rltui.evidence.guard import error_text
 from rltui.tui import panes
 from rltui.tui.away import Chronicle
 from rltui.tui.messages import (
@@ -317,6 +316,8 @@ class Worker:
 
     def _failed(self, what: str, error: Exception) -> None:
         """A fault of ours: told on the screen now, and as every other when the screen is left."""
+        from rltui.evidence.guard import error_text  # not before the first paint
+
         self.fault = self.fault or error
         self._post(SourceFailed(f"{what}, by a fault of rltui: {error_text(error)}", opened=True))
 
