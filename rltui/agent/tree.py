@@ -167,8 +167,7 @@ def _scan(
                     return ""
                 _take(tree, entry, below, depth, is_checkpoint)
     except OSError as error:
-        kind = kind_of(error)
-        tree.skipped["permission" if kind == "permission" else kind] += 1
+        tree.skipped[kind_of(error)] += 1
         return ""
     if _is_store_run(path, tree, below):
         kept = _STORE_FILES if is_root else frozenset()

@@ -96,7 +96,8 @@ def _continued(x: Floats, cut: int) -> float:
 
 class Insight(Struct, frozen=True):
     """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
-    worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on so."""
+    worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on like
+    this."""
 
     step: int
     moves: tuple[FirstMover, ...]

@@ -52,7 +52,7 @@ def jobs(job: str | None) -> list[Job]:
         numbers = [line.strip() for line in listed.splitlines()][:_MAX_JOBS]
         found = [one for number in numbers if re.fullmatch(r"\d+(?:_\d+)?", number) for one in _show(number)]
         if not found:
-            raise SlurmError("you have no job that is queued or running")
+            raise SlurmError("squeue lists no job of yours")
         return sorted(found, key=lambda one: [int(n) for n in re.findall(r"\d+", one.id)], reverse=True)
     return _show(job)
 

@@ -18,7 +18,6 @@ from rltui.tui.view import GLYPH, ROLE, View
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample, HostSample
     from rltui.report.recording import Floats, SampleColumns
-    from rltui.tui.view import View
 
 
 STEPS = 3
