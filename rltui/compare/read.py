@@ -101,13 +101,16 @@ def read(
     key_map: dict[str, str] | None = None,
     primary: str | None = None,
     lost: Callable[[Found, Exception], None] | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> list[ComparedRun]:
     """The facts about every run, each read to its end, one after the other. `lost` hears of a run that fails by a fault
-    of rltui, which is left out; without `lost` the fault is raised."""
+    of rltui, which is left out; without `lost` the fault is raised. If `cancelled`, the rest is not read."""
     out = []
     for one in found:
+        if cancelled():
+            break
         try:
-            out.append(facts(one, key_map, primary))
+            out.append(facts(one, key_map, primary, cancelled))
         except SettingsError:
             raise
         except Exception as error:

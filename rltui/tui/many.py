@@ -30,10 +30,15 @@ class ManyOpener(Protocol):
         request, or after `cancelled`."""
 
     def facts(
-        self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+        self,
+        picked: Sequence[int],
+        own: str,
+        told: Callable[[int, int, str], None],
+        lost: Callable[[str, Exception], None],
+        cancelled: Callable[[], bool],
     ) -> list[ComparedRun]:
         """What a comparison needs to know of the picked runs, or else of all beside the run at `own`. `told` gets: runs
-        read, runs in all, name of the next."""
+        read, runs in all, name of the next. `lost` gets the name of a run that fails by a fault of rltui."""
 
 
 class Many:
@@ -44,7 +49,9 @@ class Many:
         self.opener: ManyOpener = opener  # type: ignore[assignment]
         self.facts: tuple[ComparedRun, ...] = ()
         self.comparison: Comparison | None = None
+        self.left_out: tuple[str, ...] = ()  # names of runs that fail by a fault of rltui, each with its error
         self.reading: CompareProgress | None = None
+        self.fault: Exception | None = None  # the first one of ours
         self._cancel = Event()
         self._wanted: list[int] = []  # runs to read whole, the next first
         self._judged: set[int] = set()  # runs that were read whole
@@ -61,7 +68,11 @@ class Many:
             while self._wanted:
                 number = self._wanted.pop(0)
                 self._judged.add(number)
-                row = self.opener.judged(number, lambda: number not in self._judged)  # noqa: B023  asked at once
+                try:
+                    row = self.opener.judged(number, lambda: number not in self._judged)  # noqa: B023  asked at once
+                except Exception as error:  # its row says "not looked", and the others are judged
+                    self.fault = self.fault or error
+                    continue
                 if row is not None:
                     self.app.post_message(RowsRead({number: row}, False))
         finally:
@@ -92,22 +103,28 @@ class Many:
         """Reads the picked runs (if there are none: those beside the run at `own`) and compares them."""
         self.cancel()
         cancel = self._cancel = Event()
-        self.facts, self.comparison = (), None
+        self.facts, self.comparison, self.left_out = (), None, ()
+        left_out = []
+
+        def lost(name: str, error: Exception) -> None:
+            from rltui.evidence.guard import error_text
+
+            self.fault = self.fault or error
+            left_out.append(f"{name} ({error_text(error)})")
 
         def told(done: int, total: int, name: str) -> None:
             self.app.post_message(CompareProgress(done, total, name))
 
         def work() -> None:
-            facts = self.opener.facts(picked, own, told, cancel.is_set)
+            facts = self.opener.facts(picked, own, told, lost, cancel.is_set)
             from rltui.compare.build import compare_as_set
             from rltui.settings import load
 
             if not cancel.is_set():
                 enough = len(facts) > 1
-                problem = "" if enough else "no other run found beside this one. Name more: rltui DIR, or compare A B"
-                self.app.post_message(
-                    Compared(compare_as_set(facts, load().compare) if enough else None, tuple(facts), problem)
-                )
+                problem = "" if enough else _too_few(left_out)
+                comparison = compare_as_set(facts, load().compare) if enough else None
+                self.app.post_message(Compared(comparison, tuple(facts), problem, tuple(left_out)))
 
         self._thread(work, lambda text: self.app.post_message(Compared(None, (), text)))
 
@@ -135,3 +152,9 @@ class Many:
                 failed(f"the other runs could not be read: {type(error).__name__}: {error}")
 
         Thread(target=guarded, name="rltui-many", daemon=True).start()
+
+
+def _too_few(left_out: Sequence[str]) -> str:
+    if left_out:
+        return f"too few runs are left to compare: a fault of rltui ended the reading of {', '.join(left_out)}"
+    return "no other run found beside this one. Name more: rltui DIR, or compare A B"

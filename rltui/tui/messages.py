@@ -150,10 +150,17 @@ class CompareProgress(Message):
 
 
 class Compared(Message):
-    """The comparison, or why there is none."""
+    """The comparison, or why there is none. `left_out`: names of runs that fail by a fault of rltui, with the error."""
 
-    def __init__(self, comparison: Comparison | None, facts: tuple[ComparedRun, ...], problem: str = "") -> None:
+    def __init__(
+        self,
+        comparison: Comparison | None,
+        facts: tuple[ComparedRun, ...],
+        problem: str = "",
+        left_out: tuple[str, ...] = (),
+    ) -> None:
         super().__init__()
+        self.left_out = left_out
         self.comparison = comparison
         self.facts = facts
         self.problem = problem

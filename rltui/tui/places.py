@@ -180,6 +180,7 @@ class SeveralRuns(Places):
 
     def on_compared(self, message: Compared) -> None:
         self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
+        self.many.left_out = message.left_out
         self._tell_comparison(message)
 
     def on_differs(self, message: Differs) -> None:

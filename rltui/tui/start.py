@@ -125,20 +125,30 @@ class SessionOpener:
         return None if cancelled() else row
 
     def facts(
-        self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+        self,
+        picked: Sequence[int],
+        own: str,
+        told: Callable[[int, int, str], None],
+        lost: Callable[[str, Exception], None],
+        cancelled: Callable[[], bool],
     ) -> list[ComparedRun]:
         """See `ManyOpener.facts`. If the user named one run alone, the others are those in the directory around it."""
-        from rltui.compare.read import facts, told_apart
+        from rltui.compare.read import read
         from rltui.settings import load
 
         found = [self._found[number] for number in picked] or self._beside(own)
-        out = []
-        for number, one in enumerate(found):
-            if cancelled():
-                break
-            told(number, len(found), one.candidate.id)
-            out.append(facts(one, self.key_map, load().compare.primary or None, cancelled))
-        return told_apart(out)
+
+        def each() -> Iterator[Found]:
+            for number, one in enumerate(found):
+                if cancelled():
+                    return
+                told(number, len(found), one.candidate.id)
+                yield one
+
+        def without(one: Found, error: Exception) -> None:
+            lost(one.candidate.id, error)
+
+        return read(each(), self.key_map, load().compare.primary or None, without, cancelled)
 
     def _beside(self, own: str) -> list[Found]:
         from rltui.session.locate import discover
@@ -225,7 +235,7 @@ def start(
     gc.freeze()  # what is imported by now stays, so collections need not look at it
     fault = compat.end_without_a_word(app)
     run_loop(app.run_async(mouse=mouse_on))
-    if (error := fault() or app.worker.fault) is not None:
+    if (error := fault() or app.worker.fault or app.many.fault) is not None:
         raise error
     if app.failure:
         from rltui.text import shown

@@ -150,7 +150,10 @@ class CompareScreen(PaneScreen):
             count = f" {sum(r.group == tab for r in c.runs)}" if tab in GROUPS else ""
             text = f"{NAMES.get(tab, tab.capitalize())}{count}"
             tabs += [(text, "accent.b" if tab == self.tab else "dim"), ("   " if width >= 100 else "  ", "fg")]
-        caution: Row = [(cut(f"the order may not hold: {c.cautions[0]}", width), "warn")] if c.cautions else []
+        if left_out := self.rltui.many.left_out:
+            caution: Row = [(cut(f"left out, by a fault of rltui: {', '.join(left_out)}", width), "crit")]
+        else:
+            caution = [(cut(f"the order may not hold: {c.cautions[0]}", width), "warn")] if c.cautions else []
         return [clip(head, width), caution, clip(tabs, width), [put(f"{ABOUT[self.tab]} ", width, "dim")]]
 
     def _waiting(self, width: int) -> list[Row]:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from rltui.compare import read as read_module
+from rltui.compare import runs as runs_module
 from rltui.compare.read import ComparedRun, facts
 from rltui.compare.runs import RunRow, of_whole
 from rltui.discovery.found import Found
@@ -70,14 +72,19 @@ class Opener(SessionOpener):
         return super().judged(number, cancelled)
 
     def facts(
-        self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+        self,
+        picked: Sequence[int],
+        own: str,
+        told: Callable[[int, int, str], None],
+        lost: Callable[[str, Exception], None],
+        cancelled: Callable[[], bool],
     ) -> list[ComparedRun]:
         def counted(done: int, total: int, name: str) -> None:
             self.read += 1
             told(done, total, name)
             self.go.wait()
 
-        return super().facts(picked, own, counted, cancelled)
+        return super().facts(picked, own, counted, lost, cancelled)
 
 
 @asynccontextmanager
@@ -271,3 +278,46 @@ async def test_a_metric_beside_the_band_of_the_others_and_beside_each() -> None:
         for _ in range(5):
             await pilot.press("c")
         assert screen.beside is None
+
+
+async def test_a_run_that_fails_by_our_fault_ends_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(found: Found, *args: Any) -> ComparedRun:
+        if found.candidate.root.endswith("trl-nan-crash"):
+            raise RuntimeError("a fault of ours")
+        return sound(found, *args)
+
+    sound = read_module.facts
+    monkeypatch.setattr(read_module, "facts", broken)
+    async with opened(Opener(SAMPLES)) as (app, pilot):
+        await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen), "the picker")
+        await pilot.press("c")
+        await wait_for(pilot, lambda: app.many.comparison is not None, "a comparison")
+        await wait_for(pilot, lambda: "left out, by a fault of rltui: trl-nan-crash" in screen_text(app), "its name")
+        assert len(app.many.facts) == 5
+        assert str(app.many.fault) == "a fault of ours"  # `start` raises it at the end: a crash file, exit code 3
+
+
+async def test_if_too_few_runs_are_left_the_screen_says_whose_fault_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(found: Found, *args: Any) -> ComparedRun:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(read_module, "facts", broken)
+    async with opened(Opener(SAMPLES)) as (app, pilot):
+        await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen), "the picker")
+        await pilot.press("c")
+        await wait_for(pilot, lambda: "a fault of rltui ended the reading of" in screen_text(app), "why")
+
+
+async def test_a_run_that_cannot_be_judged_leaves_the_others_their_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(found: Found, cancelled: Callable[[], bool]) -> RunRow:
+        if found.candidate.root.endswith("trl-grpo-healthy"):
+            raise RuntimeError("a fault of ours")
+        return sound(found, cancelled=cancelled)
+
+    sound = runs_module.of_whole
+    monkeypatch.setattr(runs_module, "of_whole", broken)
+    async with opened(Opener(SAMPLES)) as (app, pilot):
+        picker = app.screen
+        assert isinstance(picker, PickerScreen)
+        await wait_for(pilot, lambda: sum(row.decision is not None for row in picker.rows.values()) == 5, "the others")
+        assert app.many.fault is not None
