@@ -74,7 +74,6 @@ NoteKind = Literal[
     "killed",  # a signal, "Killed", scheduler cancellation
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
-    "grading",  # answers could not be graded: told once a step, for the count of steps alone
     "change",  # the program says that from here on data, reward or state are others
     "overflow",  # a step was skipped, as its numbers overflowed; a few are usual
     "phase",  # a phase of the step began or ended (live phase)
@@ -86,8 +85,7 @@ class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: of a
     traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins, if it may grow; the
     complete note then replaces the note that was given while it was being written. `after`: the newest step before
-    it. Of a failed grading
-    `total` is the number of rows of the log before it whose steps it does not state."""
+    it."""
 
     kind: NoteKind
     text: str
@@ -102,6 +100,15 @@ class Note(NamedTuple):
     def by(self, step: int) -> bool:
         """Whether the log had this line when the training was at `step`. True for a line without a step."""
         return self.step is None or self.step <= step
+
+
+class Ungraded(NamedTuple):
+    """A line that says that answers could not be graded, told once for each step or row. `step`: the newest step before
+    it, if the log states steps. `rows`: how many rows before it have no known step yet."""
+
+    text: str
+    step: int | None
+    rows: int = 0
 
 
 class LogLine(NamedTuple):
@@ -178,7 +185,7 @@ class Hint(NamedTuple):
     text: str
 
 
-Record = Rows | Note | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow | Counted | Hint | Treated
+Record = Rows | Note | Ungraded | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow | Counted | Hint | Treated
 
 
 class Reader(Protocol):

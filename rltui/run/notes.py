@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from rltui.readers.base import Note
+from rltui.readers.base import Note, Ungraded
 from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
@@ -181,8 +181,7 @@ class Notes:
         self.totals: Counter[int] = Counter()
         self.newest: dict[str, float] = {}  # source -> its newest time
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
-        self.ungraded: list[tuple[str, int | None, int]] = []  # the source; the step, or how many rows, before it
-        self.ungraded_says = ""  # what it said first
+        self.ungraded: list[tuple[str, Ungraded]] = []  # each with its source
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
         """`head_step`: the newest training step of that log, for notes that state no step."""
@@ -190,14 +189,10 @@ class Notes:
         self._all = None
         if note.time is not None:
             self.newest[source] = max(note.time, self.newest.get(source, note.time))
-        if note.total is not None and note.total > 0 and note.kind != "grading":
+        if note.total is not None and note.total > 0:
             self.totals[note.total] += 1
         if note.kind in UNDER_WAY:
             self.under_way = note
-        if note.kind == "grading":
-            self.ungraded.append((source, note.step, note.total or 0))
-            self.ungraded_says = self.ungraded_says or note.text
-            return
         if note.kind in ("progress", "phase"):
             self._progress[source, note.kind] = note
             if note.kind == "progress" and note.step is not None:
@@ -218,6 +213,10 @@ class Notes:
             row = note.step if note.step is not None else head_step
             log.reach(row)
             log.say(note, row if row is not None else log.bar)
+
+    def add_ungraded(self, said: Ungraded, source: str) -> None:
+        """Takes a line that says that answers could not be graded."""
+        self.ungraded.append((source, said))
 
     def reach(self, source: str, step: int | None) -> None:
         """Takes the newest training step of a log after all its rows were read."""
@@ -262,6 +261,6 @@ class Notes:
         }
         self._saved = [one for one in self.saved() if one.step <= step]
         self.sources = {}
-        self.ungraded = [one for one in self.ungraded if one[1] is None or one[1] <= step]
+        self.ungraded = [(log, said) for log, said in self.ungraded if said.step is None or said.step <= step]
         self.under_way = None
         self._all = None

@@ -19,7 +19,7 @@ from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
-from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
+from rltui.readers.base import Exit, HardwareRow, Note, RunInfo, Ungraded
 from rltui.rollouts.samples import Samples
 from rltui.run.changed import Changed, Prints
 from rltui.run.checkpoints import Checkpoint
@@ -108,17 +108,23 @@ class Run:
         self._notes.add(note, source, part.table.head_step if part is not None else None)
         self._hint(note.text)
 
+    def add_ungraded(self, said: Ungraded, source: str) -> None:
+        """Takes a line that says that answers could not be graded. `source`: as in `add_note`."""
+        self._notes.add_ungraded(said, source)
+
     def ungraded(self, newest: int = 0) -> tuple[list[int], str]:
         """Steps behind which a log says that answers could not be graded, as they came (-1: before the first one), all
         or so many, and what it said first."""
         steps = {part.name: part.table.steps for part in self.history.parts}
 
-        def placed(source: str, step: int | None, rows: int) -> int:
-            if step is not None or not rows or not len(own := steps.get(source, ())):
-                return -1 if step is None else step
-            return int(own[min(rows, len(own)) - 1])
+        def placed(source: str, said: Ungraded) -> int:
+            if said.step is not None:
+                return said.step
+            own = steps.get(source, ())
+            return int(own[min(said.rows, len(own)) - 1]) if said.rows and len(own) else -1
 
-        return [placed(*one) for one in self._notes.ungraded[-newest:]], self._notes.ungraded_says
+        first = self._notes.ungraded[0][1].text if self._notes.ungraded else ""
+        return [placed(*one) for one in self._notes.ungraded[-newest:]], first
 
     def add_info(self, info: RunInfo) -> None:
         """Takes what a container states about the run's identity; the first value for a key wins."""

@@ -26,6 +26,7 @@ from rltui.readers.base import (
     Rows,
     RunInfo,
     Treated,
+    Ungraded,
 )
 from rltui.readers.row_kinds import as_evaluation
 from rltui.run.run import Run
@@ -163,6 +164,8 @@ class Intake:
             elif isinstance(record, Note):
                 run.add_note(record, feed.path)
                 self._note(record, feed.path)
+            elif isinstance(record, Ungraded):
+                run.add_ungraded(record, feed.path)
             elif isinstance(record, ConfigRecord):
                 run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
                 run.prints.add(record, feed.path)

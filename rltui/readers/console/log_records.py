@@ -12,7 +12,7 @@ from math import isnan, nan
 
 from msgspec import Struct, field
 
-from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated
+from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated, Ungraded
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.line_clock import LineClock, time_of
 from rltui.readers.console.notes import split_prefix
@@ -162,14 +162,14 @@ class LogNews:
 
     def __init__(self) -> None:
         self.foretells = False
-        self._foretold: list[Note | ConfigRecord] = []
+        self._foretold: list[Note | ConfigRecord | Ungraded] = []
         self._records: list[Record] = []
         self._newest: dict[str, Note] = {}
         self._progress: tuple[int | None, int | None] = (None, None)
         self._other_bar: ProgressBar | None = None
         self._expected: list[ConfigRecord] = []
 
-    def add(self, records: Iterable[Note | ConfigRecord]) -> None:
+    def add(self, records: Iterable[Note | ConfigRecord | Ungraded]) -> None:
         for record in records:
             if isinstance(record, Note) and record.kind in ("progress", "phase"):
                 self._newest[record.kind] = record

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
-from rltui.readers.base import Note, NoteKind
+from rltui.readers.base import Note, NoteKind, Ungraded
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_colours, without_lead
 from rltui.readers.console.line_clock import LineClock, lead_of
@@ -56,15 +56,15 @@ def split_prefix(text: str) -> tuple[str, str]:
 
 class NoteRule(Record):
     """Lines that hold one of `any` and match `pattern` (a regex; its groups `step`, `total`, `module` are taken), but
-    not `unless`. `alone`: the pattern must match the whole message after the prefix of logging. `also`: such a line
-    is a note of this kind, too, once a step."""
+    not `unless`. `alone`: the pattern must match the whole message after the prefix of logging. `ungraded`: such a line
+    says that answers could not be graded."""
 
     kind: NoteKind
     any: tuple[str, ...]
     pattern: str | None = None
     unless: str | None = None
     alone: bool = False
-    also: NoteKind | None = None
+    ungraded: bool = False
 
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.unless):
@@ -84,7 +84,7 @@ class _Rule(Struct, frozen=True):
     pattern: re.Pattern[str] | None
     unless: re.Pattern[str] | None
     alone: bool
-    also: NoteKind | None
+    ungraded: bool
 
     def matches(self, message: str) -> re.Match[str] | None:
         if self.pattern is None:
@@ -101,7 +101,7 @@ def _rules() -> tuple[_Rule, ...]:
             None if rule.pattern is None else re.compile(rule.pattern),
             None if rule.unless is None else re.compile(rule.unless),
             rule.alone,
-            rule.also,
+            rule.ungraded,
         )
         for rule in read(Path(__file__).with_name("notes.toml"), NoteRules).rule
     )
@@ -160,8 +160,9 @@ class NoteFinder:
         self._clock = LineClock() if clock is None else clock
         self._open: OpenTracebacks = {}
         self._warned: set[str] = set()
-        self.counts = False  # the newest line is one of them
-        self._also: dict[NoteKind, tuple[int | None, int]] = {}  # step and rows before the newest of them
+        self.fails = False  # the newest line says that answers could not be graded
+        self.ungraded: Ungraded | None = None  # what to tell of that, once for each step or row
+        self._ungraded: tuple[int | None, int] | None = None  # step and rows before the newest of them
 
     @property
     def in_traceback(self) -> bool:
@@ -180,7 +181,7 @@ class NoteFinder:
         prefix, message = split_prefix(text)
         message = without_colours(message)
         out: list[Note] = []
-        self.counts = False
+        self.fails, self.ungraded = False, None
         if TRACEBACK in message:
             named = _IPYTHON.match(message)
             lead = "" if named else message[: message.index(TRACEBACK)]
@@ -198,9 +199,8 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
-        also: list[Note] = []
         for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
-            if rule.kind in seen and rule.also is None:
+            if rule.kind in seen and not rule.ungraded:
                 continue
             for trigger in rule.any:  # a loop is quicker than any(), and there are many lines
                 if trigger in message:
@@ -212,11 +212,8 @@ class NoteFinder:
             found = rule.matches(message)
             if rule.pattern is not None and found is None:
                 continue
-            self.counts |= rule.also is not None
-            place = step if step is not None or rows else done
-            if rule.also is not None and self._also.get(rule.also) != (place, rows):
-                self._also[rule.also] = place, rows
-                also.append(Note(rule.also, clean(message, 500), line, place, rows, after=step))
+            if rule.ungraded:
+                self._fails(message, step if step is not None or rows else done, rows)
             if rule.kind in seen:
                 continue
             if rule.kind == "warning" and out:  # a worse note or its traceback covers it
@@ -232,9 +229,14 @@ class NoteFinder:
             if at is None and rule.kind != "progress":
                 at = step
             out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), after=step))
-        out += also
         time = self._clock.of(lead_of(message)) if out else nan
         return out if time != time else [note._replace(time=time) for note in out]
+
+    def _fails(self, message: str, step: int | None, rows: int) -> None:
+        self.fails = True
+        if self._ungraded != (step, rows):
+            self._ungraded = step, rows
+            self.ungraded = Ungraded(clean(message, 500), step, rows)
 
     def finish(self, line: int, step: int | None) -> list[Note]:
         """Notes of open tracebacks, as the file ends for now: the last chained error, else the innermost frame. Their

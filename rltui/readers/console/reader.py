@@ -365,9 +365,11 @@ class ConsoleReader(LineReader):
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
+        if self._notes.ungraded is not None:
+            self._news.add([self._notes.ungraded])
         for config in configs:
             self._bars.hear(config.values)
-        matters = bool(notes or configs) or self._notes.counts
+        matters = bool(notes or configs) or self._notes.fails
         if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
