@@ -109,9 +109,14 @@ COUNTED = "steps not known, rows counted"
 
 
 def _not_known(run: RunSnapshot) -> list[str]:
-    """What no source of the run tells, or where two sources disagree."""
+    """What no source of the run tells, where two sources disagree, and where a key was taken for the new name of
+    another."""
     counted = [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
-    return [*counted, *(f"{text}." for text in run.contradictions)]
+    renamed = [
+        f"From step {one.step} on {one.new} counts as the new name of {one.old}, which is no longer logged."
+        for one in run.renamed
+    ]
+    return [*counted, *renamed, *(f"{text}." for text in run.contradictions)]
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:

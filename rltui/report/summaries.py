@@ -11,7 +11,8 @@ from msgspec import Struct, field
 from rltui.evidence.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
 from rltui.report.names import report_names, sharing
-from rltui.run.names import MetricName, in_use
+from rltui.run.metric_series import in_use
+from rltui.run.names import MetricName
 from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Series
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from rltui.frameworks.spelling import Words, readings
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:
-    from rltui.run.table import Series, Table
+    from rltui.run.table import Series
 
 
 class MetricName(Struct, frozen=True):
@@ -62,7 +62,6 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
 
 
-_MEAN_AT = re.compile(r"mean@(\d+)")
 _STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
@@ -167,6 +166,7 @@ class Names:
         self._told: dict[str, Meaning] = {}  # `_beside`, and the meanings by the values of open keys
         self._sources: dict[str, list[str]] = {}
         self._only: dict[str, str | None] = {}
+        self._alike: list[list[str]] | None = None
         self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
@@ -211,7 +211,7 @@ class Names:
         else:
             self._meanings = _usual_meanings(self.dialect, self._keys)
         self._sources, self._only = {}, {}
-        self._unlogged = None
+        self._unlogged = self._alike = None
         return forced
 
     def _meaning(self, key: str, forced: str | None) -> Meaning:
@@ -252,6 +252,17 @@ class Names:
     @property
     def meanings(self) -> Mapping[str, Meaning]:
         return self._meanings
+
+    @property
+    def alike(self) -> list[list[str]]:
+        """Keys that stand for the same member of one canonical metric, where there are several."""
+        if self._alike is None:
+            found: dict[tuple[str, str], list[str]] = {}
+            for key, meaning in self._meanings.items():
+                if meaning.canonical is not None:
+                    found.setdefault((meaning.canonical, meaning.member), []).append(key)
+            self._alike = [keys for keys in found.values() if len(keys) > 1]
+        return self._alike
 
     def sources(self, canonical: str) -> list[str]:
         """The columns that may stand for a canonical name, the preferred one first."""
@@ -294,50 +305,6 @@ def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[
     return tuple(keys_for(canonical, dialect, keys))
 
 
-def canonical_series(table: Table, names: Names, canonical: str, rows: int | None = None) -> Series | None:
-    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: only the
-    first so many rows of the run.
-
-    A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
-    sits in the reward). Of several validation sets it is the one with most points, then with most samples a prompt.
-    """
-    keys = names.sources(canonical)
-    found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
-    if rows is not None:
-        found = [part for s in found if len(part := s.until_row(rows))]
-    best = preferred(canonical, found)
-    return None if best is None else converted(best, names.meanings[best.key])
-
-
-def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """The series that stands for a canonical metric, out of the candidates."""
-    if not found:
-        return None
-    return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
-
-
-def in_use(found: Sequence[Series]) -> Series:
-    """The first of the candidates (preferred ones first) that is not always 0, else the first of all."""
-    if len(found) == 1:
-        return found[0]
-    return next((s for s in found if s.values[-1] or s.values.any()), found[0])
-
-
-def _evaluations(series: Series) -> tuple[int, int]:
-    match = _MEAN_AT.search(series.key)
-    return len(series), int(match[1]) if match else 0
-
-
 def converts(meaning: Meaning) -> bool:
     """Whether a key is logged in another unit than the canonical one."""
     return meaning.scale != 1.0 or meaning.shift != 0.0
-
-
-def converted(series: Series, meaning: Meaning) -> Series:
-    """The series in canonical units (a percentage as a fraction, a flipped sign turned back)."""
-    if not converts(meaning):
-        return series
-    from rltui.run.table import Series  # numpy: a series is there, so it is too
-
-    values = series.values * meaning.scale + meaning.shift
-    return Series(series.key, series.steps, values, series.rows, series.times)

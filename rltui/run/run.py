@@ -29,7 +29,8 @@ from rltui.run.contradictions import LATER_S
 from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import LifeSigns, RunState, State, judge, stood
-from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
+from rltui.run.metric_series import Renamed, canonical_series, columns_by_key, courses, renamed
+from rltui.run.names import MetricName, Names, is_canonical, named
 from rltui.run.notes import Notes
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, planned_steps, row_gap, usual
@@ -327,19 +328,21 @@ class Run:
     def family(self, canonical: str) -> dict[str, Series]:
         """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
         self.refresh_names()
-        out = {}
-        for key in self._names.sources(canonical):
-            series = self.history.table.series(key)
-            if series is not None and len(series):
-                meaning = self._names.meanings[key]
-                out[meaning.member or key] = converted(series, meaning)
-        return out
+        table, meanings = self.history.table, self._names.meanings
+        held = (s for key in self._names.sources(canonical) if (s := table.series(key)) is not None and len(s))
+        return {meanings[one.key].member or one.key: one for one in courses(held, meanings)}
 
     def columns(self) -> dict[str, Series]:
-        """Every column by raw key; those that the vocabulary knows in canonical units."""
+        """Every column by raw key; those that the vocabulary knows in canonical units, and under the newest key if it
+        changed."""
         self.refresh_names()
-        table, meanings = self.history.table, self._names.meanings
-        return {key: converted(s, meanings[key]) for key in table.columns if (s := table.series(key)) is not None}
+        return columns_by_key(self.history.table, self._names)
+
+    @property
+    def renamed(self) -> tuple[Renamed, ...]:
+        """The metrics whose key changed."""
+        self.refresh_names()
+        return tuple(renamed(self.history.table, self._names))
 
     def listen(self) -> None:
         """Begins to follow after the first read: what is there by now was not seen to arrive."""

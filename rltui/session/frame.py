@@ -13,7 +13,7 @@ from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
 from rltui.run.attempts import Attempt, Ended, attempts, ends
 from rltui.run.hardware import written
-from rltui.run.names import preferred
+from rltui.run.metric_series import Renamed, preferred
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, StallCard
 from rltui.run.source_info import SourceInfo
 from rltui.run.table import Floats, Ints, Series
@@ -88,6 +88,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     sources: tuple[SourceInfo, ...]
     samples: Samples
     counted: bool = False  # its steps are not known, so its rows are counted
+    renamed: tuple[Renamed, ...] = ()  # metrics whose key changed
     contradictions: tuple[str, ...] = ()  # where two of its sources state other values for the same steps
     cut: bool = False  # the run has later rows than this snapshot
 
@@ -100,6 +101,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
             times=self.times[:rows],
             restarts=tuple(one for one in self.restarts if one <= step),
             checkpoints=tuple(one for one in self.checkpoints if one.step <= step),
+            renamed=tuple(one for one in self.renamed if one.step <= step),
             phases=phases,
             cut=rows < self.rows,
         )
@@ -144,6 +146,7 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
         sources=tuple(run.sources),
         samples=run.samples,
         counted=run.history.counted,
+        renamed=run.renamed,
         contradictions=tuple(one.text for one in run.history.contradictions),
     )
 

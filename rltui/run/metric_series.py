@@ -1,0 +1,145 @@
+"""The series behind a canonical metric, in canonical units.
+
+A key that changes in mid-run, as after an upgrade of the trainer, makes one course under its newest name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.frameworks.resolve import Meaning
+from rltui.run.names import Names, converts
+from rltui.run.table import Series, Table
+
+LEAST = 3
+"""Points that the old key has before the new one begins, and the new one after the old one has ended. The mean loss of
+the whole run, in its last row, is no new name of the loss."""
+LATE = 3
+"""The new key begins at most so many times the usual distance of two points after the old one has ended."""
+_MEAN_AT = re.compile(r"mean@(\d+)")
+
+
+class Renamed(NamedTuple):
+    """A metric's `old` and `new` key, and the first step of the new one."""
+
+    old: str
+    new: str
+    step: int
+
+
+def canonical_series(table: Table, names: Names, canonical: str, rows: int | None = None) -> Series | None:
+    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: only the
+    first so many rows of the run.
+
+    A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
+    sits in the reward). Of several validation sets it is the one with most points, then with most samples a prompt.
+    """
+    keys = names.sources(canonical)
+    found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
+    if rows is not None:
+        found = [part for s in found if len(part := s.until_row(rows))]
+    return preferred(canonical, courses(found, names.meanings))
+
+
+def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
+    """The series that stands for a canonical metric, out of the candidates."""
+    if not found:
+        return None
+    return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
+
+
+def in_use(found: Sequence[Series]) -> Series:
+    """The first of the candidates (preferred ones first) that is not always 0, else the first of all."""
+    if len(found) == 1:
+        return found[0]
+    return next((s for s in found if s.values[-1] or s.values.any()), found[0])
+
+
+def _evaluations(series: Series) -> tuple[int, int]:
+    match = _MEAN_AT.search(series.key)
+    return len(series), int(match[1]) if match else 0
+
+
+def converted(series: Series, meaning: Meaning) -> Series:
+    """The series in canonical units (a percentage as a fraction, a flipped sign turned back)."""
+    if not converts(meaning):
+        return series
+    values = series.values * meaning.scale + meaning.shift
+    return Series(series.key, series.steps, values, series.rows, series.times)
+
+
+def courses(found: Iterable[Series], meanings: Mapping[str, Meaning]) -> list[Series]:
+    """Series of one canonical metric in canonical units, in the order given. If one takes over from another, both are
+    one, in the place of the first."""
+    alike: dict[str, list[Series]] = {}
+    for series in found:
+        alike.setdefault(meanings[series.key].member, []).append(converted(series, meanings[series.key]))
+    out: list[Series] = []
+    for same in alike.values():
+        ordered = in_turn(same)
+        out += [_joined(ordered)] if ordered else same
+    return out
+
+
+def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
+    """Every column in canonical units. A key that took over from another one has the points of both, and the old key is
+    gone."""
+    out = {
+        key: converted(series, names.meanings[key])
+        for key in table.columns
+        if (series := table.series(key)) is not None
+    }
+    for keys in names.alike:
+        if ordered := in_turn([out[key] for key in keys if key in out]):
+            whole = _joined(ordered)
+            for one in ordered[:-1]:
+                del out[one.key]
+            out[whole.key] = whole
+    return out
+
+
+def renamed(table: Table, names: Names) -> Iterator[Renamed]:
+    """Where a key took over from another one."""
+    for keys in names.alike:
+        for old, new in pairwise(in_turn([one for key in keys if (one := table.series(key)) is not None])):
+            yield Renamed(old.key, new.key, int(new.steps[0]))
+
+
+def in_turn(same: Sequence[Series]) -> list[Series]:
+    """The series by time, if each takes over from the one before; else, or if there is only one, none. A resumed run
+    repeats some rows under the new key, so the old one may end a little later than the new one begins."""
+    if len(same) < 2 or any(len(one) < LEAST for one in same):
+        return []
+    ordered = sorted(same, key=lambda one: int(one.rows[0]))
+    return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else []
+
+
+def _takes_over(old: Series, new: Series) -> bool:
+    begins, ended = int(new.rows[0]), int(old.rows[-1])
+    before, after = int(old.rows.searchsorted(begins)), len(new) - int(new.rows.searchsorted(ended, "right"))
+    if before < LEAST or after < LEAST:
+        return False
+    return begins <= ended or begins - ended <= LATE * max(_usual(old), _usual(new))
+
+
+def _usual(series: Series) -> int:
+    """Rows from one point to the next."""
+    return int(np.median(np.diff(series.rows)))
+
+
+def _joined(ordered: Sequence[Series]) -> Series:
+    """The points of each until the next one begins."""
+    ends = [int(one.rows[0]) for one in ordered[1:]]
+    parts = [one.until_row(end) for one, end in zip(ordered, ends, strict=False)] + [ordered[-1]]
+    return Series(
+        parts[-1].key,
+        np.concatenate([one.steps for one in parts]),
+        np.concatenate([one.values for one in parts]),
+        np.concatenate([one.rows for one in parts]),
+        np.concatenate([one.times for one in parts]),
+    )
