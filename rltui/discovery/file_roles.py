@@ -166,6 +166,30 @@ def label(name: str) -> str:
     )
 
 
+_SHARD = re.compile(r"(?:[-_.]?(?:part|shard|chunk|segment)[-_.]?(\d+)|[-_.](0\d{4,}))(?=\.|$|-of-\d+)", re.IGNORECASE)
+"""A counter that numbers the pieces of one file: by its word, or filled up with zeros to five digits."""
+
+
+def shard(name: str) -> tuple[str, int] | None:
+    """The name without the counter of its shard, and that counter; None if it has none."""
+    found = _SHARD.search(name)
+    return None if found is None else (without_shard(name), int(found[1] or found[2]))
+
+
+def without_shard(name: str) -> str:
+    """`metrics.jsonl` for `metrics-00003.jsonl`."""
+    return _SHARD.sub("", name, count=1)
+
+
+_PIECE = re.compile(r"(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?$")
+
+
+def log_of(path: str) -> str:
+    """The log that a file is a piece of: `train.log` for `train.log.2.gz`, `a.jsonl` for `a-00003.jsonl`."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, without_shard(_ROTATED.sub(r"\1", _PIECE.sub("", name))))
+
+
 def only_measures(label: str) -> bool:
     """Whether a label only says what the file measures: `kl`, `grad-norm`."""
     known = words()

@@ -116,7 +116,7 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
         units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
-    units = _by_their_neighbours(_streams_together(_one_unit_for_each_id(units)))
+    units = _by_their_neighbours(_shards_together(_streams_together(_one_unit_for_each_id(units))))
     return units + _event_units(root, events, {unit.home for unit in units})
 
 
@@ -248,6 +248,28 @@ def _streams_together(units: list[Unit]) -> list[Unit]:
         else:
             whole[stem] = unit
     return out + list(whole.values())
+
+
+def _shards_together(units: list[Unit]) -> list[Unit]:
+    """Joins the shards of one log: `metrics-00000.jsonl` and `metrics-00001.jsonl`. Their numbers count up from 0 or 1,
+    and none is left out: else they number experiments."""
+    found: dict[tuple[str, str, str], dict[int, Unit]] = defaultdict(dict)
+    for unit in units:
+        named = file_roles.shard(os.path.basename(unit.files[0][0])) if len(unit.files) == 1 else None
+        if named is not None:
+            found[unit.home, unit.kind, named[0]][named[1]] = unit
+    out = {id(unit): unit for unit in units}
+    for numbered in found.values():
+        order = sorted(numbered)
+        if len(order) > 1 and order[0] in (0, 1) and order[-1] - order[0] == len(order) - 1:
+            shards = [numbered[number] for number in order]
+            for one in shards:
+                del out[id(one)]
+            files = tuple(file for one in shards for file in one.files)
+            label = file_roles.label(file_roles.without_shard(os.path.basename(files[0][0])))
+            whole = replace(shards[0], files=files, label=label, launch="", is_known=any(s.is_known for s in shards))
+            out[id(whole)] = whole
+    return list(out.values())
 
 
 def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set[str]) -> list[Unit]:

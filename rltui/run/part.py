@@ -32,9 +32,10 @@ class Part(Struct):
     """The table of one source within a run. The higher `rank` wins a cell.
 
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class with the same keys and
-    other values are attempts, one after the other. `counts`: its reader counted rows. `written`: the last write to the
-    file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `left_out`:
-    reason -> how many printed rows do not count, and where the first is.
+    other values are attempts, one after the other. `log`: what the file is a piece of, if it was rotated or sharded;
+    pieces of one log follow each other without a restart. `counts`: its reader counted rows. `written`: the last write
+    to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once.
+    `left_out`: reason -> how many printed rows do not count, and where the first is.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Part(Struct):
     counts: bool = False
     written: float = 0.0
     one_by_one: bool = False
+    log: str = ""
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
@@ -73,7 +75,7 @@ def _takes_over(earlier: Part, later: Part) -> bool:
         return False
     repeated = [row for row in (a.row_at(step) for step in b.steps[:LOOKED_AT].tolist()) if row is not None]
     if not repeated:
-        return True
+        return not earlier.log or earlier.log != later.log
     for row in repeated:
         at = b.row_at(int(a.steps[row]))
         old, new = a.cells(row), b.cells(at if at is not None else 0)

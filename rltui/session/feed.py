@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from rltui.discovery import file_roles
 from rltui.readers.base import NO_STEP, Reader, Record, Rows
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats, make_unpacking
@@ -55,7 +56,7 @@ class Source:
     remarks: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
-        self.part = Part(self.path, (formats()[self.format].rank, self.mtime))
+        self.part = Part(self.path, (formats()[self.format].rank, self.mtime), log=file_roles.log_of(self.path))
 
     def finish(self) -> list[Record]:
         """The last records of a file that has ended: one without a newline counts too, if it can be parsed."""
