@@ -11,7 +11,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.diagnosis.roots import Fired, dating_tolerance, roots
-from rltui.evidence.signal import CRITICAL
+from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
@@ -124,3 +124,9 @@ def test_a_reward_that_changed_its_sign_leads_what_the_policy_did_since(capsys: 
     of = report(REPO / "sample_runs" / "trl-reward-flip", capsys)
     assert of["verdict"]["because"][0] == "reward-function-fault"
     assert of["answer"]["why"].startswith("The sign of the reward")
+
+
+def test_slow_checkpoints_are_the_root_of_slow_steps_whose_cause_is_not_the_policy() -> None:
+    steps = Fired("step-time-regression", WARNING, 105, 0.9, outside=True)
+    found = roots([Fired("checkpoint-slow", WARNING, 100, 0.9), steps], rules(), 300)
+    assert found == {("step-time-regression", None): "checkpoint-slow"}

@@ -55,6 +55,18 @@ def test_rows_of_both_kinds_at_its_ends_belong_to_it() -> None:
     assert rows_out(data) == [(AT - 1, END, False)]
 
 
+def test_one_odd_batch_is_no_other_policy() -> None:
+    data = columns()
+    data["entropy"][AT] *= 1.8
+    assert rows_out(data) == [(AT, END - 1, False)]
+
+
+def test_a_policy_that_is_another_one_from_the_first_row_on_lost_its_reward_itself() -> None:
+    data = columns()
+    data["entropy"][AT:] *= 1.8
+    assert rows_out(data, END) == []
+
+
 def test_one_row_is_enough_where_all_answers_got_the_same() -> None:
     data = columns(reward_std=np.where((np.arange(N) >= AT) & (np.arange(N) < END), 0.0, 0.4))
     assert rows_out(data, AT + 1) == [(AT, AT, True)]
