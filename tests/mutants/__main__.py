@@ -18,7 +18,7 @@ from tests.conftest import REPO
 from tests.mutants.draw import LOCKED, drawn, plain, population, tests_of, words_of
 from tests.mutants.mutant import Mutant
 from tests.mutants.reach import known
-from tests.mutants.worker import Answer, asked, collected, each
+from tests.mutants.worker import PROCESSOR_S, Answer, asked, collected, each
 
 SLOW_S = 8.0
 """Seconds of the processor: a test that takes longer is not asked. What only such tests would see counts as survived,
@@ -68,12 +68,15 @@ class Trial:
         self.session, self.items = session, list(session.items)
         self.lines = {one: self.results.known[str(one)] for one in self.chosen if str(one) in self.results.known}
         while left := [one for one in self.chosen if one not in self.lines]:
-            for end in ENDS[:2]:
-                of = [one for one in left if one not in self.lines]
+            hurried: set[Mutant] = set()  # their time was over before all tests were asked
+            for again, end in ((False, ENDS[0]), (True, ENDS[0]), (False, ENDS[1])):
+                of = [one for one in left if one not in self.lines and (one in hurried or not again)]
                 for one, answer, took in each(lambda mutant, end=end: self.ask(mutant, end), of, self.jobs):  # type: ignore[misc]
                     self.take(answer)
                     if answer.failed or answer.error:
                         self.tell(one, end, answer.failed or answer.error, took)
+                    elif end == ENDS[0] and sum(answer.took_s.values()) > PROCESSOR_S:
+                        hurried.add(one)  # by now it is known which tests are quick
                     elif end == ENDS[1]:
                         self.tell(one, ENDS[2], "", took)
             self.doubt()
