@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -34,6 +35,19 @@ NUMBER_IN = lazy(
 a total they name a part of the step: `chunk 3/4 loss: 0.4`."""
 _WORD = lazy(r"[^\W\d_]+")
 _TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
+
+
+_NAMED_APART = lazy(
+    r"\b(?:metric(?:[_ ]?name)?|name|key|tag|scalar)\s*[=:]\s*([\"']?)([A-Za-z_][\w/.@\-]*)\1[\s,;|]+"
+    rf"(?:(?:metric[_ ]?)?value|val)\s*[=:]\s*([\"']?)(?={NUMBER.pattern})",
+    re.IGNORECASE,
+)
+"""A metric whose name and number each have a word of their own: `name=reward value=0.3`."""
+
+
+def name_before_number(message: str) -> str:
+    """A line that says `name=reward value=0.3` as `reward=0.3`; any other line unchanged."""
+    return _NAMED_APART.sub(lambda found: f"{found[2]}={found[3]}", message) if "val" in message.lower() else message
 
 
 def done_within(message: str) -> dict[str, float]:

@@ -38,7 +38,7 @@ from rltui.readers.console.lead import split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.name_words import is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
-from rltui.readers.console.plain_lines import done_within, of_evaluation, step_first
+from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -131,7 +131,7 @@ class TemplateLearner:
             source, message = "", given  # the name of the dict is not a program
         if indented and source and self._under is not None and before.strip() == f"{source}:":
             source, message = "", given  # nor is the title of some numbers below a step
-        message = step_first(message)
+        message = step_first(name_before_number(message))
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
