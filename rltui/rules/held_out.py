@@ -76,7 +76,16 @@ def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = Fa
     last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
     while last + 1 < len(x) - half and x[last + 1] >= smooth[j] - sqrt(width) * error:
         last += 1  # a fall at once blurs the means before it comes
+    last = min(last, _set_out(smooth, j) + half)
     return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
+
+
+def _set_out(smooth: Floats, peak: int) -> int:
+    """Index at which a slow fall began: the line through the last places that lie within a quarter and within three
+    quarters of it, taken back to the peak. By the time that noise no longer explains it, it has long begun."""
+    fall = float(smooth[peak] - smooth[-1])
+    first, last = (int(np.flatnonzero(smooth >= smooth[peak] - part * fall)[-1]) for part in (0.25, 0.75))
+    return max(peak, first - (last - first) // 2)
 
 
 def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
@@ -254,7 +263,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     told, both = _regressed(look, p, "train-val-divergence"), look.facts.validation
     reward = look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
-        return beside_training(look, p)
+        return beside_training(look, p, memory)
     found, (j, peak, now, z, width) = told.found, told.fall
     if both is not found and not both.below_best:
         return []

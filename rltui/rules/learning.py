@@ -38,7 +38,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if blocks is None or not logged_for(look, "grad_norm", p["window"] + p["warmup"]):
         return []
     if look.is_zero("lr"):
-        return []  # before the first update of a warm-up
+        return _set_to_zero(look)  # else before the first update of a warm-up
     unmoved = _rate_zero(look, window)
     if unmoved is not None:
         return [unmoved]
@@ -64,6 +64,14 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("grad_norm", f"zero on {percent(share)} of the last {window} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
     return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+
+
+def _set_to_zero(look: Look) -> list[Signal]:
+    """The learning rate is logged as 0 and set to 0. One that is set to more may be cut off by the log."""
+    if look.settings.lr != 0.0:
+        return []
+    text = "The learning rate is set to 0: no update changes the weights."
+    return [Signal(CRITICAL, text, (("lr", "0"), ("grad_norm", "")), onset_step=int(look.steps[0]))]
 
 
 def _rate_zero(look: Look, window: int) -> Signal | None:
