@@ -94,7 +94,8 @@ def _rate_zero(look: Look, window: int) -> Signal | None:
         if since is not None and since.recent is not None and since.recent.direction > 0:
             return None
     text = f"The learning rate is 0 since step {step}, and was {num(last)} before: updates change nothing."
-    return Signal(WARNING, text, (("lr", "0"), ("grad_norm", "")), onset_step=step)
+    level = CRITICAL if look.facts.clock.steps_left else WARNING  # nothing more comes of the steps that are left
+    return Signal(level, text, (("lr", "0"), ("grad_norm", "")), onset_step=step, marks=(Mark.COSTS,))
 
 
 def _faint(look: Look, p: Params, window: int) -> Signal | None:
