@@ -97,6 +97,13 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
     gained = max(way.end - way.start for way in ways) if memory else most  # told, it ends with a gain
     if gained >= p["half"] * gain.value or any(abs(way.start - train.start.value) > p["alike"] for way in ways):
         return []
+    wholly = None if whole is None else whole.since_start
+    if whole is None or wholly is None:
+        return []
+    for one in sets:
+        way, began = _way(one.values), float(one.values[:2].mean())
+        if way.end - way.start >= p["share"] * wholly.value or abs(began - whole.start.value) > p["alike"]:
+            return []  # it had gained before what training gained later, or began elsewhere and was met on the way
     if max(way.start for way in ways) > 1 - gain.value:
         return []
     name = words.called(look.facts, look.reward)
