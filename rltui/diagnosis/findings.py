@@ -223,7 +223,7 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
 
 def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     last = look.step if life.level > 0 else life.openings[-1].end_step
-    early = _until_seen(life.onset_step, look) if Trait.VALIDATION_FALLS in rule.traits else 0
+    early = _until_seen(life.onset_step, look) if rule.traits & {Trait.VALIDATION_FALLS, Trait.OVERFITS} else 0
     moved = life.signal.moved if life.signal is not None else None
     heads = life.signal.proofs[0][0] if life.signal is not None and life.signal.proofs else ""
     last = look.step if last is None else last

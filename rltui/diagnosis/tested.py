@@ -24,6 +24,7 @@ from rltui.diagnosis.tested_numbers import (
     asked,
 )
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
+from rltui.diagnosis.tested_validation import OF_VALIDATION
 from rltui.evidence.beside_rows import Measured, Sampled
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
@@ -345,7 +346,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
-_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH}
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH, **OF_VALIDATION}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

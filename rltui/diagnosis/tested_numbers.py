@@ -13,7 +13,7 @@ from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
-from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between
+from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between, step_of_few
 from rltui.evidence.signal import num
 from rltui.evidence.words import of_set
 from rltui.frameworks.load import enable, metrics, phases
@@ -237,6 +237,8 @@ def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]
     if any(onset - AROUND <= shift.step <= last for shift in facts.shifts):
         return facts.shifts
     found = step_between(facts.series, onset - AROUND, last, _beside(facts))
+    if found is None and facts.held_out:
+        found = step_of_few(facts.series, onset - AROUND, last)
     return facts.shifts if found is None else (*facts.shifts, found)
 
 

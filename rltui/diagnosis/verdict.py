@@ -181,6 +181,9 @@ def _abort(case: Case) -> list[Finding] | None:
 def _pause(case: Case) -> list[Finding] | None:
     fallen = case.at("warning", Trait.COLLAPSE)
     broken = [f for f in case.at("critical", Trait.MECHANICAL) if not (case.has(f, Trait.AT_FLOOR) and fallen)]
+    broken = [
+        f for f in broken if not (case.ended and Mark.COSTS in f.marks)
+    ]  # of the steps that are over it cost some
     stopped = case.at("critical", Trait.CRASH, Trait.STALL)
     crashed = case.state is not None and case.state.state == "crashed"
     hardware = case.at("critical", Trait.BROKEN_HARDWARE) if crashed else []

@@ -29,7 +29,8 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     head, *others = because
     when = began(head)
     policy = any(f.severity == "critical" and Mark.NOT_THE_POLICY not in f.marks for f in others)
-    of = " for a reason outside the policy" if Mark.NOT_THE_POLICY in head.marks and not policy else ""
+    outside = Mark.NOT_THE_POLICY in head.marks and not policy
+    of = f"{',' if ',' in head.title else ''} for a reason outside the policy" if outside else ""
     others += [f for f in case.loud if f.id not in {one.id for one in because} and _stands_alone(case, f)]
     return f"{head.title}{of}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
 

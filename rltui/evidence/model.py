@@ -45,7 +45,8 @@ class Mark(StrEnum):
     """Its first cause lies outside the policy: an earlier checkpoint would not help."""
 
     COSTS = "costs"
-    """Only a note, as something excuses it, but it costs time or signal: the run is not called clear."""
+    """It costs time or signal and harms nothing: as a note, the run is not called clear for it; of a run that is over
+    it is nothing to start again for."""
 
 
 class Episode(Struct, frozen=True):

@@ -70,8 +70,22 @@ def smoothed(
     if sd is None:
         x = series.values if blocks is None else blocks.medians
         sd = noise_of_few(x) if len(x) < FEW else noise(x)
+        if blocks is None and sd == 0.0:
+            sd = _noise_of_shares(x)
     se = sd / sqrt(min(width if blocks is not None else least_of(width), len(values)))
     return Curve(steps, values, se, width) if isfinite(se) else None
+
+
+def _noise_of_shares(x: Floats) -> float:
+    """What counting alone leaves as noise of shares that tell none, as nearly all of them are alike: that of so many
+    answers as the smallest distance between them, or from either end of the scale, is one of. One more right answer is
+    no gain. 0 of values that are no shares, or all the same."""
+    seen = np.unique(x)
+    if len(seen) < 2 or seen[0] < 0.0 or seen[-1] > 1.0:
+        return 0.0
+    steps = np.diff(np.concatenate(([0.0], seen, [1.0])))
+    top = float(seen[-1])
+    return sqrt(float(steps[steps > 0].min()) * max(top * (1.0 - top), float(seen[0]) * (1.0 - float(seen[0]))))
 
 
 def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1) -> tuple[Ints, Floats, int] | None:

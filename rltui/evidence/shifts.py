@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 from msgspec import Struct
 
-from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
+from rltui.evidence.effects import NOISE_POINTS, noise, noise_of_few, off_trend
 from rltui.evidence.trends import running_medians, windows
 from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
@@ -160,6 +160,35 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
     shift = Shift(int(series.steps[at]), *sides)
     clear = abs(shift.after - shift.before) > CLEAR * sd
     return shift if clear and at_once(series, shift, beside) else None
+
+
+FEW_BESIDE, GOES_ON = 3, 2.0
+"""Evaluations on each side of a jump of few that show both levels, and standard errors by which what goes on shows."""
+
+
+def step_of_few(series: Series, first: int, last: int) -> Shift | None:
+    """The clearest jump between two evaluations, of which there are too few for levels of ten points: the means of
+    three on each side differ by 4 standard errors, most of that lies between the two, and the newest go no further: a
+    slow decline has such a step by chance."""
+    x, sides = series.values, FEW_BESIDE
+    if len(x) >= 2 * NEAR:
+        return None
+    sd = noise_of_few(x)
+    newest = float(x[-sides:].mean())
+    found: Shift | None = None
+    for at in range(sides, len(x) - sides + 1):
+        if not first <= series.steps[at] <= last:
+            continue
+        before, after = float(x[at - sides : at].mean()), float(x[at : at + sides].mean())
+        moved, whole = float(x[at] - x[at - 1]), after - before
+        if abs(whole) <= CLEAR * sd * sqrt(2.0 / sides) or moved * whole <= 0 or abs(moved) < ALL_BUT * abs(whole):
+            continue
+        further = (newest - after) * (1.0 if whole > 0 else -1.0)
+        if further > GOES_ON * sd * sqrt(2.0 / sides):
+            continue
+        if found is None or abs(whole) > abs(found.after - found.before):
+            found = Shift(int(series.steps[at]), before, after)
+    return found
 
 
 def _levels(x: Floats, first: int, last: int) -> Floats:

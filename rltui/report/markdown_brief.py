@@ -120,8 +120,18 @@ def _whole(text: str, words: int) -> str:
 def _run(report: Report, room: Room) -> list[str]:
     lines = markdown_run.standing(report, cut(report.run.state_because, room.words))
     if report.run.restarts:
-        lines.append(f"- Restarts: from step {listed([str(step) for step in report.run.restarts[-3:]])}")
+        lines.append(f"- Restarts: from step {_restarts(report, room)}")
     return [*lines, *_config(report, room)]
+
+
+def _restarts(report: Report, room: Room) -> str:
+    """The last three, with what had ended the attempt before each, once if it was the same."""
+    last = report.run.restarts[-3:]
+    why = {end.step: plain(cut(end.because, room.words)) for end in report.run.ends}
+    reasons = {why.get(step, "") for step in last}
+    if len(last) > 1 and len(reasons) == 1 and (reason := reasons.pop()):
+        return f"{listed([str(step) for step in last])}, each time after this: {reason}"
+    return listed([f"{step} ({why[step]})" if step in why else str(step) for step in last])
 
 
 def _config(report: Report, room: Room) -> list[str]:

@@ -153,8 +153,8 @@ def reached(report: Report) -> str:
 
 def _no_plan(report: Report) -> str:
     """Why a planned number of steps does not count: the run has passed it, or it is not positive."""
-    stated = report.config.get("total_steps")
-    if stated is None or not isinstance(stated.value, int | float) or stated.value <= 0:
+    stated, last = report.config.get("total_steps"), report.run.steps.last
+    if stated is None or not isinstance(stated.value, int | float) or not 0 < stated.value < (last or 0):
         return "planned steps not known"
     return f"past the {int(stated.value)} that its config plans"
 

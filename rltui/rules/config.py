@@ -23,6 +23,7 @@ from rltui.rules.base import (
     little_gained,
     losing,
     opened,
+    reward_course,
     rule,
     seldom_right,
     tail,
@@ -33,6 +34,8 @@ from rltui.rules.traits import Trait
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
 NEVER = ("no", "none", "never", "false")
+NO_LOWER_BOUND = 1.0
+"""Lower clip range from which on nothing is clipped below: ratios of probabilities lie above 0."""
 
 
 def _advice(look: Look, texts: list[str]) -> list[Signal]:
@@ -272,6 +275,11 @@ def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]
     return [Signal(level, text, (("is_ratio_mean", ""),), onset_step=int(look.steps[0]))]
 
 
+def _one_sided(look: Look) -> bool:
+    """Its loss has only an upper bound (CISPO), so a wide lower one is meant."""
+    return any("cispo" in look.settings.word(name) for name in ("policy_loss_mode", "adv_estimator", "loss_agg_mode"))
+
+
 @rule("cfg-clip-range-wrong-scale", Look)
 def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A clip range meant for tokens used on sequences, or the other way round."""
@@ -283,13 +291,20 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
         "policy_loss_mode"
     )
     texts, narrow = [], not whole and high < p["token_eps_min"]
+    never = not whole and low >= NO_LOWER_BOUND and not _one_sided(look)
     if whole and high > p["gspo_eps_max"]:
         texts.append(f"A clip range of {num(high)} on whole sequences hardly ever clips (3e-4 to 1e-2 is usual).")
     elif narrow:
         texts.append(f"A clip range of {num(high)} on tokens is narrow (0.1 to 0.3 is usual).")
-    if high < low:
+    elif never:
+        texts.append(f"A clip range of {num(low)} never acts below: no ratio of probabilities is less than 0.")
+    if high < low and not _one_sided(look):
         texts.append(f"The upper clip {num(high)} lies below the lower one {num(low)}.")
     found, clipped = _advice(look, texts), look.values("clip_frac")
+    if never and losing(look):
+        return [
+            Signal(WARNING, sentences(" ".join(texts), reward_course(look)), (told(look),), onset_step=look.set_since)
+        ]
     if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
         return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
     if narrow and len(clipped) >= 10 and (now := tail(clipped, 10)) > p["many_clipped"]:

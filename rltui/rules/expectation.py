@@ -15,6 +15,7 @@ from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
 from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
 from rltui.rules.expected_length import TookOfLimit
+from rltui.rules.expected_validation import HeldOut
 
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
@@ -348,6 +349,7 @@ Test = (
     | Retained
     | NeverRose
     | TookOfLimit
+    | HeldOut
     | Stopped
     | TaskScore
     | Updates

@@ -76,7 +76,18 @@ def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = Fa
     last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
     while last + 1 < len(x) - half and x[last + 1] >= smooth[j] - sqrt(width) * error:
         last += 1  # a fall at once blurs the means before it comes
+    last = min(last, _set_out(smooth, j, width) + half)
     return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
+
+
+def _set_out(smooth: Floats, peak: int, width: int) -> int:
+    """Index at which a slow fall began: the line through the last places that lie within a quarter and within three
+    quarters of it, taken back to the peak. By the time that noise no longer explains it, it has long begun. A fall at
+    once takes no longer than the means that blur it, and bounds nothing."""
+    fall = float(smooth[peak] - smooth[-1])
+    first, last = (int(np.flatnonzero(smooth >= smooth[peak] - part * fall)[-1]) for part in (0.25, 0.75))
+    span = last - first - (width - 1)
+    return len(smooth) if span <= 0 else max(peak, first - span // 2)
 
 
 def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
@@ -254,19 +265,20 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     told, both = _regressed(look, p, "train-val-divergence"), look.facts.validation
     reward = look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
-        return beside_training(look, p)
+        return beside_training(look, p, memory)
     found, (j, peak, now, z, width) = told.found, told.fall
     if both is not found and not both.below_best:
         return []
     step = int(found.series.steps[j])
     since = reward.since_step(step)
-    limit = 0.0 if held(look, "train-val-divergence") else p["gain_se"]
+    limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # told, it ends with a fall
     if since is None or since.since_start is None or since.since_start.errors < limit:
         return []
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
+    went = "rose" if since.end.value > since.start.value else "kept its level,"
     summary = (
-        f"Train {name} rose {num(since.start.value)} → {num(since.end.value)} since step {step} "
+        f"Train {name} {went} {num(since.start.value)} → {num(since.end.value)} since step {step} "
         f"(means of {since.end.points} rows), while {told.name} fell from "
     )
     summary += f"{_best(found, step, peak)} to {num(now)} (mean of the last {width} evaluations).{told.others}"
@@ -274,7 +286,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
         Signal(
             level,
             summary,
-            ((told.proof, f"{num(z)} standard errors below its peak"), (look.reward, f"rose since step {step}")),
+            ((told.proof, f"{num(z)} standard errors below its peak"), (look.reward, f"since step {step}")),
             onset_step=step,
         )
     ]

@@ -29,6 +29,7 @@ from rltui.rules.base import (
     tail,
     told,
     validation,
+    validation_lately,
     validation_over,
 )
 from rltui.rules.gradient import recent_spikes
@@ -104,7 +105,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     still = flat(way, p["flat"]) or (way.direction <= 0 and look.facts.errors(look.reward, rows) < 1.0)
     if gain or not still:
         return []
-    worse = held_out is not None and held_out <= -2.0
+    worse = validation_lately(look) < 0 or loud(look, Trait.VALIDATION_FALLS)
     falls = look.facts.errors(look.reward, rows) <= -2.0
     reward_did = "fell" if falls else "did not gain"
     summary = f"KL to the reference rose from {num(first)} to {num(level)} over the last {rows} rows "

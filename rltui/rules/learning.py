@@ -38,7 +38,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if blocks is None or not logged_for(look, "grad_norm", p["window"] + p["warmup"]):
         return []
     if look.is_zero("lr"):
-        return []  # before the first update of a warm-up
+        return _set_to_zero(look)  # else before the first update of a warm-up
     unmoved = _rate_zero(look, window)
     if unmoved is not None:
         return [unmoved]
@@ -66,6 +66,14 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
 
 
+def _set_to_zero(look: Look) -> list[Signal]:
+    """The learning rate is logged as 0 and set to 0. One that is set to more may be cut off by the log."""
+    if look.settings.lr != 0.0:
+        return []
+    text = "The learning rate is set to 0: no update changes the weights."
+    return [Signal(CRITICAL, text, (("lr", "0"), ("grad_norm", "")), onset_step=int(look.steps[0]))]
+
+
 def _rate_zero(look: Look, window: int) -> Signal | None:
     """The learning rate went to 0 and stayed there: no update changes the weights. Digits that a log cuts off look
     alike; then reward or KL may still rise, and a schedule is at 0 hardly longer than at its last digit."""
@@ -86,7 +94,8 @@ def _rate_zero(look: Look, window: int) -> Signal | None:
         if since is not None and since.recent is not None and since.recent.direction > 0:
             return None
     text = f"The learning rate is 0 since step {step}, and was {num(last)} before: updates change nothing."
-    return Signal(WARNING, text, (("lr", "0"), ("grad_norm", "")), onset_step=step)
+    level = CRITICAL if look.facts.clock.steps_left else WARNING  # nothing more comes of the steps that are left
+    return Signal(level, text, (("lr", "0"), ("grad_norm", "")), onset_step=step, marks=(Mark.COSTS,))
 
 
 def _faint(look: Look, p: Params, window: int) -> Signal | None:

@@ -13,16 +13,21 @@ from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.plots.numbers import percent
-from rltui.rules.base import Params, tail
+from rltui.rules.base import Memory, Params, held, tail
 from rltui.run.table import Floats
 
 LEAST = 5
 """With fewer evaluations of a set their noise is not known."""
 
 
-def beside_training(look: Look, p: Params) -> list[Signal]:
-    """What a validation that does not fall tells together with the train reward."""
-    return _apart(look, p) or _left_behind(look, p) or _unmoved(look, p)
+STANDS = 0.5
+"""Of the limits, once it was told: what noise brings below them for a row or two is no other course."""
+
+
+def beside_training(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """What a validation that does not fall tells together with the train reward. `memory` keeps the step since when it
+    was left behind lately."""
+    return _apart(look, p) or _left_behind(look, p) or _left_lately(look, p, memory) or _unmoved(look, p)
 
 
 def _apart(look: Look, p: Params) -> list[Signal]:
@@ -69,6 +74,46 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
 
 
+def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The same of the newest half of the evaluations: both gained at first, then training alone. Half of its gain is
+    asked for: half of the evaluations tell less."""
+    sets, profile = look.facts.validation_sets, look.profile
+    if profile.floor != 0.0 or profile.ceiling != 1.0 or not sets or any(len(one.values) < 2 * LEAST for one in sets):
+        return []
+    steps, known = sets[0].series.steps, held(look, "train-val-divergence")
+    if not known:
+        memory.clear()
+    step, part = int(memory.get("left", steps[len(steps) // 2])), STANDS if memory else 1.0
+    whole = look.facts.metric(look.reward)
+    train = None if whole is None else whole.since_step(step)
+    gain = None if train is None else train.since_start
+    if train is None or gain is None or gain.errors < part * p["se"] or gain.value < part * p["gain"]:
+        return []
+    late = [one.values[int(one.series.steps.searchsorted(step)) :] for one in sets]
+    if any(len(x) < LEAST for x in late):
+        return []
+    ways = [_way(x, one.values) for x, one in zip(late, sets, strict=True)]
+    most = max(way.most for way in ways)
+    gained = max(way.end - way.start for way in ways) if memory else most  # told, it ends with a gain
+    if gained >= p["half"] * gain.value or any(abs(way.start - train.start.value) > p["alike"] for way in ways):
+        return []
+    wholly = None if whole is None else whole.since_start
+    if whole is None or wholly is None:
+        return []
+    for one in sets:
+        way, began = _way(one.values), float(one.values[:2].mean())
+        if way.end - way.start >= p["share"] * wholly.value or abs(began - whole.start.value) > p["alike"]:
+            return []  # it had gained before what training gained later, or began elsewhere and was met on the way
+    if max(way.start for way in ways) > 1 - gain.value:
+        return []
+    name = words.called(look.facts, look.reward)
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)} since step {step}, and validation, "
+    text += f"which was near it then, {_went(ways[0], most, 'the means of the first and the last third since then')}"
+    proofs = (("val_score", f"no gain beside that of training since step {step}"), (look.reward, ""))
+    memory["left"] = step
+    return [Signal(WARNING, text, proofs, onset_step=step)]
+
+
 def _unmoved(look: Look, p: Params) -> list[Signal]:
     """Train reward gained most of what there was to gain, of whatever scale, and no validation set, all of them shares,
     a quarter of that part of its own way: another task, or nothing of it is learnt for other prompts."""
@@ -105,18 +150,17 @@ class _Way(NamedTuple):
     sure: bool
 
 
-def _way(x: Floats) -> _Way:
+def _way(x: Floats, all_of_it: Floats | None = None) -> _Way:
+    """`all_of_it`: what tells the noise if `x` is a part of it."""
     start, end = _from_first(x)
-    sd = noise_of_few(x) if len(x) < FEW else sd_d(x)
+    known = x if all_of_it is None else all_of_it
+    sd = noise_of_few(known) if len(known) < FEW else sd_d(known)
     error = sd * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
     return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
 
 
-def _went(way: _Way, most: float) -> str:
-    return (
-        f"went {num(way.start)} → {num(way.end)} (its start, and the mean of the last third of its evaluations): "
-        f"a gain of {num(max(most, 0.0))} or more would show."
-    )
+def _went(way: _Way, most: float, of: str = "its start, and the mean of the last third of its evaluations") -> str:
+    return f"went {num(way.start)} → {num(way.end)} ({of}): a gain of {num(max(most, 0.0))} or more would show."
 
 
 def _moved(held_out: Floats) -> bool:

@@ -35,6 +35,7 @@ class Config:
         self.raw: dict[str, ConfigValue] = {}
         self._steps: list[ConfigValue] = []
         self._leaves: tuple[object, dict[str, list[tuple[str, ConfigValue]]]] | None = None
+        self._strange: tuple[int, str, bool] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
         """Takes flat dotted keys, without secrets and control characters."""
@@ -54,6 +55,13 @@ class Config:
         asked: a loop that logs in a framework's words may have plain names for its settings."""
         if not self.raw:
             return {}
+        out, names = self._known_to(name), dialect(name)
+        if not out and name != GENERIC:
+            return self.resolved(GENERIC)
+        return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
+
+    def _known_to(self, name: str) -> dict[str, ConfigValue]:
+        """Canonical key -> value, of the keys that this dialect knows."""
         names = dialect(name)
         by_name = {normalized(key): key for key in self.raw}
         out: dict[str, ConfigValue] = {}
@@ -63,9 +71,15 @@ class Config:
             said = [entry for entry in held if entry.value is not None]
             if said or held:
                 out[canonical] = (said or held)[0]
-        if not out and name != GENERIC:
-            return self.resolved(GENERIC)
-        return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
+        return out
+
+    def _strange_to(self, name: str) -> bool:
+        """Whether this dialect knows none of the keys, so that the generic one is asked."""
+        if name == GENERIC or not self.raw:
+            return False
+        if self._strange is None or self._strange[:2] != (id(self.raw), name):
+            self._strange = id(self.raw), name, not self._known_to(name)
+        return self._strange[2]
 
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
         """The value of a key below other names (`optim.lr`); none if those name another model or several values
@@ -118,6 +132,7 @@ class Config:
     def positive(self, name: str, canonical: str) -> float | None:
         """The positive number for a canonical key that was added last. Sources may differ: a launch says `max_steps`
         -1, the trainer's state file says the number that it worked out."""
+        name = GENERIC if self._strange_to(name) else name
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
         values = (value for key, value in keyed if key in keys or _of_training(key) in keys)

@@ -107,7 +107,7 @@ def at_once(t: float) -> float:
     return 0.55 - 0.55 * math.exp(-t / 0.04)
 
 
-@pytest.mark.parametrize("score", [at_once, lambda t: 0.3 + at_once(t) / 3, lambda t: 0.9 * (t > 0.06)])
+@pytest.mark.parametrize("score", [at_once, lambda t: 0.3 + at_once(t) / 1.5, lambda t: 0.9 * (t > 0.06)])
 def test_what_validation_gains_at_once_is_a_gain(
     score: Callable[[float], float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

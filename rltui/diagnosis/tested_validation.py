@@ -1,0 +1,50 @@
+"""Expectations of causes about validation beside the train reward, tested on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of
+from rltui.evidence.look import Look
+from rltui.evidence.metric import NOW_POINTS
+from rltui.evidence.signal import num
+from rltui.rules.expected_validation import HeldOut
+from rltui.run.table import Series
+
+EVALS = 3
+"""Evaluations on each side of the onset whose means are compared."""
+SHARE = 0.5
+"""Of the part of its level that the train reward lost: a policy that got worse loses as much of other prompts."""
+
+
+def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
+    sets, reward = look.facts.validation_sets, fact_of(look, look.reward)
+    if not sets:
+        return Outcome("unknown", "validation is not logged")
+    was = None if reward is None or spell.onset is None else reward.median_before(spell.onset)
+    now = None if reward is None or spell.onset is None else reward.median_after(spell.onset, NOW_POINTS)
+    if was is None or now is None or was <= 0.0 or spell.onset is None:
+        return Outcome("unknown", "what the reward lost is not known as a share")
+    ways = [_levels(one.series, spell.onset) for one in sets]
+    known = [way for way in ways if way is not None and way[0] > 0.0]
+    if len(known) < len(sets):
+        return Outcome("unknown", "too few evaluations were made about the onset")
+    lost = (was - now) / was
+    before, after = max(known, key=lambda way: (way[0] - way[1]) / way[0])
+    falls = (before - after) / before >= SHARE * lost
+    told = f"validation {num(before)} → {num(after)} over the fall of the reward, {num(was)} → {num(now)}"
+    return Outcome("met" if falls == test.falls else "unmet", told)
+
+
+def _levels(series: Series, onset: int) -> tuple[float, float] | None:
+    """Means of the last evaluations before the onset and of the newest since; None if there are too few."""
+    at = int(series.steps.searchsorted(onset))
+    if at < EVALS or len(series) - at < EVALS:
+        return None
+    return float(np.mean(series.values[at - EVALS : at])), float(np.mean(series.values[-EVALS:]))
+
+
+OF_VALIDATION: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {HeldOut: _held_out}
