@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rltui.evidence.clock import capped
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Look
+from rltui.evidence.look import Look, look_distance
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import CLEAR, apart, first_turn
@@ -121,9 +121,9 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
         _scored(two, now >= 2, looks, n),
         _scored(three, now >= 3, looks, n),
     )
-    reached, least = 0, n + 1 - capped(rows, n)
+    reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):
-        if streak is not None and streak.looks >= looks and streak.row <= least:
+        if streak is not None and streak.looks >= needed and streak.row <= least:
             reached = i + 1
     life = structs.replace(life, rising=rising)
     if reached > life.level:
@@ -142,6 +142,12 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     if falling.looks >= capped(2 * looks, n) and n - falling.row + 1 >= capped(2 * rows, n):
         return _lower(life, to, n)
     return _word(structs.replace(life, falling=falling, falling_to=to), n)
+
+
+def _needed(looks: int, rows: int, n: int) -> int:
+    """At how many looks a condition must hold: as many as are asked for, but of a long run, whose looks lie rows apart,
+    no more than the rows that are asked for hold, two at least. Five looks are 5 rows of 100, and 50 of 1,000."""
+    return min(looks, max(2, 1 + rows // look_distance(n)))
 
 
 def in_words(life: Life, rule: str, guard: Guard) -> Life:
