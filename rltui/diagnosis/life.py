@@ -7,6 +7,8 @@ level. So a fault is over when its metric is back in the band of before the onse
 
 from __future__ import annotations
 
+from math import ceil
+
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
@@ -116,10 +118,11 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
         return life
     eased, signal = (None, signal) if now else (signal, None)
     one, two, three = life.rising
+    row = n if signal is None else n + 1 - max(1, signal.lasted)
     rising = (
-        _scored(one, now >= 1, looks, n),
-        _scored(two, now >= 2, looks, n),
-        _scored(three, now >= 3, looks, n),
+        _scored(one, now >= 1, looks, row),
+        _scored(two, now >= 2, looks, row),
+        _scored(three, now >= 3, looks, row),
     )
     reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):
@@ -146,8 +149,8 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
 
 def _needed(looks: int, rows: int, n: int) -> int:
     """At how many looks a condition must hold: as many as are asked for, but of a long run, whose looks lie rows apart,
-    no more than the rows that are asked for hold, two at least. Five looks are 5 rows of 100, and 50 of 1,000."""
-    return min(looks, max(2, 1 + rows // look_distance(n)))
+    no more than as many rows span, two at least. Five looks are 5 rows of 100, and 50 of 1,000."""
+    return min(looks, max(2, 1 + ceil(max(rows, looks) / look_distance(n))))
 
 
 def in_words(life: Life, rule: str, guard: Guard) -> Life:
@@ -162,11 +165,11 @@ def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
     return guard.ask(rule, structs.replace(signal, summary=""), signal.worded)
 
 
-def _scored(before: Streak | None, holds: bool, looks: int, n: int) -> Streak | None:
+def _scored(before: Streak | None, holds: bool, looks: int, row: int) -> Streak | None:
     """A condition near its threshold holds at most looks and not at each of them: it counts up while it holds, and
-    leaks while it does not."""
+    leaks while it does not. `row`: since when it holds, as this look sees it."""
     if holds:
-        return Streak(n, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
+        return Streak(row, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
     left = 0 if before is None else before.looks - LEAK
     return None if before is None or left <= 0 else Streak(before.row, left)
 

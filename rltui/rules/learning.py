@@ -63,7 +63,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary = f"The gradient is zero on {percent(share)} of the last {rows} rows{beside}: these updates teach nothing."
     proofs = [("grad_norm", f"zero on {percent(share)} of the last {rows} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
-    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+    onset = _start(look, "grad_norm", gradient < max(limit, 1e-300))
+    return [Signal(level, summary, tuple(proofs), onset_step=onset, lasted=rows if share == 1.0 else 0)]
 
 
 def _rate_zero(look: Look, window: int) -> Signal | None:
