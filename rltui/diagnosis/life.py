@@ -122,7 +122,7 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     rising = (
         _scored(one, now >= 1, looks, row),
         _scored(two, now >= 2, looks, row),
-        _scored(three, now >= 3, looks, row),
+        _scored(three, now >= 3, looks, n),  # that it holds says nothing of how long it has been as bad as this
     )
     reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):

@@ -9,8 +9,8 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
-from rltui.evidence.present import jumped
 from rltui.evidence.metric import FIRST
+from rltui.evidence.present import jumped
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import running_medians, trend

@@ -103,7 +103,11 @@ def test_a_row_stands_for_the_steps_since_the_one_before() -> None:
 
 def test_zero_kl_is_dated_where_it_began() -> None:
     rng = np.random.default_rng(2)
-    columns = {"score_mean": 0.4 + 0.02 * noise(rng, 40), "grad_norm": 0.5 + 0.01 * noise(rng, 40), "kl_ref": np.zeros(40)}
+    columns = {
+        "score_mean": 0.4 + 0.02 * noise(rng, 40),
+        "grad_norm": 0.5 + 0.01 * noise(rng, 40),
+        "kl_ref": np.zeros(40),
+    }
     run = FakeRun(columns, steps=range(4, 161, 4), config={"kl_coef_loss": 0.01})
     found = {f.id: f for f in near("kl-zero-unexpected").advance(run.grow()).findings}
     assert found["kl-zero-unexpected"].onset_step == 4
