@@ -7,12 +7,14 @@ level. So a fault is over when its metric is back in the band of before the onse
 
 from __future__ import annotations
 
+from math import ceil
+
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from rltui.evidence.clock import capped
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Look
+from rltui.evidence.look import Look, look_distance
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import CLEAR, apart, first_turn
@@ -116,14 +118,15 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
         return life
     eased, signal = (None, signal) if now else (signal, None)
     one, two, three = life.rising
+    row = n if signal is None else n + 1 - max(1, signal.lasted)
     rising = (
-        _scored(one, now >= 1, looks, n),
-        _scored(two, now >= 2, looks, n),
-        _scored(three, now >= 3, looks, n),
+        _scored(one, now >= 1, looks, row),
+        _scored(two, now >= 2, looks, row),
+        _scored(three, now >= 3, looks, n),  # that it holds says nothing of how long it has been as bad as this
     )
-    reached, least = 0, n + 1 - capped(rows, n)
+    reached, least, needed = 0, n + 1 - capped(rows, n), _needed(looks, rows, n)
     for i, streak in enumerate(rising):
-        if streak is not None and streak.looks >= looks and streak.row <= least:
+        if streak is not None and streak.looks >= needed and streak.row <= least:
             reached = i + 1
     life = structs.replace(life, rising=rising)
     if reached > life.level:
@@ -144,6 +147,12 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     return _word(structs.replace(life, falling=falling, falling_to=to), n)
 
 
+def _needed(looks: int, rows: int, n: int) -> int:
+    """At how many looks a condition must hold: as many as are asked for, but of a long run, whose looks lie rows apart,
+    no more than as many rows span, two at least. Five looks are 5 rows of 100, and 50 of 1,000."""
+    return min(looks, max(2, 1 + ceil(max(rows, looks) / look_distance(n))))
+
+
 def in_words(life: Life, rule: str, guard: Guard) -> Life:
     """With the words of its signals made: what makes them holds the look that they are of, which is over."""
     signal, eased = _in_words(life.signal, rule, guard), _in_words(life.eased, rule, guard)
@@ -156,11 +165,11 @@ def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
     return guard.ask(rule, structs.replace(signal, summary=""), signal.worded)
 
 
-def _scored(before: Streak | None, holds: bool, looks: int, n: int) -> Streak | None:
+def _scored(before: Streak | None, holds: bool, looks: int, row: int) -> Streak | None:
     """A condition near its threshold holds at most looks and not at each of them: it counts up while it holds, and
-    leaks while it does not."""
+    leaks while it does not. `row`: since when it holds, as this look sees it."""
     if holds:
-        return Streak(n, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
+        return Streak(row, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
     left = 0 if before is None else before.looks - LEAK
     return None if before is None or left <= 0 else Streak(before.row, left)
 

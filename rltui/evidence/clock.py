@@ -44,7 +44,10 @@ def enough(rows: float, steps: Ints) -> bool:
     are as long as 250 rows, but a few points are too few however far apart."""
     if len(steps) >= rows:
         return True
-    return len(steps) >= max(LEAST, LEAST_SHARE * rows) and int(steps[-1]) - int(steps[0]) + 1 >= rows
+    if len(steps) < max(LEAST, LEAST_SHARE * rows):
+        return False
+    apart, gaps = int(steps[-1]) - int(steps[0]), len(steps) - 1
+    return apart * (gaps + 1) >= rows * gaps  # a row stands for the steps since the one before, the first one too
 
 
 def whole_parts(n: int, parts: int) -> int:

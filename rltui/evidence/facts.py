@@ -15,6 +15,7 @@ from msgspec import Struct
 from rltui.evidence.clock import Clock, Pace, clock, pace, worth
 from rltui.evidence.evaluations import held_out, mean_z, together, validation_sets
 from rltui.evidence.metric import Course, MetricFacts, alone
+from rltui.evidence.present import present
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
 from rltui.records import cached
@@ -139,7 +140,7 @@ class Facts:
         series = self._seen.series(name)
         if series is None or not len(series):
             return None
-        rows = worth(SHARE_ROWS, len(series))
+        rows = present(series.values, SHARE_ROWS)
         x, steps = series.values[-rows:], series.steps[-rows:]
         value = float(np.add.reduce(x)) / len(x)
         if not isfinite(value):

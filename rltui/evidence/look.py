@@ -45,6 +45,11 @@ FAMILIES = frozenset({"reward_component_mean"})
 """Metrics of which only the members are logged."""
 
 
+def look_distance(n: int) -> int:
+    """Rows from the look at `n` rows to the next."""
+    return max(1, n // (100 if n < LONG_ROWS else 50))
+
+
 def look_rows(start: int = 0) -> Iterator[int]:
     """The row counts at which the run is judged: every row at first, then every 1 %, of a long run every 2 %. They
     depend on nothing else."""
@@ -52,7 +57,7 @@ def look_rows(start: int = 0) -> Iterator[int]:
     while True:
         if at == len(_LOOKS):
             n = _LOOKS[at - 1]
-            _LOOKS[at : at + 1] = [n + max(1, n // (100 if n < LONG_ROWS else 50))]  # the same in any thread
+            _LOOKS[at : at + 1] = [n + look_distance(n)]  # the same in any thread
         yield _LOOKS[at]
         at += 1
 

@@ -37,6 +37,7 @@ class Signal(Struct, frozen=True):
     stage: str | None = None  # of the pipeline, if it is another one than that of the rule
     causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page
     fixes: tuple[Fix, ...] = ()
+    lasted: int = 0  # newest rows in all of which the rule itself has seen it hold: they count for how long it has to
 
     @property
     def said(self) -> str:

@@ -15,6 +15,7 @@ from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.metric import LEAST, NOW_POINTS, MetricFacts
+from rltui.evidence.present import present
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
 from rltui.frameworks.parts import is_task
@@ -125,12 +126,12 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
 
 
 def tail(x: Floats, rows: float) -> float:
-    """Median of the newest points, with a window scaled by `worth`."""
-    return median(x[-worth(rows, len(x)) :])
+    """Median of the newest points that tell the present level (`present`)."""
+    return median(x[-present(x, rows) :])
 
 
 def head(x: Floats, rows: float) -> float:
-    """Median of the first points, with the same window as `tail`."""
+    """Median of the first points, with the window of `tail` where nothing jumps."""
     return median(x[: worth(rows, len(x))])
 
 
@@ -147,13 +148,13 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
     if series is None:
         return ""
     steps, k = series.steps, int(skip)
-    first, last = steps[k : k + worth(rows, len(steps) - k)], steps[-worth(rows, len(steps)) :]
+    first, last = steps[k : k + worth(rows, len(steps) - k)], steps[-present(series.values, rows) :]
     return f"medians of steps {first[0]} to {first[-1]} and {last[0]} to {last[-1]}"
 
 
 def newest(look: Look, name: str, rows: float) -> str:
     """The rows that a sentence with a `tail` is about. The table beside it has means of other windows."""
-    return f"median of the last {worth(rows, len(look.values(name)))} rows"
+    return f"median of the last {present(look.values(name), rows)} rows"
 
 
 def gained(look: Look, errors: float = LIMIT) -> bool:

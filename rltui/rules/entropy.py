@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
+from rltui.evidence.present import jumped
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
 from rltui.plots.numbers import percent
@@ -98,7 +99,8 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not (far or now > max(p["notice"], start)):
         return []
     rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
-    rising = rising or look.facts.errors("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
+    at_once = look.facts.errors("entropy", int(p["jump_rows"])) >= p["jump"]  # no trend shows it
+    rising = rising or at_once or jumped(entropy, ROWS) > 0
     if not rising and not (opened and far):
         return []
     level = NOTICE

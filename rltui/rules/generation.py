@@ -10,6 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST
+from rltui.evidence.present import jumped
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import running_medians, trend
@@ -48,7 +49,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = share <= p["notice"]
     if eased and not held(look, "truncation-high"):
         return []
-    way = look.trend("response_clip_ratio").direction
+    way = jumped(cut, SHARE_ROWS) or look.trend("response_clip_ratio").direction
     better = way < 0 or (gaining(look) and not losing(look))
     doubled = way > 0 and share > p["growth"] * head(cut, p["start"])
     level = EASED if eased else NOTICE

@@ -26,6 +26,7 @@ from rltui.rules.base import (
     reward_course,
     rule,
     side_by_side,
+    since,
     tail,
     told,
     validation,
@@ -65,7 +66,7 @@ def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not (np.abs(logged.values[-rows:]) <= p["zero"]).all():  # NaN is no zero
         return []
     text = f"KL has been exactly 0 for {rows} rows although its coefficient is {num(look.settings.kl_coef)}."
-    onset = int(logged.steps[len(logged) - rows])
+    onset = int(logged.steps[since(np.abs(logged.values) <= p["zero"])])
     return [Signal(WARNING, text, (("kl_ref", "0"), ("grad_norm", "above 0")), onset_step=onset)]
 
 

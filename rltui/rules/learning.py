@@ -10,6 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
+from rltui.evidence.present import present_share
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
@@ -42,28 +43,28 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     unmoved = _rate_zero(look, window)
     if unmoved is not None:
         return [unmoved]
-    recent = gradient[-window:]
     live = blocks.medians[blocks.medians > 0]
     limit = max(p["tiny"], p["relative"] * median(live)) if len(live) else p["tiny"]
     if len(live) and median(live) < 10 * p["tiny"]:
         limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale
-    share = float((recent < limit).mean()) if limit else float((recent == 0.0).mean())
+    tiny = gradient < limit if limit else gradient == 0.0
+    rows = present_share(tiny, p["window"])
+    share = float(tiny[-rows:].mean())
     faint = _faint(look, p, window) if share < p["warn"] else None
     if faint is not None:
         return [faint]
     eased = share < p["notice"]
     if eased and not held(look, "no-learning-signal"):
         return []
-    sure = share - SURE * sqrt(share * (1.0 - share) / len(recent))
+    sure = share - SURE * sqrt(share * (1.0 - share) / rows)
     level = CRITICAL if share >= p["critical"] else WARNING if sure >= p["warn"] else EASED if eased else NOTICE
     dead = look.facts.dead_groups
     beside = f", and {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
-    summary = (
-        f"The gradient is zero on {percent(share)} of the last {window} rows{beside}: these updates teach nothing."
-    )
-    proofs = [("grad_norm", f"zero on {percent(share)} of the last {window} rows")]
+    summary = f"The gradient is zero on {percent(share)} of the last {rows} rows{beside}: these updates teach nothing."
+    proofs = [("grad_norm", f"zero on {percent(share)} of the last {rows} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
-    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+    onset = _start(look, "grad_norm", gradient < max(limit, 1e-300))
+    return [Signal(level, summary, tuple(proofs), onset_step=onset, lasted=rows if share == 1.0 else 0)]
 
 
 def _set_to_zero(look: Look) -> list[Signal]:

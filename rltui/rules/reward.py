@@ -81,6 +81,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             ),
             onset_step=int(series.steps[onset]),
             marks=(Mark.TO_ITS_FLOOR,) if at_floor else (),
+            lasted=n - below,
         )
     ]
 
@@ -128,7 +129,16 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     end = first + j + block
     before = x[max(0, end - 3 * block) : end]
     peak = float(medians[j])
-    return peak, sd_d(before), sd_m(before), max(0.0, peak - median(x[:5])), end
+    sd = sd_d(before)
+    return peak, sd, min(sd_m(before), max(sd, sd_m(_off_line(before)))), max(0.0, peak - median(x[:5])), end
+
+
+def _off_line(x: Floats) -> Floats:
+    """What is left of values without the straight line through them: a rise to the peak is no wander about it. In a
+    short run the rows before a peak hold all that was learnt, and no fall is as far as four times that."""
+    t = np.arange(len(x)) - (len(x) - 1) / 2.0
+    off: Floats = x - t * (float((t * x).sum()) / max(1.0, float((t * t).sum())))
+    return off
 
 
 def _early(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:

@@ -1,0 +1,72 @@
+"""How many of the newest rows tell what a metric is now."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.evidence.clock import worth
+from rltui.evidence.effects import noise
+from rltui.run.sums import median
+from rltui.run.table import Floats
+
+FEW = 5
+"""Rows that show a new level, and rows before them, at least."""
+APART = 4.0
+"""Sd of the noise by which the new level differs from the old one: the best of all cuts of a window of noise comes to
+2.5."""
+
+
+RARE = 1e-3
+"""Chance of so many such rows in a row, anywhere in the run, below which they are no accident of what was before."""
+
+
+def present(x: Floats, rows: float) -> int:
+    """How many of the newest points tell the present level: a window (`worth`), and only its end if all of that lies
+    beyond all before it. A window is there to average the noise out. Where it holds a jump or a steep ramp its median
+    is that of the old level until half of it is over, so that a fault that five rows show is told after twenty."""
+    size = worth(rows, len(x))
+    if size < 2 * FEW:
+        return size
+    part = x[-size:]
+    first, last = part[:FEW], part[-FEW:]
+    if last.min() > first.max():
+        end = _shortest(part)
+    elif last.max() < first.min():
+        end = _shortest(-part)
+    else:
+        return size
+    if not end or abs(median(part[-end:]) - median(part[:-end])) < APART * noise(x[-2 * size :]):
+        return size
+    return end
+
+
+def jumped(x: Floats, rows: float) -> int:
+    """Which way the present level lies from that before, if the newest rows alone show it; else 0. A trend shows what
+    came at once only after a good part of the rows that it looks back."""
+    end = present(x, rows)
+    if end == worth(rows, len(x)):
+        return 0
+    return 1 if x[-1] > x[-end - 1] else -1
+
+
+def _shortest(part: Floats) -> int:
+    """Length of the shortest end of it whose values all lie above all before; 0 if there is none."""
+    highest = np.maximum.accumulate(part)[FEW - 1 : -FEW]
+    lowest = np.minimum.accumulate(part[::-1])[::-1][FEW : 1 - FEW]
+    clear = np.flatnonzero(lowest > highest)
+    return len(part) - FEW - int(clear[-1]) if len(clear) else 0
+
+
+def present_share(holds: NDArray[np.bool_], rows: float) -> int:
+    """As `present`, of what holds in a row or not: only the newest rows in which it holds, if the rows before make so
+    many in a row all but impossible."""
+    n = len(holds)
+    size = worth(rows, n)
+    others = np.flatnonzero(~holds)
+    held = n - 1 - int(others[-1]) if len(others) else n
+    if not FEW <= held < size:
+        return size
+    before = n - held
+    usual = (int(holds[:before].sum()) + 1) / (before + 1)
+    return held if n * usual**held < RARE else size
