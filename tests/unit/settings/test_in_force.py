@@ -42,6 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return SimpleNamespace(
             view=view,
             worker=SimpleNamespace(fault=None),
+            many=SimpleNamespace(fault=None),
             run_async=run_async,
             failure="",
             return_code=0,
