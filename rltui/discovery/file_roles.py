@@ -41,9 +41,12 @@ MLFLOW_RUN = "meta.yaml"
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.(?:json|ya?ml|toml)", re.I)
 _BY_DATE = r"[.\-]20\d\d-?[01]\d-?[0-3]\d(?:[_\-T.][0-2]\d[-:.]?[0-5]\d(?:[-:.]?[0-5]\d)?)?"
 """The date that log rotation appends to the name of an older log."""
+_PACKED = r"(?:\.(?:gz|xz|zst|bz2))?"
+_OLDER = rf"(?:\.\d{{1,4}})?{_PACKED}"
+"""The number that log rotation appends to the name of an older log."""
 _METRIC_FILE = lazy(
-    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?"
-    rf"|.*\.(?:log|out|err|txt|jsonl|csv){_BY_DATE}(?:\.(?:gz|xz|zst|bz2))?"
+    rf".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?){_OLDER}"
+    rf"|.*\.(?:log|out|err|txt|jsonl|csv){_BY_DATE}{_PACKED}"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
     re.I,
 )
@@ -166,7 +169,9 @@ def label(name: str) -> str:
     )
 
 
-_SHARD = re.compile(r"(?:[-_.]?(?:part|shard|chunk|segment)[-_.]?(\d+)|[-_.](0\d{4,}))(?=\.|$|-of-\d+)", re.IGNORECASE)
+_SHARD = lazy(
+    r"(?:(?:[-_.]|(?<![A-Za-z]))(?:part|shard|chunk|segment)[-_.]?(\d+)|[-_.](0\d{4,}))(?=\.|$|-of-\d+)", re.I
+)
 """A counter that numbers the pieces of one file: by its word, or filled up with zeros to five digits."""
 
 
@@ -181,13 +186,13 @@ def without_shard(name: str) -> str:
     return _SHARD.sub("", name, count=1)
 
 
-_PIECE = re.compile(r"(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?$")
+_END_OF_PIECE = lazy(rf"{_OLDER}$")
 
 
 def log_of(path: str) -> str:
     """The log that a file is a piece of: `train.log` for `train.log.2.gz`, `a.jsonl` for `a-00003.jsonl`."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, without_shard(_ROTATED.sub(r"\1", _PIECE.sub("", name))))
+    return os.path.join(folder, without_shard(_ROTATED.sub(r"\1", _END_OF_PIECE.sub("", name))))
 
 
 def only_measures(label: str) -> bool:

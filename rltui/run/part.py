@@ -55,7 +55,8 @@ class Part(Struct):
 
 def attempts(ordered: list[Part]) -> dict[str, int]:
     """Part -> the step from which a later attempt took over. Both are of one class and share half of the keys; the
-    later one begins within the earlier one or right after it, and does not just repeat it."""
+    later one begins within the earlier one or right after it, and does not just repeat it. The next piece of the same
+    log, which begins right after the one before, is no attempt."""
     ends: dict[str, int] = {}
     for i, earlier in enumerate(ordered):
         for later in ordered[i + 1 :]:

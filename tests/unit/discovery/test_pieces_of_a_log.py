@@ -53,6 +53,7 @@ def test_a_restart_after_a_rotation_is_told(tmp_path: Path) -> None:
         ("metrics-00000.jsonl", "metrics-00002.jsonl"),
         ("metrics-00007.jsonl", "metrics-00008.jsonl"),
         ("run1.jsonl", "run2.jsonl"),
+        ("depart1.jsonl", "depart2.jsonl"),
     ],
 )
 def test_numbers_of_experiments_make_runs(tmp_path: Path, names: tuple[str, ...]) -> None:
