@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of
 from rltui.evidence.look import Look
-from rltui.evidence.metric import NOW_POINTS
+from rltui.evidence.metric import NOW_POINTS, MetricFacts
 from rltui.evidence.signal import num
 from rltui.rules.expected_validation import HeldOut
-from rltui.run.table import Series
 
 EVALS = 3
-"""Evaluations on each side of the onset whose means are compared."""
+"""Evaluations on each side of the onset whose medians are compared."""
 SHARE = 0.5
 """Of the part of its level that the train reward lost: a policy that got worse loses as much of other prompts."""
 
@@ -28,7 +25,7 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
     now = None if reward is None or spell.onset is None else reward.median_after(spell.onset, NOW_POINTS)
     if was is None or now is None or was <= 0.0 or spell.onset is None:
         return Outcome("unknown", "what the reward lost is not known as a share")
-    ways = [_levels(one.series, spell.onset) for one in sets]
+    ways = [_levels(one, spell.onset) for one in sets]
     known = [way for way in ways if way is not None and way[0] > 0.0]
     if len(known) < len(sets):
         return Outcome("unknown", "too few evaluations were made about the onset")
@@ -39,12 +36,13 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
     return Outcome("met" if falls == test.falls else "unmet", told)
 
 
-def _levels(series: Series, onset: int) -> tuple[float, float] | None:
-    """Means of the last evaluations before the onset and of the newest since; None if there are too few."""
-    at = int(series.steps.searchsorted(onset))
-    if at < EVALS or len(series) - at < EVALS:
+def _levels(one: MetricFacts, onset: int) -> tuple[float, float] | None:
+    """Medians of the last evaluations before the onset and of the newest since; None if there are too few."""
+    at = int(one.series.steps.searchsorted(onset))
+    if at < EVALS or len(one.series) - at < EVALS:
         return None
-    return float(np.mean(series.values[at - EVALS : at])), float(np.mean(series.values[-EVALS:]))
+    before, after = one.median_within(None, onset - 1, EVALS), one.median_after(onset, EVALS)
+    return None if before is None or after is None else (before, after)
 
 
 OF_VALIDATION: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {HeldOut: _held_out}

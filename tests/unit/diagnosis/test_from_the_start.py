@@ -39,7 +39,7 @@ def test_a_kl_that_never_left_its_start_ran_nowhere(
     [
         (wave(0.3, 0.02, ROWS, 6), 0, "pause-and-fix"),  # it never worked
         (0.2 + np.linspace(0.0, 0.5, ROWS) + wave(0, 0.02, ROWS, 6), 0, None),  # it works all the same
-        (np.r_[np.linspace(0.2, 0.7, 110), np.full(50, 0.3)] + wave(0, 0.02, ROWS, 6), 110, "stop-use-best"),
+        (np.r_[np.linspace(0.2, 0.7, 110), np.full(50, 0.45)] + wave(0, 0.02, ROWS, 6), 110, "stop-use-best"),
     ],
     ids=["never", "all the same", "no longer"],
 )

@@ -205,7 +205,6 @@ INACTIVE = [
     ),
     ("search_r1", "kl_coef_reward", {"algorithm.kl_ctrl.kl_coef": 0.1, "actor_rollout_ref.actor.use_kl_loss": True}),
     ("trl", "kl_coef_loss", {"beta": 0.0}),
-    ("trl", "clip_high", {"epsilon": 0.2, "epsilon_high": None}),
     ("trl", "is_correction", {"vllm_importance_sampling_correction": True, "use_vllm": False}),
     ("verl", "is_correction", {"actor_rollout_ref.actor.tis_imp_ratio_cap": -1}),
     ("skyrl", "is_correction", {"trainer.algorithm.tis_imp_ratio_cap": -1.0}),
