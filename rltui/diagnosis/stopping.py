@@ -246,12 +246,12 @@ def young(clock: Clock, onset: int) -> bool:
 def recovering(facts: Facts, name: str, onset: int, part: float, points: int = NEWEST) -> bool:
     """The metric has made good this part of what it lost, beyond doubt and not long after its lowest, or all of it:
     what has come up to half of its best and stays there has lost the other half. What still comes up is not there yet.
-    """
+    What lost nothing beyond doubt has nothing to make good."""
     found = _lost_and_gained(facts, name, onset, points)
     if found is None:
         return False
     lost, gained, error, lowest = found
-    if gained < max(part * lost, CLEAR * error):
+    if lost < CLEAR * error or gained < max(part * lost, CLEAR * error):
         return False
     return gained >= lost or young(facts.clock, lowest) or _still_rises(facts, name, lowest)
 
