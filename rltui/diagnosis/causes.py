@@ -201,7 +201,8 @@ def _to_look(at: str) -> Fix:
 def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
     """None if the config already has it, if the setting has no effect in this run, or if it removes something that the
     run is not known to have. `part`: the name of the extra part of the reward in its cause."""
-    key, act = fix.config.get(names.family), fix.act or fix.text
+    key = names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
+    act = fix.act or fix.text
     if _is_so(key, ground.raw):
         return None
     if part and EXTRA in fix.text:

@@ -9,6 +9,7 @@ from functools import cache
 from msgspec import structs
 
 from rltui.frameworks.schema import (
+    GENERIC,
     REGEX,
     Checkpoints,
     Conventions,
@@ -143,6 +144,20 @@ class Dialect:
     def enable(self) -> dict[str, str]:
         kin = self._base is not None and self._base.family == self.family
         return {**(self._base.enable if self._base and kin else {}), **self._said.enable}
+
+    @cached
+    def levers(self) -> dict[str, str]:
+        """What a remedy turns -> the settings that turn it."""
+        kin = self._base is not None and self._base.family == self.family
+        return {**(self._base.levers if self._base and kin else {}), **self._said.levers}
+
+    def settings_of(self, lever: str, setting: str = "") -> str | None:
+        """The settings of a lever, else the key of the one `setting` (canonical) behind it. None if neither is known: a
+        home-made loop may call it anything."""
+        if lever in self.levers:
+            return self.levers[lever]
+        known = () if self.name == GENERIC else self.config.get(setting, ())
+        return known[0] if known else None
 
     @cached
     def waits(self) -> WaitKeys:

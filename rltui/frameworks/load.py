@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from rltui.data_files import Key, decode, read, wrong
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.schema import PHASE, REGEX, Algorithms, Framework, Group, Metric, Phase
+from rltui.frameworks.schema import GENERIC, PHASE, REGEX, Algorithms, Framework, Group, Metric, Phase
 from rltui.frameworks.spelling import spellings
 
 Wrong = tuple[list[Key], str]
 """The place in the file (keys and indices from the top), and what is wrong there."""
 
 
-Kind = Literal["metric", "phase", "setting", "framework"]
+Kind = Literal["metric", "phase", "setting", "lever", "framework"]
 
 
 def misnamed(said: Framework, known: Mapping[Kind, Collection[str]]) -> Iterator[Wrong]:
@@ -54,6 +54,8 @@ def _names(said: Framework) -> Iterator[tuple[Kind, str, tuple[Key, ...]]]:
     for i, rule in enumerate(said.inactive or ()):
         yield "setting", rule.config, ("inactive", i, "config")
         yield "setting", rule.when, ("inactive", i, "when")
+    for name in said.levers:
+        yield "lever", name, ("levers", name)
     for name in said.enable:
         kind: Kind = "phase" if name.startswith(PHASE) else "metric"
         yield kind, name.removeprefix(PHASE), ("enable", name)
@@ -88,9 +90,6 @@ def _each(place: list[Key], patterns: Iterable[str]) -> Iterator[tuple[list[Key]
     return (([*place, i], pattern) for i, pattern in enumerate(patterns))
 
 
-GENERIC = "generic"
-"""The dialect of home-made training loops; its exact aliases are the last resort of every other dialect."""
-
 _DATA = Path(__file__).with_name("data")
 
 
@@ -112,6 +111,25 @@ def phases() -> dict[str, Phase]:
 def config_meanings() -> dict[str, str]:
     """Canonical config key -> meaning."""
     return read(_DATA / "config.json", dict[str, str])
+
+
+@cache
+def levers() -> dict[str, str]:
+    """What a remedy may turn, by name -> meaning. Each framework has its own settings for it (`Framework.levers`)."""
+    return read(_DATA / "levers.json", dict[str, str])
+
+
+def lever(name: str) -> str:
+    """The name of a lever, as it is. Raises ValueError if there is none of this name."""
+    if name and name not in levers():
+        raise ValueError(f"no lever is called {name!r}")
+    return name
+
+
+def settings_by_framework(name: str) -> dict[str, str]:
+    """Framework -> its settings for a lever, of those that state it themselves."""
+    said = {framework: _framework(framework).levers.get(name) for framework in dialect_names()}
+    return {framework: settings for framework, settings in said.items() if settings}
 
 
 @cache
@@ -145,7 +163,7 @@ def dialect(name: str | None) -> Dialect:
 
 def check() -> int:
     """Reads and checks every data file. Returns how many there are. Raises DataError."""
-    whole = (metrics, phases, config_meanings, algorithms, prefix_groups, spellings)
+    whole = (metrics, phases, config_meanings, levers, algorithms, prefix_groups, spellings)
     for read_it in whole:
         read_it()
     for name in dialect_names():
@@ -167,6 +185,7 @@ def _framework(name: str) -> Framework:
         "metric": metrics(),
         "phase": phases(),
         "setting": config_meanings(),
+        "lever": levers(),
         "framework": dialect_names(),
     }
     for keys, problem in misnamed(said, known):

@@ -9,8 +9,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.load import GENERIC, dialect, dialect_names, metrics, phases, prefix_groups
-from rltui.frameworks.schema import PHASE, REGEX, Metric, Trap
+from rltui.frameworks.load import dialect, dialect_names, metrics, phases, prefix_groups
+from rltui.frameworks.schema import GENERIC, PHASE, REGEX, Metric, Trap
 from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
 
 VALIDATION = "validation"

@@ -6,12 +6,14 @@ even if the other file has some.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from rltui.data_files import Record
 
+GENERIC = "generic"
+"""The dialect of home-made training loops; its exact aliases are the last resort of every other dialect."""
 PHASE = "phase:"
 """Prefix of the canonical names of phase times (`phase:rollout`)."""
 REGEX = "re:"
@@ -23,6 +25,9 @@ Group = Literal[
 """Groups of metrics that are shown together on the screen."""
 Topic = Literal["reward", "kl", "advantages", "loss", "generation", "validation", "config"]
 """Topics for which a finding may name places in the framework's code."""
+_KEY = r"(?:--|\+)?[A-Za-z_][\w.\-]*(?:\{[\w,]+\}[\w.\-]*)?"
+Settings = Annotated[str, Meta(pattern=rf"^{_KEY}(?:=[^\s,]+|=\[[\w,]+\])?(?:, {_KEY}(?:=[^\s,]+)?)*$")]
+"""Keys of a config, as the framework spells them, some with the value to set: `a.b, c.{d,e}, f=True`. No words."""
 Names = dict[str, tuple[str, ...]]
 """Canonical name -> the framework's own keys, the preferred one first; one that starts with "re:" is a regex."""
 
@@ -222,7 +227,8 @@ class Framework(Record):
     replaces it). `convert`: key -> (a, b): the canonical value is a * value + b. `groups`: first part of a key ->
     group, if it differs from the usual one. `processes`: parts of the command lines of its trainers. `samples`: regexes
     of paths of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to
-    have it logged; inherited only within a family. `code`: files and folders of its code; "{trainer}" stands for the
+    have it logged, `levers`: what a remedy turns -> the settings that turn it; both are inherited only within a
+    family. `code`: files and folders of its code; "{trainer}" stands for the
     one of `trainers` that is the run's algorithm, else the first.
     """
 
@@ -250,6 +256,7 @@ class Framework(Record):
     samples: tuple[str, ...] | None = None
     keep_samples: str | None = None
     enable: dict[str, str] = field(default_factory=dict)
+    levers: dict[str, Settings] = field(default_factory=dict)
     code: dict[Topic, tuple[str, ...]] | None = None
     trainers: tuple[str, ...] | None = None
     waits: WaitKeys = WaitKeys()

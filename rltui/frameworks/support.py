@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rltui.frameworks.load import GENERIC, dialect, dialect_names
-from rltui.frameworks.schema import Ran, Support
+from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.schema import GENERIC, Ran, Support
 from rltui.prose import sentence
 
 PARTS = ("console", "files", "phases", "config", "samples", "checkpoints")

@@ -11,7 +11,7 @@ import orjson
 from msgspec.structs import asdict
 
 from rltui import settings
-from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
+from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases, settings_by_framework
 from rltui.frameworks.schema import Metric, Phase
 from rltui.manual.glossary import called
 from rltui.rules import limits
@@ -267,9 +267,11 @@ def _fix_lines(rule: Rule) -> list[str]:
     """The settings that each fix changes."""
     lines = []
     for fix in rule.fixes:
-        if fix.config:
+        if fix.lever:
             lines += _items([fix.text])
-            lines += _items((f"{title_of(name)}: {keys}" for name, keys in fix.config.items()), "  ")
+            lines += _items(
+                (f"{title_of(name)}: {keys}" for name, keys in settings_by_framework(fix.lever).items()), "  "
+            )
     return lines
 
 
@@ -321,7 +323,10 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "false_alarms": rule.false_alarms,
         "error_rate": {"text": _error_rate(rule), "counts": error_rates().rules.get(rule.id)},
         "causes": [c.text for c in rule.causes],
-        "fixes": [{"text": f.text, "impact": f.impact, "risk": f.risk, "config": dict(f.config)} for f in rule.fixes],
+        "fixes": [
+            {"text": f.text, "impact": f.impact, "risk": f.risk, "config": settings_by_framework(f.lever)}
+            for f in rule.fixes
+        ],
         "confirm": rule.confirm,
         "refute": rule.refute,
         "caused_by": caused_by(rule.id),

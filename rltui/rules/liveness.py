@@ -49,11 +49,10 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""
         text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
-        family = look.dialect.family
         signal = replace(
             signal,
             causes=(Cause(capital(crash.title), status="supported", because=proof),),
-            fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.to_do),
+            fixes=tuple(Fix(r.text, look.dialect.settings_of(r.lever), r.impact, r.risk) for r in crash.to_do),
             marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
         )
     elif state.quote:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
@@ -10,14 +9,13 @@ from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.evidence.model import Basis, Kind, Severity
+from rltui.frameworks.load import lever
 from rltui.rules.expectation import AnyOf, Configured, OtherFinding, Test
 from rltui.rules.traits import Trait
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
 Words = Annotated[str, Meta(min_length=1)]
-_KEY = r"(?:--|\+)?[A-Za-z_][\w.\-]*(?:\{[\w,]+\})?"
-_SETTINGS = re.compile(rf"{_KEY}(?:=[^\s,]+|=\[[\w,]+\])?(?:, {_KEY}(?:=[^\s,]+)?)*")
 Stage = Literal["reward", "advantages", "log-probs", "loss", "generation"]
 
 
@@ -84,17 +82,17 @@ class NewValue(Record, frozen=True):
 
 
 class FixText(Record, frozen=True):
-    """A remedy. `config`: of a framework family the keys to set (`a.b, c.{d,e}, f=True`), in its own spelling. `least`:
-    the lowest severity of the finding at which it is advised. `causes`: names of those that it mends, none if it helps
+    """A remedy. `lever`: what it turns; each framework has its own settings for that (`levers.json`). `least`: the
+    lowest severity of the finding at which it is advised. `causes`: names of those that it mends, none if it helps
     whatever the cause is. `change`: the setting behind it, of which the value now and the one to try are told if the
     run's config holds it. `act`: remedies of several rules that are one and the same. `done`: what the config holds if
-    it is so already; so is a remedy whose first setting in `config` has a value (`a.b=c`) that the run has. `weight`:
+    it is so already; so is a remedy whose first setting has a value (`a.b=c`) that the run has. `weight`:
     times what the weight of the reward's extra part is now, if the config names it."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
     risk: Literal["none", "low", "medium", "high"]
-    config: Mapping[str, str] = {}
+    lever: str = ""
     least: Severity = "info"
     causes: tuple[str, ...] = ()
     change: NewValue | None = None
@@ -103,9 +101,7 @@ class FixText(Record, frozen=True):
     weight: float | None = None
 
     def __post_init__(self) -> None:
-        remarks = [value for value in self.config.values() if not _SETTINGS.fullmatch(value)]
-        if remarks:
-            raise ValueError(f"no settings, but words: {', '.join(remarks)}")
+        lever(self.lever)
 
 
 class Hold(Record, frozen=True):

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from rltui.data_files import Record, kept, read
+from rltui.frameworks.load import lever
 from rltui.readers.base import Note
 from rltui.run.history import History
 from rltui.run.notes import quoted
@@ -49,14 +50,17 @@ def _regex(text: str) -> None:
 
 
 class Remedy(Record):
-    """What to change. `config` maps a framework family to its keys. `phases`: it helps only if the run ended in one of
-    these ("": in an unknown one); empty: it helps in any."""
+    """What to change. `lever`: what it turns, in each framework by settings of its own (`levers.json`). `phases`: it
+    helps only if the run ended in one of these ("": in an unknown one); empty: it helps in any."""
 
     text: str
     impact: Rank
     risk: Rank
-    config: Mapping[str, str] = {}
+    lever: str = ""
     phases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        lever(self.lever)
 
 
 class Kind(Record):

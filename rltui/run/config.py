@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.load import GENERIC, dialect
-from rltui.frameworks.schema import Inactive, Names
+from rltui.frameworks.load import dialect
+from rltui.frameworks.schema import GENERIC, Inactive, Names
 from rltui.frameworks.spelling import spellings
 from rltui.run.changed import Changed
 from rltui.text import clean, redact_value

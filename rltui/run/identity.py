@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.load import GENERIC, algorithms, dialect
+from rltui.frameworks.load import algorithms, dialect
+from rltui.frameworks.schema import GENERIC
 from rltui.run.config import ConfigValue, normalized
 from rltui.run.table import Table
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rltui.frameworks.load import GENERIC, metrics, phases
 from rltui.frameworks.load import dialect as dialect_of
+from rltui.frameworks.load import metrics, phases
 from rltui.frameworks.parts import SCORE, task_first
 from rltui.frameworks.resolve import (
     DETAIL,
@@ -26,7 +26,7 @@ from rltui.frameworks.resolve import (
     resolve,
     trap,
 )
-from rltui.frameworks.schema import PHASE
+from rltui.frameworks.schema import GENERIC, PHASE
 from rltui.frameworks.spelling import Words, readings
 from rltui.settings import Settings, load, near
 

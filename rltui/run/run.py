@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from rltui.frameworks.detect import MODULE, detect_dialect
-from rltui.frameworks.load import GENERIC, dialect, metrics
+from rltui.frameworks.load import dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
-from rltui.frameworks.schema import PHASE
+from rltui.frameworks.schema import GENERIC, PHASE
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, Note, RunInfo, Ungraded
 from rltui.rollouts.samples import Samples

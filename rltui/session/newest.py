@@ -13,8 +13,9 @@ from msgspec import Struct, field
 
 from rltui.discovery.found import Found
 from rltui.frameworks.detect import MODULE, detect_dialect
-from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import bare_key
+from rltui.frameworks.schema import GENERIC
 from rltui.readers.base import NO_STEP, ConfigRecord, Counted, Note, Record, Rows, RunInfo
 from rltui.readers.formats import formats
 from rltui.run.names import Names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.frameworks.load import GENERIC, dialect, dialect_names
+from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.schema import GENERIC
 from rltui.frameworks.support import PARTS, SHOWN
 from tests.fixtures.writers import make, trackers, trl_runs
 from tests.unit.frameworks.cases import Case

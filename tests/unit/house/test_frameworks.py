@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from rltui.data_files import DataError, decode
-from rltui.frameworks.load import GENERIC, dialect, dialect_names
-from rltui.frameworks.schema import Conventions
-from rltui.rules.catalogue import rules
+from rltui.frameworks.load import dialect, dialect_names, levers, settings_by_framework
+from rltui.frameworks.schema import GENERIC, Conventions
+from rltui.rules.catalogue import PAGES, rules
+from rltui.rules.page import Page
+from rltui.run.attempts import _crashes
 from tests.conftest import REPO
 
 SPEAKS_OF_TEXT = ("readers", "rollouts/formats")
@@ -38,10 +41,19 @@ def test_no_code_names_a_framework() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
-def test_fixes_are_for_families_that_there_are(rule: object) -> None:
-    for fix in rules()[rule.id].fixes:  # type: ignore[attr-defined]
-        assert set(fix.config) <= {*(dialect(name).family for name in dialect_names()), "other"}
+def test_each_lever_is_turned_by_a_remedy_and_known_to_a_framework() -> None:
+    fixes = [fix.lever for rule in rules().values() for fix in rule.fixes]
+    ends = [remedy.lever for kind in _crashes().crash for remedy in kind.to_do]
+    assert {*fixes, *ends} - {""} == set(levers())
+    assert [name for name in levers() if not settings_by_framework(name)] == []
+
+
+def test_a_remedy_of_an_unknown_lever_is_an_error_with_its_line() -> None:
+    page = (PAGES / "val.json").read_text(encoding="utf-8")
+    name = re.search(r'"lever": "(\w+)"', page)
+    assert name is not None
+    with pytest.raises(DataError, match=r"invented.json:\d+: .*no lever is called 'no_such'"):
+        decode(page.replace(name[0], '"lever": "no_such"', 1).encode(), Page, "invented.json")
 
 
 def test_an_estimator_of_the_kl_names_the_code_that_says_so() -> None:
