@@ -17,6 +17,7 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
+    in_a_row,
     logged_for,
     losing,
     loud,
@@ -94,7 +95,8 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if start is None or not logged_for(look, "entropy", p["warmup"]):
         return []
     now = tail(entropy, ROWS)
-    far = now > max(p["times"] * start, start + p["plus"])
+    limit = max(p["times"] * start, start + p["plus"])
+    far = now > limit
     opened = held(look, "entropy-explosion")
     if not (far or now > max(p["notice"], start)):
         return []
@@ -115,4 +117,5 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("entropy", "")]
     if look.series(look.reward) is not None:
         proofs.append(told(look))
-    return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward)]
+    lasted = in_a_row(entropy > (limit if far else max(p["notice"], start)))
+    return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward, lasted=lasted)]

@@ -26,6 +26,7 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
+    in_a_row,
     logged_for,
     losing,
     reward_course,
@@ -71,9 +72,10 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
-    cut_since = since(cut > (p["warn"] if level >= WARNING else p["notice"]))
-    onset = int(series.steps[0]) if cut_since == 0 else None  # it was never otherwise, so it has no turn
-    return [Signal(level, summary, tuple(proofs), None, "response_clip_ratio", look.reward, onset)]
+    beyond = cut > (p["warn"] if level >= WARNING else p["notice"])
+    onset = int(series.steps[0]) if since(beyond) == 0 else None  # it was never otherwise, so it has no turn
+    metric, lasted = "response_clip_ratio", in_a_row(beyond)
+    return [Signal(level, summary, tuple(proofs), None, metric, look.reward, onset, lasted=lasted)]
 
 
 def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
@@ -123,7 +125,8 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return sentences(what, reward_course(look))
 
     proofs = (("response_length_mean", ""), told(look))
-    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
+    lasted = in_a_row(length < p["warn" if level >= WARNING else "notice"] * first)
+    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward, lasted=lasted)]
 
 
 def _jumped(look: Look, p: Params) -> Shift | None:

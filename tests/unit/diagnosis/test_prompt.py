@@ -58,7 +58,7 @@ def test_a_fault_that_shows_at_once_is_told_soon(fault: Callable[[Columns], None
     fault(columns)
     rows = loud_after(columns, rule)
     assert rows is not None
-    assert 5 <= rows <= 14
+    assert 5 <= rows <= 9
 
 
 def test_three_rows_are_no_fault() -> None:
