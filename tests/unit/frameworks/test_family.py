@@ -54,8 +54,8 @@ def test_fixes_are_spelt_as_the_family_spells_them(
     rows: list[dict[str, float]],
     key: str | None,
 ) -> None:
-    """rLLM is set up by verl's keys. Who states no settings for a remedy has a key for what it changes; a home-made loop
-    may call that anything."""
+    """rLLM is set up by verl's keys. Who states no settings for a remedy has the key of what is changed; a home-made
+    loop may call that anything."""
     found = report(tmp_path, capsys, rows)
     assert found["run"]["framework"] == framework
     finding = next(f for f in found["findings"] if f["id"] == "grad-norm-ramp")
