@@ -1,0 +1,86 @@
+"""What runs of a third generator showed: checkpoints of before a resume, dates of what fell at once, statements that the
+numbers beside them refute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.diagnosis.written import finding, learning, report, wave, write
+
+ROWS, AT = 360, 200
+T = np.arange(ROWS)
+
+
+def rising(seed: int = 1, noise: float = 0.03) -> np.ndarray:
+    return 0.25 + 0.4 * (1 - np.exp(-T / 120)) + wave(0, noise, ROWS, seed)
+
+
+def console(columns: dict[str, np.ndarray], told: dict[int, list[str]]) -> str:
+    """A console log of verl that names a checkpoint each 50 steps. `told`: lines before a step."""
+    lines = []
+    for i in range(len(columns["score"])):
+        lines += told.get(i + 1, [])
+        cells = " - ".join(f"{name}:{float(values[i]):.6g}" for name, values in columns.items())
+        lines.append(f"(TaskRunner pid=7) step:{i + 1} - {cells}".replace("score:", "critic/score/mean:"))
+        if (i + 1) % 50 == 0:
+            lines.append(f"(TaskRunner pid=7) local_global_step_folder: /ckpt/x/global_step_{i + 1}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("resumed", [200, 150], ids=["from the newest", "from the one before"])
+def test_checkpoints_of_before_a_resume_are_there(
+    resumed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing failed as the run was stopped and resumed, and then the reward fell: the states of before are kept."""
+    score = np.where(T < AT, 0.2 + 0.6 * T / AT, 0.1) + wave(0, 0.02, ROWS, 2)
+    columns = {"score": score, "actor/kl_loss": np.where(T < AT, 0.01, 0.9) + wave(0, 0.001, ROWS, 3)}
+    told = {AT + 1: [f"Resuming from checkpoint: /ckpt/x/global_step_{resumed}"]}
+    (tmp_path / "train.log").write_text(console(columns, told), encoding="utf-8")
+    best = report(tmp_path, capsys)["verdict"]["best_checkpoint"]
+    assert best["path"] == f"/ckpt/x/global_step_{best['step']}"
+    assert best["step"] == resumed, "it was loaded, so it is whole; of a newer one nobody knows that it is"
+
+
+def test_a_checkpoint_that_was_being_written_as_the_run_broke_off_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody resumed from it: the run went back to the one before."""
+    columns = {"score": rising()[:260]}
+    log = console({"score": columns["score"][:200]}, {}) + "Resuming from checkpoint: /ckpt/x/global_step_150\n"
+    later = [f"(TaskRunner pid=7) step:{s} - critic/score/mean:{0.02 + s / 1e5:.6g}" for s in range(151, 260)]
+    (tmp_path / "train.log").write_text(log + "\n".join(later) + "\n", encoding="utf-8")
+    assert report(tmp_path, capsys)["verdict"]["best_checkpoint"]["step"] in (100, 150)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_fell_at_once_began_in_that_row(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cause names the step of the jump: the finding has no other date."""
+    columns = learning(ROWS) | {
+        "score": np.where(T < AT, rising(seed), 0.15 + wave(0, 0.03, ROWS, seed + 9)),
+        "entropy": np.where(T < AT, 0.6, 2.4) + wave(0, 0.01, ROWS, 3),
+    }
+    of = report(write(tmp_path / "run", columns), capsys)
+    for rule in ("reward-collapse", "reward-peak-decline"):
+        found = finding(of, rule)
+        assert found is not None
+        assert found["onset_step"] == AT + 1
+
+
+@pytest.mark.parametrize(("train_falls", "told"), [(True, False), (False, True)], ids=["both fall", "validation alone"])
+def test_training_that_fell_with_validation_has_not_gone_up(
+    train_falls: bool, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another template: both lose most at one step, and come up a part of the way again."""
+    since = np.clip(T - AT, 0, None)
+    fallen = np.where(T < AT, 0.22 + 0.38 * (1 - np.exp(-T / 120)), 0.1 + 0.15 * (1 - np.exp(-since / 80)))
+    score = np.where(T < AT, rising(), 0.12 + 0.25 * (1 - np.exp(-since / 80)) + wave(0, 0.03, ROWS, 2))
+    columns = learning(ROWS) | {
+        "score": score if train_falls else rising() + 0.2 * np.clip((T - AT) / 100, 0, 1),
+        "val": fallen + wave(0, 0.01, ROWS, 4),
+    }
+    of = report(write(tmp_path / "run", columns, {"val": 20}), capsys)
+    assert finding(of, "val-regression") is not None
+    assert (finding(of, "train-val-divergence") is not None) is told
