@@ -59,8 +59,8 @@ class Ranking(Struct, frozen=True):
 def ranking(look: Look, farmed: bool = False, before: int | None = None, doubted: bool = False) -> Ranking | None:
     """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
     `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only what came before this
-    step counts, if there is enough of it, so that no mean of neighbours holds what came after a fault. `doubted`: the train reward says nothing of validation, or may not. None if neither has enough points, or
-    if values overflow."""
+    step counts, if there is enough of it, so that no mean of neighbours holds what came after a fault. `doubted`: the
+    train reward says nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
     if sets:

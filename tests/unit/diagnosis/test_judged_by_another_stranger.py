@@ -1,5 +1,5 @@
-"""What runs of a third generator showed: checkpoints of before a resume, dates of what fell at once, statements that the
-numbers beside them refute."""
+"""What runs of a third generator showed: checkpoints of before a resume, dates of what fell at once, statements
+that the numbers beside them refute."""
 
 from __future__ import annotations
 
@@ -84,3 +84,38 @@ def test_training_that_fell_with_validation_has_not_gone_up(
     of = report(write(tmp_path / "run", columns, {"val": 20}), capsys)
     assert finding(of, "val-regression") is not None
     assert (finding(of, "train-val-divergence") is not None) is told
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("at_once", "leads"), [(False, "Stale weights"), (True, "The sampler changed at one step")])
+def test_a_gap_that_widens_has_not_jumped(
+    at_once: bool, leads: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is larger is noisier too: in a slope, ten rows beside ten others look like a jump by chance."""
+    apart = np.where(T < AT, 0.0, 1.0) if at_once else np.clip((T - AT) / 160, 0, 1)
+    noisy = np.exp(wave(0, 0.2, ROWS, seed + 20))
+    columns = learning(ROWS) | {
+        "score": rising() - 0.2 * np.clip((T - 240) / 120, 0, 1),
+        "rollout_corr/kl": (0.001 + 0.06 * apart) * noisy,
+        "training/rollout_probs_diff_mean": 0.004 + 0.03 * apart + np.abs(wave(0, 0.0005, ROWS, 6)),
+        "training/off_policy/trajectory_staleness/mean": 0.5 + (0 if at_once else 7) * apart + wave(0, 0.05, ROWS, 7),
+    }
+    found = finding(report(write(tmp_path / "run", columns), capsys), "mismatch-high")
+    assert found is not None
+    assert found["causes"][0]["text"].startswith(leads)
+
+
+@pytest.mark.parametrize("rows", [66, 72, 78])
+def test_a_critic_that_got_worse_had_been_good(rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It rose to .75. As the finding begins it may just be on its way down through where it started."""
+    worse = np.clip((T - AT) / rows, 0, 1)
+    columns = learning(ROWS) | {
+        "score": rising() - 0.3 * np.clip((T - 240) / 80, 0, 1),
+        "critic/vf_explained_var": np.interp(T, [0, 40, 100], [0.3, 0.3, 0.75]) + wave(0, 0.03, ROWS, 5) - 1.9 * worse,
+        "critic/vf_loss": 0.25 * np.exp(wave(0, 0.1, ROWS, 6)) * (1 + 14 * worse),
+    }
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text('{"algorithm.adv_estimator": "gae", "critic.optim.lr": 1e-5}')
+    found = finding(report(write(tmp_path / "run", columns), capsys), "critic-uninformative")
+    assert found is not None
+    assert found["causes"][0]["text"] == "The critic diverges: its loss grows"
