@@ -43,6 +43,7 @@ from rltui.rules.limits import asked, beside_limits, subjects
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
+from rltui.run.attempts import earlier_ends
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -354,6 +355,7 @@ class Engine:
             len(skipped),
             findings,
             len(guard.failed),
+            earlier_ends(notes),
         )
         verdict = judge(case, best)
         return Diagnosis(

@@ -119,3 +119,79 @@ def test_a_critic_that_got_worse_had_been_good(rows: int, tmp_path: Path, capsys
     found = finding(report(write(tmp_path / "run", columns), capsys), "critic-uninformative")
     assert found is not None
     assert found["causes"][0]["text"] == "The critic diverges: its loss grows"
+
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has 1.02 GiB free."
+PREEMPTED = "slurmstepd: error: *** JOB 9 ON node07 CANCELLED AT 2025-11-24T18:22:01 DUE TO PREEMPTION ***"
+
+
+@pytest.mark.parametrize(("end", "times", "told"), [(OOM, 3, True), (OOM, 1, False), (PREEMPTED, 3, False)])
+def test_nothing_is_clear_of_a_run_that_ends_in_an_error_again_and_again(
+    end: str, times: int, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It learns and was resumed each time. What the queue stopped, and what happened once, is no fault of the run."""
+    lines = []
+    for attempt in range(times + 1):
+        columns = {"score": rising(attempt)[: 60 * attempt + 80], "actor/entropy": np.full(ROWS, 0.5)}
+        first = 60 * attempt
+        lines += console(columns, {}).splitlines()[first + first // 50 :]
+        lines += [end, f"Resuming from checkpoint: /ckpt/x/global_step_{first + 60}"] if attempt < times else []
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    verdict = report(tmp_path, capsys)["verdict"]
+    assert verdict["decision"] == "continue"
+    assert ("in an error more than once" in verdict["text"]) is told
+    assert ("GPU memory ran out 3 times" in verdict["text"]) is told
+
+
+@pytest.mark.parametrize(("penalty", "told"), [(0.003, False), (0.3, True)])
+def test_a_reward_that_went_as_its_score_did_is_not_told_twice(
+    penalty: float, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = learning(ROWS) | {"score": rising()}
+    columns["critic/rewards/mean"] = columns["score"] - penalty * T / ROWS
+    text = report(write(tmp_path / "run", columns), capsys)["verdict"]["text"]
+    assert "Score rose" in text
+    assert ("Reward rose" in text) is told
+
+
+def test_what_was_seen_for_a_few_rows_ended_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows after it are those in which the rule still counts it."""
+    columns = learning(ROWS) | {"score": rising()}
+    for name in ("grad", "loss"):
+        columns[name] = np.where((T >= 140) & (T < 144), np.nan, columns[name])
+    of = report(write(tmp_path / "run", columns), capsys)
+    found = next(f for f in of["findings"] if f["id"] == "nonfinite-values")
+    assert [(one["onset_step"], one["end_step"]) for one in found["episodes"]] == [(141, 144)]
+
+
+def test_a_gradient_that_is_back_is_not_said_to_teach_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = learning(ROWS) | {"score": rising()}
+    columns["grad"] = np.where((T >= 100) & (T < 200), 0.0, columns["grad"])
+    run = write(tmp_path / "run", columns)
+    told = [report(run, capsys, "--at", str(step))["findings"] for step in (190, 225, 235)]
+    summaries = [f["summary"] for found in told for f in found if f["id"] == "no-learning-signal"]
+    assert any("teach nothing" in text for text in summaries)
+    assert not any("zero on 0 %" in text and "teach nothing" in text for text in summaries)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR update_weights: broadcast group is lost",
+        "ERROR failed to send new weights",
+        "WARN sync weights: timed out",
+    ],
+)
+def test_a_weight_sync_that_failed_by_the_log_is_the_cause(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gap = np.where(T < AT, 0.004, 0.05) + np.abs(wave(0, 0.0005, ROWS, 6))
+    columns = {"score": np.where(T < AT, rising(), 0.57 + wave(0, 0.03, ROWS, 2))}
+    columns["training/rollout_probs_diff_mean"] = gap
+    (tmp_path / "train.log").write_text(console(columns, {AT + 1: [line]}), encoding="utf-8")
+    found = finding(report(tmp_path, capsys), "mismatch-high")
+    assert found is not None
+    assert found["causes"][0]["text"].startswith("New weights do not reach the sampler")
+    assert line in found["causes"][0]["because"]
