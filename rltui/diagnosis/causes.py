@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -170,11 +171,14 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     status = {one.name: one.cause.status for one in causes if one.name}
     found: list[tuple[tuple[int, int], int, int, Fix]] = []
     mended: set[str] = set()
+    valued = {_turns(fix, names) for fix in rule.fixes if (one := _fix(fix, names, ground)) and one.to is not None}
     for fix in rule.fixes:
         of = [name for name in fix.causes if status.get(name) != "contradicted"]
         told = _fix(fix, names, ground, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
+        if told.to is None and _turns(fix, names) in valued:
+            continue  # the same advice with its value follows
         supported = [place[name] for name in of if status.get(name) == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
@@ -191,6 +195,11 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
         found = [one for one in found if one[0] in outside] or found
     found = sorted(found, key=lambda one: one[:3])
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
+
+
+def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
+    """What a fix turns, for which causes: its own text if this framework has no key for it."""
+    return re.split(r"[,=]", fix.config.get(names.family) or fix.text, maxsplit=1)[0], tuple(fix.causes)
 
 
 def _to_look(at: str) -> Fix:

@@ -195,3 +195,41 @@ def test_a_weight_sync_that_failed_by_the_log_is_the_cause(
     assert found is not None
     assert found["causes"][0]["text"].startswith("New weights do not reach the sampler")
     assert line in found["causes"][0]["because"]
+
+
+def test_a_drift_that_became_critical_began_where_it_was_said_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The window in which nothing is gained goes on with the run. What rose all along in it had risen before."""
+    rows = 700
+    t = np.arange(rows)
+    away = np.clip((t - 300) / 400, 0, 1)
+    learnt = 0.25 + 0.35 * (1 - np.exp(-t / 60))
+    late = 0.12 * np.clip((t - 480) / 220, 0, 1)
+    columns = learning(rows) | {
+        "score": learnt - late + wave(0, 0.02, rows, 1),
+        "kl": (0.02 + 0.2 * away) * np.exp(wave(0, 0.05, rows, 2)),
+        "val": learnt - late + wave(0, 0.008, rows, 3),
+    }
+    run = write(tmp_path / "run", columns, {"val": 20})
+    early, last = (finding(report(run, capsys, *words), "kl-up-reward-flat") for words in (("--at", "520"), ()))
+    assert early is not None
+    assert last is not None
+    assert (early["severity"], last["severity"]) == ("warning", "critical")
+    assert last["onset_step"] == early["onset_step"]
+
+
+def test_one_setting_is_advised_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A coefficient of 0 is turned on by raising it."""
+    away = np.exp(np.clip(T - 120, 0, None) / 45) - 1
+    columns = {"score": rising() - 0.4 * np.clip((T - 210) / 80, 0, 1), "kl": 0.02 + 0.01 * away}
+    lines = [
+        f"Global step {i + 1}: {{'reward': {columns['score'][i]:.5f}, 'kl': {columns['kl'][i]:.6f}, 'actor_lr': 1e-06}}"
+        for i in range(ROWS)
+    ]
+    args = "Namespace(advantage_estimator='rloo', init_kl_coef=0.0, actor_learning_rate=1e-06, generate_max_len=1024)"
+    (tmp_path / "train.log").write_text("\n".join([args, *lines]) + "\n", encoding="utf-8")
+    found = finding(report(tmp_path, capsys), "kl-runaway")
+    assert found is not None
+    turned = [fix for fix in found["fixes"] if "KL" in fix["text"]]
+    assert [(fix["value"], fix["to"]) for fix in turned] == [(0, 0.001)]
