@@ -233,3 +233,18 @@ def test_one_setting_is_advised_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found is not None
     turned = [fix for fix in found["fixes"] if "KL" in fix["text"]]
     assert [(fix["value"], fix["to"]) for fix in turned] == [(0, 0.001)]
+
+
+@pytest.mark.parametrize(("before", "told"), [(0.022, True), (0.003, False)], ids=["always", "since then"])
+def test_a_gap_of_the_first_rows_is_not_dated_by_its_damage(
+    before: float, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another engine differs from the first step on, and is paid for only as the reward falls."""
+    columns = learning(ROWS) | {
+        "score": rising() - 0.3 * np.clip((T - 220) / 80, 0, 1),
+        "training/rollout_probs_diff_mean": np.where(T < 215, before, 0.022) + np.abs(wave(0, 0.001, ROWS, 6)),
+    }
+    found = finding(report(write(tmp_path / "run", columns), capsys), "mismatch-high")
+    assert found is not None
+    assert found["severity"] != "info"
+    assert ("so in the first rows already" in found["summary"]) is told
