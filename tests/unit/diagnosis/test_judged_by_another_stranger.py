@@ -248,3 +248,21 @@ def test_a_gap_of_the_first_rows_is_not_dated_by_its_damage(
     assert found is not None
     assert found["severity"] != "info"
     assert ("so in the first rows already" in found["summary"]) is told
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_template_that_was_replaced_at_a_resume_is_named(
+    said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    since = np.clip(T - AT, 0, None)
+    columns = {
+        "score": np.where(T < AT, rising(), 0.12 + 0.25 * (1 - np.exp(-since / 80)) + wave(0, 0.03, ROWS, 2)),
+        "actor/kl_loss": np.where(T < AT, 0.02, 0.32 + 0.004 * since) * np.exp(wave(0, 0.05, ROWS, 3)),
+    }
+    line = "chat_template of the tokenizer is overridden by data.chat_template=chatml_v2"
+    told = {AT + 1: [f"Resuming from checkpoint: /ckpt/x/global_step_{AT}", *([line] if said else [])]}
+    (tmp_path / "train.log").write_text(console(columns, told), encoding="utf-8")
+    of = report(tmp_path, capsys)
+    assert of["answer"]["why"].startswith("Something changed at a restart")
+    assert (line in of["answer"]["why"]) is said
+    assert of["verdict"]["best_checkpoint"]["step"] == AT
