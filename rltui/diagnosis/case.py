@@ -10,6 +10,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Finding, Mark, Severity
 from rltui.rules.traits import Trait
+from rltui.run.attempts import Crash
 
 ENOUGH_ROWS = 10
 """With fewer rows neither a stage nor the run is judged."""
@@ -24,6 +25,7 @@ class Case(StopCase, frozen=True):
     skipped: int
     past: Sequence[Finding] = ()
     failed: int = 0
+    crashes: Sequence[Crash] = ()  # earlier attempts, each by the error that its log names
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
         """Active findings of at least this severity that have one of the traits, if any are given."""

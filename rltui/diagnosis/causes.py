@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -170,11 +171,14 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     status = {one.name: one.cause.status for one in causes if one.name}
     found: list[tuple[tuple[int, int], int, int, Fix]] = []
     mended: set[str] = set()
+    valued = {_turns(fix, names) for fix in rule.fixes if (one := _fix(fix, names, ground)) and one.to is not None}
     for fix in rule.fixes:
         of = [name for name in fix.causes if status.get(name) != "contradicted"]
         told = _fix(fix, names, ground, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
+        if told.to is None and _turns(fix, names) in valued:
+            continue  # the same advice with its value follows
         supported = [place[name] for name in of if status.get(name) == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
@@ -193,6 +197,16 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
 
 
+def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
+    """What a fix turns, for which causes: its own text if this framework has no key for it."""
+    return re.split(r"[,=]", _settings(fix, names) or fix.text, maxsplit=1)[0], tuple(fix.causes)
+
+
+def _settings(fix: FixText, names: Dialect) -> str | None:
+    """The settings that a fix turns in this framework, None if they are not known."""
+    return names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
+
+
 def _to_look(at: str) -> Fix:
     text = f"Look at {at}"
     return Fix(text, None, "high", "none", act=text)
@@ -201,8 +215,7 @@ def _to_look(at: str) -> Fix:
 def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
     """None if the config already has it, if the setting has no effect in this run, or if it removes something that the
     run is not known to have. `part`: the name of the extra part of the reward in its cause."""
-    key = names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
-    act = fix.act or fix.text
+    key, act = _settings(fix, names), fix.act or fix.text
     if _is_so(key, ground.raw):
         return None
     if part and EXTRA in fix.text:

@@ -32,7 +32,7 @@ from rltui.evidence.look import Look, LookFeed, look_rows
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
 from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
-from rltui.evidence.ranking import ranking
+from rltui.evidence.ranking import ranking, usable
 from rltui.evidence.rescales import Rescales
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
@@ -43,6 +43,7 @@ from rltui.rules.limits import asked, beside_limits, subjects
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
+from rltui.run.attempts import earlier_ends
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -310,11 +311,12 @@ class Engine:
         rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
         ranked = guard.ask("ranking of steps", None, rank)
         broken_at, of_all = breakdown(lives), ranked
-        if broken_at is not None:
-            unspoiled = guard.ask("ranking of steps", None, rank, before=broken_at)
-            ranked = unspoiled or ranked
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
+        if broken_at is not None:
+            states = bool(usable(saved, look.step, broken_at))
+            unspoiled = guard.ask("ranking of steps", None, rank, before=broken_at, saved=states)
+            ranked = unspoiled or ranked
         against = [one for one in run.history.contradictions if one.since <= look.step]
         ungraded = run.ungraded(NEWEST_SAID if now else 0)
         standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded)
@@ -354,6 +356,7 @@ class Engine:
             len(skipped),
             findings,
             len(guard.failed),
+            earlier_ends(notes),
         )
         verdict = judge(case, best)
         return Diagnosis(

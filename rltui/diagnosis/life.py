@@ -202,7 +202,9 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
 def _lower(life: Life, to: int, n: int) -> Life:
     if to > 0:
         return structs.replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)
-    closed = structs.replace(life.openings[-1], end_step=life.last_step)
+    until = None if life.signal is None else life.signal.until
+    end = life.last_step if until is None else max(until, life.openings[-1].begin or until)
+    closed = structs.replace(life.openings[-1], end_step=end)
     return structs.replace(
         life,
         level=0,

@@ -325,10 +325,17 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
     if at_onset is None or NUMBERS[test.op](at_onset, test.value):
         return ""
-    first = facts.start.value
-    if not counts and abs(at_onset - first) >= SET_OUT * abs(test.value - first):
+    if not counts and _set_out(facts, at_onset, test.value, onset):
         return ""
     return f"was {value_of(facts.name, at_onset)} when it began, at step {onset}"
+
+
+def _set_out(facts: MetricFacts, now: float, to: float, onset: int) -> bool:
+    """Whether a metric had begun to move to a level: from its start, or from where it stood before the onset if it had
+    gone the other way until then."""
+    before = facts.before(onset)
+    known = [facts.start.value] if before is None or before.points < FIRST else [facts.start.value, before.value]
+    return any(abs(now - was) >= SET_OUT * abs(to - was) for was in known)
 
 
 def asked(op: str, limit: str, holds: bool) -> str:

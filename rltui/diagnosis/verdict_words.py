@@ -13,6 +13,7 @@ from rltui.evidence.model import Decision, Finding, Mark
 from rltui.prose import counted, listed, sentences
 from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
+from rltui.run.attempts import loop
 
 
 def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
@@ -85,6 +86,9 @@ def _clear(case: Case) -> str:
             if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN)
             else f"{head}, and {named}"
         )
+    ends = loop(case.crashes)
+    if ends:
+        head = f"{NO_FAULT if head in (CLEAR, UP_TO_THERE) else head}, but the run ended in an error more than once"
     words = f"{head}: {case.checks} checks ran"
     words += (f", {case.skipped} could not" if case.skipped else "") + (
         f", {case.failed} failed." if case.failed else "."
@@ -94,6 +98,7 @@ def _clear(case: Case) -> str:
     if level is not None and rose and not case.has(level, Trait.PLATEAU):
         level = None  # what rose from its start is not called level since then
     noted = {f.evidence[0].metric for f in costs[:MOST_COSTS] if f.evidence}  # its numbers are told with the note
+    seen = [m for m in seen if not (m.name == facts.optimised and _alike(case, facts.score))]
     courses = [
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
@@ -106,7 +111,7 @@ def _clear(case: Case) -> str:
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
     why = _why_go_on(case) if (courses or noted) and level is not None else ""
     numbers = [f.summary for f in costs[:MOST_COSTS]]
-    return f"{words} {sentences(*numbers, *courses, why, over(case.past), told.left_out(case.look))}".rstrip()
+    return f"{words} {sentences(ends, *numbers, *courses, why, over(case.past), told.left_out(case.look))}".rstrip()
 
 
 CLEAR = "All clear"
@@ -123,6 +128,22 @@ def _all_clear(case: Case) -> str:
     """ "All clear", of the metrics only if the run broke off or its log ends with an error; nothing is clear if one of
     our checks failed."""
     return UP_TO_THERE if _broke_off(case) else NO_FAULT if case.failed else CLEAR
+
+
+def _alike(case: Case, score: str | None) -> bool:
+    """Whether the reward that is optimised went as the score did, at both ends: what differs is a small part of what
+    was gained, and numbers that are nearly the same need no second sentence."""
+    facts = case.look.facts
+    one = None if score is None or score == facts.optimised else facts.course(score)
+    other = None if facts.optimised is None else facts.course(facts.optimised)
+    if one is None or other is None:
+        return False
+    apart = max(abs(one.first - other.first), abs(one.last - other.last))
+    return apart <= ALIKE * abs(one.last - one.first)
+
+
+ALIKE = 0.05
+"""Of the change of the score: by as much its reward may differ and still be told with it."""
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:

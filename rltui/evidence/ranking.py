@@ -56,12 +56,14 @@ class Ranking(Struct, frozen=True):
         return i - 1 if i and step - int(self.steps[i - 1]) <= int(self.steps[i]) - step else i
 
 
-def ranking(look: Look, farmed: bool = False, before: int | None = None, doubted: bool = False) -> Ranking | None:
+def ranking(
+    look: Look, farmed: bool = False, before: int | None = None, doubted: bool = False, saved: bool = False
+) -> Ranking | None:
     """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
     `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only evaluations before
-    this step count, if there are enough, so that no mean of neighbours holds what came after a fault; medians of rows
-    hold none. `doubted`: the train reward says nothing of validation, or may not. None if neither has enough points, or
-    if values overflow."""
+    this step count, if there are enough, so that no mean of neighbours holds what came after a fault; of rows so, too,
+    if states are `saved`: else the best of all rows is named, as everywhere else. `doubted`: the train reward says
+    nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
     if sets:
@@ -74,7 +76,17 @@ def ranking(look: Look, farmed: bool = False, before: int | None = None, doubted
         return _in_training(task, BlockCache().get(task.name, task.values), basis, task=True)
     name = "dpo_accuracy" if look.settings.preference else look.reward
     basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
-    return _in_training(look.facts.metric(name), look.blocks(name), basis, task=False)
+    reward = look.facts.metric(name)
+    own = None if reward is None or before is None or not saved else _until(reward.series, before)
+    if own is not None and len(own) >= FEWEST_ROWS:
+        of_before = _in_training(alone(name, own), BlockCache().get(name, own.values), basis, task=False)
+        if of_before is not None:
+            return of_before
+    return _in_training(reward, look.blocks(name), basis, task=False)
+
+
+FEWEST_ROWS = 10
+"""Rows of before a fault that can rank states."""
 
 
 def _until(one: Series, before: int | None) -> Series:

@@ -158,6 +158,7 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
     first = max(0, low + best - NEAR)  # several cuts may part the same medians
     at = first + _place(x[first : low + best + NEAR], low + best - first, sum(sides) / 2.0)
     shift = Shift(int(series.steps[at]), *sides)
+    sd = max(sd, noise(x[begin:at]), noise(x[at:end]))  # what is larger is noisier too, and a slope of it has jumps
     clear = abs(shift.after - shift.before) > CLEAR * sd
     return shift if clear and at_once(series, shift, beside) else None
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.evidence import words
-from rltui.evidence.effects import NOISE_POINTS, carry, off_trend, rms_but_greatest
+from rltui.evidence.effects import NOISE_POINTS, between, carry, off_trend, rms_but_greatest
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
@@ -274,6 +274,8 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # told, it ends with a fall
     if since is None or since.since_start is None or since.since_start.errors < limit:
         return []
+    if _fell_too(reward, step, since):
+        return []
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
     went = "rose" if since.end.value > since.start.value else "kept its level,"
@@ -290,6 +292,14 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
             onset_step=step,
         )
     ]
+
+
+def _fell_too(reward: MetricFacts, step: int, since: MetricFacts) -> bool:
+    """The reward is lower than before the step from which validation fell: both fell there, and that the reward has
+    come up a part of the way since is no gain that validation lacks."""
+    before = reward.before(step)
+    effect = None if before is None else between(before, since.end)
+    return effect is not None and effect.direction == -reward.better
 
 
 @rule("passk-shrink", Look)

@@ -80,7 +80,7 @@ def _per_token(look: Look) -> Floats:
 
 @rule("kl-up-reward-flat", Look)
 def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """KL rises over a window in which neither reward nor validation gains."""
+    """KL rises over a window in which neither reward nor validation gains. `memory` keeps where it set out."""
     kl = _per_token(look)
     reward = look.values(look.reward)
     rows = int(
@@ -119,7 +119,11 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     level_now = CRITICAL if worse else WARNING
     if look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL then too
-        return [Signal(level_now, summary, tuple(proofs), onset_step=_set_out(look, rows))]
+        began = _set_out(look, rows)
+        if known:  # the window moves on with the run, and what rose all along in it has not begun anew
+            began = min(began, int(memory.get("began", began)))
+        memory["began"] = float(began)
+        return [Signal(level_now, summary, tuple(proofs), onset_step=began)]
     return [Signal(level_now, summary, tuple(proofs), moved="kl_ref")]
 
 

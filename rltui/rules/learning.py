@@ -60,7 +60,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if share >= p["critical"] else WARNING if sure >= p["warn"] else EASED if eased else NOTICE
     dead = look.facts.dead_groups
     beside = f", and {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
-    summary = f"The gradient is zero on {percent(share)} of the last {rows} rows{beside}: these updates teach nothing."
+    summary = f"The gradient is zero on {percent(share)} of the last {rows} rows{beside}"
+    summary += "." if eased else ": these updates teach nothing."
     proofs = [("grad_norm", f"zero on {percent(share)} of the last {rows} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
     onset = _start(look, "grad_norm", gradient < max(limit, 1e-300))

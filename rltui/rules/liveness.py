@@ -170,4 +170,4 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text = f"The run was restarted {len(recent)} times {span} at step {step}."
     level = WARNING if jumps or loop else NOTICE
     proofs = tuple((name, jump) for _, name, jump in jumps)
-    return [Signal(level, text, proofs or ((look.reward, "continues"),), onset_step=step)]
+    return [Signal(level, text, proofs or ((look.reward, "continues"),), onset_step=step, until=step)]

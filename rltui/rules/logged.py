@@ -36,6 +36,7 @@ class _Hole(Struct, frozen=True):
     begin: int
     lasts: bool
     alone: int  # points of the stretch that still goes on; 0 if the newest one is finite
+    last: int  # last step that is not finite
 
 
 @rule("nonfinite-values", Look)
@@ -66,6 +67,7 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 for name, hole in found.items()
             ),
             onset_step=start,
+            until=max(hole.last for hole in found.values()),
             stage="loss" if any(name in found for name in UPDATE) else None,
         )
     ]
@@ -84,7 +86,9 @@ def _hole(look: Look, name: str, window: int) -> _Hole | None:
     newest = len(bad) - 1 - int(good[-1]) if len(good) else len(bad)
     longest = int(np.diff(good).max()) - 1 if len(good) > 1 else 0
     begin = len(bad) - newest if newest > longest else recent + int(at[0])
-    return _Hole(logged.key, len(at), int(logged.steps[begin]), newest > longest, newest)
+    return _Hole(
+        logged.key, len(at), int(logged.steps[begin]), newest > longest, newest, int(logged.steps[recent + int(at[-1])])
+    )
 
 
 def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:

@@ -31,21 +31,21 @@ GREW, FRESH = 5, 50
 rows for that gain. Then no run is called clear, even if it learns."""
 
 
-def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
-    """Metric, value now, and its limits for a note and a warning, in the unit of its own key."""
+def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float, float]]:
+    """Metric, value now, its limits for a note and a warning, and its first value, in the unit of its own key."""
     out = []
     difference = look.series("rollout_train_logprob_diff")
     if difference is not None and len(difference) >= LEAST:
         probability = look.dialect.conventions.logprob_difference == "probabilities" or "probs_diff" in difference.key
         notable, bad = (p["pd_ok"], p["pd_bad"]) if probability else (p["log_ok"], p["slime_abs"])
-        out.append((difference.key, tail(difference.values, 10), notable, bad))
+        out.append((difference.key, tail(difference.values, 10), notable, bad, head(difference.values, 10)))
     for name, notable, bad in (
         ("rollout_train_kl", p["kl_dense"], p["kl_crit"]),
         ("token_mult_prob_error", p["mult_ok"], p["mult"]),
     ):
         series = look.series(name)
         if series is not None and len(series) >= LEAST:
-            out.append((series.key, tail(series.values, 10), notable, bad))
+            out.append((series.key, tail(series.values, 10), notable, bad, head(series.values, 10)))
     return out
 
 
@@ -62,7 +62,8 @@ def _grew(look: Look, name: str) -> int | None:
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The level in its own unit; a warning if it is bad and the run does not learn all the same. Growth alone is no
     harm: it happens in public runs that learn well."""
-    seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
+    levels = _levels(look, p)
+    seen = [(key, now, bad) for key, now, notable, bad, _ in levels if now > notable]
     alike = look.values("rollout_train_corr")
     if len(alike) >= LEAST and tail(alike, 10) < p["corr_bad"]:
         seen.append(("correlation", tail(alike, 10), p["corr_bad"]))
@@ -76,12 +77,14 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     paid = gaining(look, look.n // 2 if begun is None else min(look.n // 2, max(FRESH, look.n - begun)))
     level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
+    always = level > NOTICE and begun is None and any(min(now, first) > limit for _, now, _, limit, first in levels)
+    since_when = " It was so in the first rows already: the date is that of the damage." if always else ""
     marks = (Mark.COSTS,) if bad and begun is not None else ()
     proofs = ((moved, "median of its newest rows"),) if moved else ()
     return [
         Signal(
             level,
-            f"Log-probabilities of trainer and sampler differ: {words}.",
+            f"Log-probabilities of trainer and sampler differ: {words}.{since_when}",
             proofs,
             moved=moved,
             hurt=look.reward,

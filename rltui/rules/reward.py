@@ -12,7 +12,7 @@ from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, no
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
-from rltui.evidence.shifts import louder
+from rltui.evidence.shifts import ALL_BUT, louder, step_between
 from rltui.evidence.signal import CRITICAL, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
@@ -63,6 +63,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     best, at = _best(look, peak, int(series.steps[onset]))
     if best > peak and at:
         onset = min(onset, fall_begins(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
+    onset = _at_once(series, onset, below, peak - fallen)
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"
@@ -196,6 +197,20 @@ def _since(x: Floats, start: int, level: float, rows: int) -> int:
     return len(x) - len(part) + (int(above[-1]) + rows // 2 + 1 if len(above) else 0)
 
 
+AROUND = 5
+"""Rows before the onset of a fall, and after the row where it is plain, between which a fall at once is looked for."""
+
+
+def _at_once(series: Series, onset: int, below: int, fall: float) -> int:
+    """The row of a fall at once, if most of the fall came between two rows: lines through a fall that noise blurs begin
+    some rows before it. Else the onset as it is."""
+    steps, last = series.steps, len(series) - 1
+    jump = step_between(series, int(steps[max(0, onset - AROUND)]), int(steps[min(last, below + AROUND)]))
+    if jump is None or jump.before - jump.after < ALL_BUT * fall:
+        return onset
+    return int(steps.searchsorted(jump.step))
+
+
 def _fall(x: Floats, start: int, below: int) -> int:
     """Where the fall began: the last row before it that stood at the level of the peak's block."""
     level = median(x[max(0, start - 25) : start])
@@ -220,6 +235,8 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     peak, low, step, z, rows = found
     if peak - low < _by_chance(score, rows):
         return []
+    onset = int(score.series.steps.searchsorted(step))
+    step = int(score.series.steps[_at_once(score.series, onset, onset, peak - low)])
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
     best, at = _best(look, peak, step)

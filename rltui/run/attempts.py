@@ -4,6 +4,7 @@ in its log that is not a consequence of another."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -235,6 +236,20 @@ def again(crashes: Sequence[Crash]) -> str:
     if len(known) == len(alike) and all(more > GREW_GIB for more in grew):
         words += f", with {sum(grew) / len(grew):.1f} GiB more each time"
     return words
+
+
+def loop(crashes: Sequence[Crash]) -> str:
+    """The error that ended several of these attempts (oldest first), if one did, as a clause. What somebody or a queue
+    stopped does not count."""
+    own = [crash for crash in crashes if not (crash.kind.interrupted or crash.kind.by_hand)]
+    titles = Counter(crash.title for crash in own)
+    title, times = max(titles.items(), key=lambda one: one[1], default=("", 0))
+    if times < 2:
+        return ""
+    last = next(crash for crash in reversed(own) if crash.title == title)
+    at = f", last at step {last.note.step}" if last.note.step is not None else ""
+    advice = next((f": {remedy.text[:1].lower()}{remedy.text[1:]}" for remedy in last.to_do), "")
+    return f"{title} {'twice' if times == 2 else f'{times} times'}{at}{advice}"
 
 
 @lru_cache(maxsize=1024)

@@ -61,9 +61,14 @@ class NoteSource(Struct):
         known = [step for step in (self.row, self.bar) if step is not None]
         return max(known) if known else None
 
-    def launch(self) -> None:
+    def launch(self, reached: int | None = None, loaded: int | None = None) -> None:
+        """Another attempt begins. `reached`: the step of the newest row before it, if that is known: rows may be taken
+        later than the notes beside them, and then the saves themselves tell how far the training got. `loaded`: the
+        step that the attempt resumes from; that its checkpoint is whole shows as rows follow."""
+        saved = [step for step, save in self.saves.items() if save.whole is None]
+        self.row = max((step for step in (self.row, reached, *saved) if step is not None), default=None)
         for step, save in self.saves.items():
-            save.whole = self._whole(step, save)
+            save.whole = None if step == loaded and save.whole is None else self._whole(step, save)
         self.events.clear()
         self._survived.clear()
         self.row = self.bar = None
@@ -208,7 +213,7 @@ class Notes:
         self._count += 1
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):
-            log.launch()
+            log.launch(head_step, note.step if note.kind == "resume" else None)
         elif note.kind == "end" or note.kind in FATAL:
             row = note.step if note.step is not None else head_step
             log.reach(row)
