@@ -13,7 +13,7 @@ from rltui.readers.console import generic
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.known_templates import FIRST_RANK
-from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, program, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.name_words import measures
@@ -256,7 +256,7 @@ class OwnWords(OpenEnd[_Known]):
         begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step:
-            same = block.source == prefix + split_lead(message).source
+            same = block.source == prefix + program(split_lead(message))
             block.join(begun, same)
             return []
         if block is not None:
@@ -266,8 +266,8 @@ class OwnWords(OpenEnd[_Known]):
             begun.before = frozenset(begun.above)
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
-        begun.source = prefix + lead.source
-        begun.led = lead if lead.source else None
+        begun.source = prefix + program(lead)
+        begun.led = lead if program(lead) else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
