@@ -123,6 +123,8 @@ class StepBlock(Struct):
     below_names: list[str] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)  # names in lines about work inside the step
     part: str = ""  # the part of the step that a tag before it names: `[critic] step 3`
+    message: str = ""  # the line with the step
+    form: str = ""  # what tells such lines from others: see `courses`
 
     def line(self, message: str, prefix: str) -> bool:
         """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""

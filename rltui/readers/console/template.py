@@ -162,7 +162,7 @@ class TemplateLearner:
 
     def _take(self, message: str, process: str, at: int, time: float, indented: bool) -> list[StepRow] | None:
         self._at, self._time, given, self.likely = at, time, message, False
-        lead = split_lead(message)
+        lead = split_lead(name_before_number(message))
         rank, source, message, before = lead.rank, program(lead), lead.message, lead.before
         alone = before.strip() == f"{lead.source}:"
         if alone and message.startswith(("{'", '{"')):
@@ -170,7 +170,7 @@ class TemplateLearner:
         if indented and alone and lead.source and self._under is not None:
             source, message = "", given  # nor is the title of some numbers below a step
         self._work = "" if source else lead.source
-        message = step_first(name_before_number(message))
+        message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
