@@ -112,7 +112,8 @@ def renamed(table: Table, names: Names) -> Iterator[Renamed]:
 
 def in_turn(same: Sequence[Series]) -> list[Series]:
     """The series by time, if each takes over from the one before, or their parts, if they take turns; else, or if there
-    is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the new one begins."""
+    is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the
+    new one begins."""
     if len(same) < 2 or any(len(one) < LEAST for one in same):
         return []
     ordered = sorted(same, key=lambda one: int(one.rows[0]))

@@ -33,6 +33,7 @@ SHOWN = 2
 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
+STATED_TWICE = "line that states other values for a step than another line of it"
 INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
 PROSE = 2000
@@ -263,6 +264,10 @@ class OwnWords(OpenEnd[_Known]):
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
             same = block.source == prefix + program(split_lead(message))
+            if any(block.cells.get(name, x) != x for name, x in begun.cells.items()) and not (
+                block.part and begun.part
+            ):
+                self._skip(STATED_TWICE)
             block.join(begun, same)
             return []
         if block is not None:

@@ -64,6 +64,18 @@ def test_what_is_left_out_is_told(steps: str, tmp_path: Path) -> None:
     assert count >= 8 * (LAST - 1)
 
 
+def test_two_lines_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    """As two processes print that do not name their rank: the later line counts, and it is told."""
+    lines = [step(STEPS["logging"], i) + step(STEPS["logging"], i).replace("loss 0", "loss 1") for i in range(1, 31)]
+    path = tmp_path / "train.log"
+    path.write_text("".join(lines))
+    (source,) = opened(path).run.sources
+    assert [n for reason, n in source.skipped.items() if "other values" in reason] == [30]
+    path.write_text("".join(step(STEPS["logging"], i) * 2 for i in range(1, 31)))
+    (source,) = opened(path).run.sources
+    assert not source.skipped
+
+
 @pytest.mark.parametrize("episodes", EPISODES)
 def test_episodes_that_begin_later(episodes: str, tmp_path: Path) -> None:
     """As an evaluation plays some after step 100."""
