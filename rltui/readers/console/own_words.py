@@ -264,9 +264,8 @@ class OwnWords(OpenEnd[_Known]):
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
             same = block.source == prefix + program(split_lead(message))
-            if any(block.cells.get(name, x) != x for name, x in begun.cells.items()) and not (
-                block.part and begun.part
-            ):
+            parts = {block.part, begun.part} - {""}
+            if len(parts) < 2 and any(block.cells.get(name, x) != x for name, x in begun.cells.items()):
                 self._skip(STATED_TWICE)
             block.join(begun, same)
             return []
