@@ -98,7 +98,7 @@ def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
         if ordered := in_turn([out[key] for key in keys if key in out]):
             whole = _joined(ordered)
             for one in ordered[:-1]:
-                del out[one.key]
+                out.pop(one.key, None)
             out[whole.key] = whole
     return out
 
@@ -111,12 +111,33 @@ def renamed(table: Table, names: Names) -> Iterator[Renamed]:
 
 
 def in_turn(same: Sequence[Series]) -> list[Series]:
-    """The series by time, if each takes over from the one before; else, or if there is only one, none. A resumed run
-    repeats some rows under the new key, so the old one may end a little later than the new one begins."""
+    """The series by time, if each takes over from the one before, or their parts, if they take turns; else, or if there
+    is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the
+    new one begins."""
     if len(same) < 2 or any(len(one) < LEAST for one in same):
         return []
     ordered = sorted(same, key=lambda one: int(one.rows[0]))
-    return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else []
+    return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else _stretches(ordered)
+
+
+def _stretches(same: Sequence[Series]) -> list[Series]:
+    """The parts of series that take turns, as a run goes on with an older trainer for a while; empty if they do not:
+    they share rows, or one is logged in a few rows only."""
+    rows = np.concatenate([one.rows for one in same])
+    owner = np.repeat(np.arange(len(same)), [len(one) for one in same])[np.argsort(rows, kind="stable")]
+    if len(np.unique(rows)) < len(rows):
+        return []
+    ends = [*(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
+    sizes = np.diff([0, *ends])
+    if sizes.min() < LEAST:
+        return []
+    out, begun = [], [0] * len(same)
+    for size, end in zip(sizes.tolist(), ends, strict=True):
+        which = int(owner[end - 1])
+        one, part = same[which], slice(begun[which], begun[which] + size)
+        begun[which] += size
+        out.append(Series(one.key, one.steps[part], one.values[part], one.rows[part], one.times[part]))
+    return out if all(_takes_over(old, new) for old, new in pairwise(out)) else []
 
 
 def _takes_over(old: Series, new: Series) -> bool:

@@ -23,7 +23,7 @@ from rltui.readers.console.layouts import (
     titled,
     without_count,
 )
-from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, of_container, program, split_lead, without_lead
 from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.plain_lines import NUMBER_IN, done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
@@ -123,15 +123,17 @@ class StepBlock(Struct):
     below_names: list[str] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)  # names in lines about work inside the step
     part: str = ""  # the part of the step that a tag before it names: `[critic] step 3`
+    message: str = ""  # the line with the step
+    form: str = ""  # what tells such lines from others: see `courses`
 
     def line(self, message: str, prefix: str) -> bool:
         """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""
         message = without_count(message, lambda count: count == self.step)
         lead = split_lead(message)
-        if prefix + lead.source == self.source:
+        if prefix + program(lead) == self.source:
             self.elsewhere = False
             return self.below(message)
-        if self.led is None or prefix + self.led.source != self.source:
+        if self.led is None or prefix + program(self.led) != self.source:
             return False
         container = of_container(message)
         text = message[len(container) :]
@@ -207,8 +209,10 @@ class StepBlock(Struct):
                 self.inner.add(name)
             return True
         cells = self._cells(message)
-        if not cells:
-            heads, rest = titled(without_lead(message).lstrip(MARKS))
+        heads, rest = titled(without_lead(message).lstrip(MARKS))
+        if cells:
+            self.title = heads or _work(message) or self.title
+        else:
             cells = attributes(rest) if heads else told_whole(rest, least=1) if _LED.match(rest) else {}
             self.title = heads if cells else self.title
         text = without_lead(message)
@@ -244,6 +248,12 @@ class StepBlock(Struct):
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)
         return True
+
+
+def _work(message: str) -> str:
+    """The work that the lead of a line names: `train: loss=0.1`; "" if it names none."""
+    lead = split_lead(message)
+    return "" if program(lead) else lead.source
 
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:

@@ -8,14 +8,15 @@ belong to the step above them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from rltui.readers.console.counted_lines import COUNTED
+from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
-from rltui.readers.console.name_words import is_named, last_word, words
+from rltui.readers.console.name_words import either, is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import (
@@ -59,6 +60,10 @@ class KnownTemplates:
         self.counts = False
         """Whether rows are counted, as their lines only state a fraction of the epochs."""
         self.ahead = Ahead()
+        self.can_wait = False
+        """Whether the lines so far can be read again, before a step is known."""
+        self.misread: frozenset[str] = frozenset()
+        """Skeletons of lines that were held back as possible step lines, and only hold numbers of a step."""
         self._by_key: dict[str, Template] = {}
         self._none: set[str] = set()  # skeletons of lines that cannot be step lines
         self._step: int | None = None
@@ -106,6 +111,18 @@ class KnownTemplates:
         undecided, self._undecided = self._undecided, []
         return [row for kind, key, found in undecided for row in self._decide(key, found, kind)]
 
+    def learn(self, other: KnownTemplates, none: Iterable[str]) -> None:
+        """Takes over which skeletons state no step, and those of `none`."""
+        self._none = {*other._none, *none}
+
+    def held_pairs(self) -> dict[str, float]:
+        """The numbers in held lines that only hold named numbers."""
+        held = (line for t in self._by_key.values() if t.counter is None for line in t.lines)
+        cells: dict[str, float] = {}
+        for line in sorted(held, key=lambda line: line.place):
+            cells |= (pair_cells(line.message) or {}) | line.below
+        return cells
+
     def cannot_tell(self, key: str) -> bool:
         """Whether lines of this skeleton are known to state no step."""
         return key in self._none
@@ -113,6 +130,16 @@ class KnownTemplates:
     def reject(self, key: str) -> None:
         """Remembers that lines of this skeleton state no step."""
         remember(key, self._none)
+
+    def gives_up(self, key: str) -> bool:
+        """Takes note that lines of this skeleton, held so far, stand below a step and only hold its numbers. False if
+        they were not held, or cannot be read again."""
+        found = self._by_key.get(key)
+        if found is None or found.counter is not None or not (self.can_wait and self._learns and _only_pairs(found)):
+            return False
+        del self._by_key[key]
+        self.misread |= {key}
+        return True
 
     def adopts(self, key: str, line: TemplateLine) -> bool:
         """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template."""
@@ -231,8 +258,13 @@ class KnownTemplates:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
+                if self.can_wait and self.main is None and _only_pairs(template):
+                    self.misread |= {key}
                 if self.main is None and len(self._within) < MOST_WITHIN:
                     self._within += template.lines
+            return []
+        if self.can_wait and self.main is None and not template.prefix and (above := self._above(template, counter)):
+            self.misread |= above
             return []
         template.decide(counter)
         if not template.prefix and self.main is None:
@@ -256,6 +288,20 @@ class KnownTemplates:
         for part in parts:
             part.lines = []
         return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
+
+    def _above(self, template: Template, counter: int) -> set[str]:
+        """The skeletons of held lines that count something else than these step lines, begin above them and only hold
+        named numbers."""
+        name, begun = counter_name(template.lines[0].slots[counter]), template.lines[0].place
+        return {
+            key
+            for key, other in self._by_key.items()
+            if other.counter is None
+            and other.lines
+            and other.lines[0].place < begun
+            and _only_pairs(other)
+            and not any(is_whole(slot) and counter_name(slot) == name for slot in other.lines[0].slots)
+        }
 
     def _waits_for_first_rank(self, key: str, template: Template) -> bool:
         """Whether the first rank prints the same lines as this other rank, whose lines came first."""
@@ -341,6 +387,15 @@ class KnownTemplates:
         if rows and not template.prefix:
             self._step = rows[-1].step
         return rows
+
+
+def _only_pairs(template: Template) -> bool:
+    """Whether these lines only hold named numbers, and none with the name of a step or a total."""
+    first = template.lines[0]
+    counted = any(
+        slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
+    )
+    return not counted and bool(first.message) and measures(pair_cells(first.message) or {})
 
 
 def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:

@@ -51,7 +51,7 @@ _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?"
-    r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=[^\W\d_]) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
+    r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=\w) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
 )
 _CALLED = lazy(
     r"^(?P<frame>[^\w\[(]{2,})?\W*(?P<before>(?:[^\W\d][\w/\-]*\s){0,4})\W*?(?P<open>[\[(])?"

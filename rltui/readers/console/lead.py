@@ -294,6 +294,14 @@ def split_lead(line: str) -> Lead:
     return Lead(rank, " ".join(words), text, before)
 
 
+def program(lead: Lead) -> str:
+    """The program that the words before a message name; "" if they only say which work the numbers are of, as in
+    `train: loss=0.1` below a step."""
+    known, source = words(), lead.source.lower()
+    titles = source in known.phases | known.of_training and lead.before.rstrip().lower().endswith(f"{source}:")
+    return "" if titles else lead.source
+
+
 def of_container(before: str) -> str:
     """The part of a lead that a container puts before each line of the program."""
     found = _CONTAINER.match(before)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated, Ungraded
 from rltui.readers.console import verl as verl_console
+from rltui.readers.console.courses import OTHER_COUNT, Courses
 from rltui.readers.console.line_clock import LineClock, time_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar, bar
@@ -44,7 +45,8 @@ class LogRows:
 
     def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
         self.foretells = False
-        self._foretold: dict[int, Mapping[str, object]] = {}
+        self._foretold: dict[int, list[Mapping[str, object]]] = {}
+        self._came_before: dict[int, list[Mapping[str, object]]] = {}  # those of earlier looks
         self.step: int | None = None
         self.came = False
         self.clock = LineClock()
@@ -52,6 +54,9 @@ class LogRows:
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps
         self._cut = _StepLines([], [], [], [])
+        self._courses = Courses()
+        self._kept: Courses | None = None  # while the end is read: those without it
+        self._skipped, self._skipped_at = skipped, skipped_at
 
     def cut(self, block: bytes) -> bytes:
         """The block without verl's step lines."""
@@ -71,6 +76,7 @@ class LogRows:
     def reach(self, at: int) -> None:
         """Passes the step lines before a place: takes their times and the newest step."""
         cut, clock = self._cut, self.clock
+        self._release()
         before, cut.reached = cut.reached, bisect_right(cut.offsets, at)
         for head in cut.heads[before : cut.reached]:
             cut.times.append(time := clock.before(head, len(head)))
@@ -83,29 +89,76 @@ class LogRows:
         self.step = step
         self.came = True
 
-    def tell(self, row: StepRow) -> None:
-        """Takes the row of a step line, which may hold only the step."""
+    def tell(self, row: StepRow) -> list[StepRow]:
+        """Takes the row of a step line, which may hold only the step. Returns the rows that count by now: some wait for
+        others that tell whether their count is that of the steps."""
+        rows = self._courses.take(row)
+        for told in rows:
+            self._put(told)
+        if not rows and not row.aside and not self._courses.is_doubtful(row):
+            self.step = row.step
+        if self._courses.dropped and not self.foretells:
+            dropped, self._courses.dropped = self._courses.dropped, []
+            self._skipped[OTHER_COUNT] += len(dropped)
+            at = next((one.lines[0] for one in dropped if one.lines), None)
+            if at is not None:
+                self._skipped_at.setdefault(OTHER_COUNT, f"line {at}")
+        return rows
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it is open which lines count the steps."""
+        return self._courses.in_doubt
+
+    def look_ahead(self) -> None:
+        """Keeps which rows wait, as what is read now may go on."""
+        self._kept, self._courses = self._courses, self._courses.copy()
+        self._came_before, self._foretold = self._foretold, {}
+
+    def look_back(self) -> list[StepRow]:
+        """The rows that wait, as the log ends here for now. They go on waiting."""
+        rows = self._courses.release()
+        for row in rows:
+            self._put(row)
+        self._courses, self._kept = self._kept or self._courses, None
+        return rows
+
+    def _put(self, row: StepRow) -> None:
         if row.aside:
-            self.add_aside(row.step, row.cells, row.time)
+            self._add(row.step, row.cells, row.time)
             self.came = True
             return
         if row.cells:
-            self.add(row.step, row.cells, row.time)
+            self._add(row.step, row.cells, row.time)
+            self.came = True
         self.step = row.step
+
+    def _release(self) -> None:
+        """Adds the rows that wait, as a row of another kind follows."""
+        for row in self._courses.release():
+            self._put(row)
 
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """Adds one row that does not change the log's current step."""
+        self._release()
+        self._add(step, cells, time)
+
+    def _add(self, step: int, cells: Mapping[str, object], time: float) -> None:
         self._add_cut()
-        foretold = bool(self._foretold) and self._foretold.pop(step, None) == cells
+        known = self._came_before if self.foretells else self._foretold
         if self.foretells:
-            self._foretold[step] = dict(cells)
-        if foretold:
-            return
+            self._foretold.setdefault(step, []).append(dict(cells))
+        if known and (same := known.get(step)):
+            at = next((i for i, one in enumerate(same) if one == cells), None)
+            del same[0 if at is None else at]  # if none is the same, this row took the place of the first
+            if at is not None:
+                return
         self._rows.add(step, cells, time)
         self.clock.know(time)
 
     def place(self, steps: dict[int, int], counts: bool) -> None:
         """Gives counted rows their steps (count -> step). `counts`: other rows are still counted."""
+        self._release()
         self._add_cut()
         self._counts = counts
         self._given += [*self._rows.take(), Counted(counts, steps)]
@@ -113,6 +166,7 @@ class LogRows:
 
     def give(self, records: Iterable[Record], place: str) -> None:
         """Takes rows that were printed all at once at a place, and what was done with them."""
+        self._release()
         self._add_cut()
         self._given += self._rows.take()
         for record in records:
@@ -125,7 +179,8 @@ class LogRows:
     @property
     def names(self) -> Collection[str]:
         """The names of the metrics in the rows so far."""
-        return self._rows.names
+        held = self._courses.held
+        return {*self._rows.names, *(name for row in held for name in row.cells)} if held else self._rows.names
 
     def take(self, counts: bool) -> list[Record]:
         """The records collected so far, after the text of a block was read. `counts`: rows are counted by now."""

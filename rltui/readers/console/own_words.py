@@ -10,10 +10,11 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.readers.console import generic
+from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.known_templates import FIRST_RANK
-from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, program, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.name_words import measures
@@ -32,12 +33,15 @@ SHOWN = 2
 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
+STATED_TWICE = "line that states other values for a step than another line of it"
 INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
 PROSE = 2000
 """A line with more characters is not a list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
-_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch, Wordings]
+_Known = tuple[
+    TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch, Wordings, dict[str, tuple[int, bool]]
+]
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -69,6 +73,7 @@ class OwnWords(OpenEnd[_Known]):
         self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
         self._in_blocks: set[str] = set()  # names below headings and step lines
+        self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
@@ -241,6 +246,8 @@ class OwnWords(OpenEnd[_Known]):
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
+        begun.message, begun.form = message, form_of(message)
+        went_back = self._goes_back(begun)
         begun.part = part_tag(message[: len(message) - len(bare(message))])
         told = begun.cells if begun.part else self._wordings.told(message, begun.step, begun.cells)
         if begun.cells and not measures(told):
@@ -255,8 +262,11 @@ class OwnWords(OpenEnd[_Known]):
             self._learner.follow(message, begun.step)
         begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
         begun.total = None if self._epochs.base else begun.total
-        if block is not None and block.step == begun.step:
-            same = block.source == prefix + split_lead(message).source
+        if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
+            same = block.source == prefix + program(split_lead(message))
+            parts = {block.part, begun.part} - {""}
+            if len(parts) < 2 and any(block.cells.get(name, x) != x for name, x in begun.cells.items()):
+                self._skip(STATED_TWICE)
             block.join(begun, same)
             return []
         if block is not None:
@@ -266,10 +276,10 @@ class OwnWords(OpenEnd[_Known]):
             begun.before = frozenset(begun.above)
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
-        begun.source = prefix + lead.source
-        begun.led = lead if lead.source else None
+        begun.source = prefix + program(lead)
+        begun.led = lead if program(lead) else None
         begun.known = frozenset(self._below)
-        return [*closed, StepRow(begun.step, {}, begun.total)]
+        return [*closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names `count`, which may start again in each epoch."""
@@ -277,6 +287,15 @@ class OwnWords(OpenEnd[_Known]):
         above = None if self._learner is None else self._learner.epoch
         epoch = above if key is None else epoch_of(cells[key])
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
+
+    def _goes_back(self, begun: generic.StepBlock) -> bool:
+        """Whether the steps in lines like this or like that of the open block ever went back: of two lines with the
+        same count one may count something else."""
+        newest, back = self._last.get(begun.form, (begun.step, False))
+        back |= begun.step < newest
+        if len(self._last) < generic.MAX_BLOCK:
+            self._last[begun.form] = begun.step, back
+        return back or (self._block is not None and self._last.get(self._block.form, (0, False))[1])
 
     def _of_part(self, begun: generic.StepBlock) -> None:
         """If a line counts inside its step, `Step 3/400 | Example step 0 | reward: 0.9`, removes the numbers that lines
@@ -332,12 +351,16 @@ class OwnWords(OpenEnd[_Known]):
             self._below |= block.own
         if len(self._in_blocks) < generic.MAX_BLOCK:
             self._in_blocks |= told.keys()
-        return [StepRow(block.step, told, time=block.time)]
+        return [StepRow(block.step, told, time=block.time, message=block.message)]
 
     def so_far(self) -> list[StepRow]:
         """Probable rows, as nothing more comes for now. They may still go on."""
         block = self._block
-        held = [] if block is None or not block.told else [StepRow(block.step, dict(block.told), time=block.time)]
+        held = (
+            []
+            if block is None or not block.told
+            else [StepRow(block.step, dict(block.told), time=block.time, message=block.message)]
+        )
         return [*self.settle(), *held]
 
     def settle(self, over: bool = False) -> list[StepRow]:
@@ -369,11 +392,11 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def _known(self) -> _Known:
-        return self._learner, self._never, self._block, self._epochs, self._wordings
+        return self._learner, self._never, self._block, self._epochs, self._wordings, self._last
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs, self._wordings = known
+        self._learner, self._never, self._block, self._epochs, self._wordings, self._last = known
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -392,6 +415,7 @@ class OwnWords(OpenEnd[_Known]):
             ),
             self._epochs.copy(),
             self._wordings.copy(),
+            dict(self._last),
         )
 
 

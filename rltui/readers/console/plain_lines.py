@@ -39,15 +39,19 @@ _TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
 
 _NAMED_APART = lazy(
     r"\b(?:metric(?:[_ ]?name)?|name|key|tag|scalar)\s*[=:]\s*([\"']?)([A-Za-z_][\w/.@\-]*)\1[\s,;|]+"
-    rf"(?:(?:metric[_ ]?)?value|val)\s*[=:]\s*([\"']?)(?={NUMBER.pattern})",
+    r"((?:(?:global_?|train_?)?step|iter(?:ation)?|epoch)\s*[=:]\s*\d{1,15}[\s,;|]+)?"
+    rf"(?:(?:metric[_ ]?)?value|val)\s*[=:]\s*[\"']?(?={NUMBER.pattern})",
     re.IGNORECASE,
 )
-"""A metric whose name and number each have a word of their own: `name=reward value=0.3`."""
+"""A metric whose name and number each have a word of their own, with the step before, between or behind them:
+`name=reward step=3 value=0.3`."""
 
 
 def name_before_number(message: str) -> str:
     """A line that says `name=reward value=0.3` as `reward=0.3`; any other line unchanged."""
-    return _NAMED_APART.sub(lambda found: f"{found[2]}={found[3]}", message) if "val" in message.lower() else message
+    return (
+        _NAMED_APART.sub(lambda found: f"{found[3] or ''}{found[2]}=", message) if "val" in message.lower() else message
+    )
 
 
 def done_within(message: str) -> dict[str, float]:

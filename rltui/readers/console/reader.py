@@ -148,6 +148,7 @@ class ConsoleReader(LineReader):
         self._filter.learns = False
         self._torn_line = self._line if rest else self._torn_line
         self._rows.foretells = self._news.foretells = True
+        self._rows.look_ahead()
         if rest or held:
             self._untaken.forget_open()  # these lines are read again
         self._untaken.open_line = held or (self._line if rest else 0)
@@ -169,6 +170,7 @@ class ConsoleReader(LineReader):
         if self._own is not None:
             self._intake.add_steps(self._dialects.look_back(), self._line)
             self._tell(self._own.look_back())
+        self._intake.look_back(self._line)
         self._filter.learns = True
         self._intake.end()
         self._rows.foretells = self._news.foretells = False
@@ -387,7 +389,7 @@ class ConsoleReader(LineReader):
                 matters = self._took = True
             else:
                 self._own.at = self._line
-                rows, found = self._own.named(message, shape, prefix, step, behind)
+                rows, found = self._own.named(message, shape, prefix, None if self._rows.in_doubt else step, behind)
                 self._tell(rows, plans=True)
                 matters |= found
                 self._took |= self._own.belongs

@@ -76,13 +76,21 @@ class RowIntake:
                 row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
             if not self.torn:
                 self._names.take(row)
-            self._rows.tell(row)
+            told = self._rows.tell(row)
             self._count_lost(row)
             self._untaken.take(row.lines)
             took |= line in row.lines
-            if row.total is not None and plans:
-                self._news.progress(row.step, row.total, line)
+            self._plan(told if plans else (), line)
         return took
+
+    def look_back(self, line: int) -> None:
+        """Adds the rows that wait, as the log ends here for now."""
+        self._plan(self._rows.look_back(), line)
+
+    def _plan(self, rows: Iterable[StepRow], line: int) -> None:
+        for row in rows:
+            if row.total is not None:
+                self._news.progress(row.step, row.total, line)
 
     def _named(self, row: StepRow) -> StepRow:
         """A row with its names as the line has them, without names that change at each step."""

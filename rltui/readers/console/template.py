@@ -34,7 +34,7 @@ from rltui.readers.console.layouts import (
     titled,
     without_count,
 )
-from rltui.readers.console.lead import split_lead
+from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.name_words import is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
@@ -57,6 +57,13 @@ _MARKED = lazy(r"^[^\w*`]*(\*\*|`)([^\W\d_][^*`]{0,40}\d)\1")
 SET_APART = 12
 """Most other lines of the same program inside a block below a heading."""
 MAX_SOURCES = 100
+READ_AGAIN = 200
+"""Most lines before the first step that are kept, to be read again once it is known what they are."""
+MOST_READINGS = 8
+"""How often they are read again: prose has many lines that might count something."""
+
+
+_Line = tuple[str, str, int, float, bool]
 
 
 class TemplateLearner:
@@ -73,6 +80,7 @@ class TemplateLearner:
         self._sources = {""}  # words before lines that may state steps
         self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
         self._loose = False  # it holds a line that belongs neither to it nor to another program
+        self._work = ""  # the work that the lead of this line names, `train:`
         self._led, self._apart = False, 0  # logging put something before this line; other lines in the open block
         self._evaluated = False  # a line said that an evaluation follows
         self._framed = False  # another line is between the heading of the open block and its numbers
@@ -84,6 +92,8 @@ class TemplateLearner:
         self.likely = False
         """Whether the newest line probably states a step but is held back."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
+        self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
+        self._readings = MOST_READINGS
 
     @property
     def epoch(self) -> int | None:
@@ -113,25 +123,54 @@ class TemplateLearner:
         twin._told, twin._sources = set(self._told), set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
         twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
+        twin._past = None if self._past is None else list(self._past)
         return twin
 
     def go_on(self) -> list[StepRow]:
         """Makes this copy the one that counts, as the line that it took was complete. Returns the steps then known."""
         self._whole = None
-        return self._known.go_on()
+        return self._known.go_on() or self._read_again()
 
     def take(
         self, message: str, process: str = "", at: int = 0, time: float = nan, indented: bool = False
     ) -> list[StepRow] | None:
         """The steps that are known with this line, those of held lines first. None if no line of its shape can matter.
         `at`: its line number. `time`: when it was written. `indented`: it is indented."""
+        if self._past is not None:
+            self._past.append((message, process, at, time, indented))
+            if len(self._past) > READ_AGAIN or self._known.main is not None:
+                self._past = None
+        self._known.can_wait = self._past is not None and self._readings > 0
+        rows = self._take(message, process, at, time, indented)
+        return rows or self._read_again() or rows
+
+    def _read_again(self) -> list[StepRow]:
+        """Reads all lines again if some were held back as possible step lines and are none: their numbers belong to the
+        step above or below. Returns the steps then known."""
+        if not self._known.misread:
+            return []
+        past, readings, none = self._past, self._readings, self._known.misread
+        self._known.misread = frozenset()
+        if past is None or not readings:
+            return []
+        anew = TemplateLearner()
+        anew._readings = readings - 1
+        anew._known.learn(self._known, none)
+        rows = [row for line in past for row in anew.take(*line) or ()]
+        vars(self).update(vars(anew))
+        return rows
+
+    def _take(self, message: str, process: str, at: int, time: float, indented: bool) -> list[StepRow] | None:
         self._at, self._time, given, self.likely = at, time, message, False
-        rank, source, message, before = split_lead(message)
-        if before.strip() == f"{source}:" and message.startswith(("{'", '{"')):
+        lead = split_lead(name_before_number(message))
+        rank, source, message, before = lead.rank, program(lead), lead.message, lead.before
+        alone = before.strip() == f"{lead.source}:"
+        if alone and message.startswith(("{'", '{"')):
             source, message = "", given  # the name of the dict is not a program
-        if indented and source and self._under is not None and before.strip() == f"{source}:":
+        if indented and alone and lead.source and self._under is not None:
             source, message = "", given  # nor is the title of some numbers below a step
-        message = step_first(name_before_number(message))
+        self._work = "" if source else lead.source
+        message = step_first(message)
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
@@ -153,8 +192,9 @@ class TemplateLearner:
 
     def follow(self, message: str, step: int) -> None:
         """Takes a step line that was read elsewhere: lines that begin like it may belong to it."""
-        rank, source, message, _ = split_lead(message)
-        self._source(source)
+        lead = split_lead(message)
+        rank, message = lead.rank, lead.message
+        self._source(program(lead))
         line = TemplateLine(slots_of(message), message, rank=rank)
         self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
@@ -214,6 +254,8 @@ class TemplateLearner:
             return self._below(message, source)
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
+        if self._headed and not self._counts_itself(line) and self._known.gives_up(key):
+            return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
             if not promising(line.slots):
                 self._known.reject(key)
@@ -265,6 +307,7 @@ class TemplateLearner:
         opened, key = self._open_line()
         out, told = self._known.early(opened, key, over)
         self._told |= told
+        self._past = None if out else self._past
         return out + self._open_block()
 
     def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
@@ -278,7 +321,7 @@ class TemplateLearner:
             step = self._under_step
             return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
-        cells = {} if begins else pair_cells(said)
+        cells, named = {} if begins else pair_cells(said), named or self._work
         if named and cells:
             self._block.title = named
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
@@ -393,8 +436,8 @@ class TemplateLearner:
 
     @property
     def above(self) -> dict[str, float]:
-        """The numbers right above the next line that belong to no known step."""
-        return self._loose_pairs()[0]
+        """The numbers above the next line that belong to no known step."""
+        return self._known.held_pairs() | self._loose_pairs()[0]
 
 
 def _epoch(message: str) -> int | None:

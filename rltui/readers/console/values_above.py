@@ -17,12 +17,15 @@ Cells = dict[str, float]
 
 
 def stand_above(above: Mapping[str, float], between: Sequence[Sequence[str]], counts: Sequence[int]) -> bool:
-    """Whether the numbers `above` the first step line belong to it. The same names must come last in each group
-    `between` two step lines. `counts`: the steps; a log that was cut begins with a later count, so it cannot tell."""
-    if not above or not between or not measures(above):
+    """Whether the numbers `above` the first step line belong to it. The same names of metrics must come last in each
+    group `between` two step lines: other numbers may be left out of a group. `counts`: the steps; a log that was cut
+    begins with a later count, so it cannot tell."""
+    wanted = {name for name in above if measures((name,))}
+    if not wanted or not between:
         return False
     begins = counts[0] <= max(1, counts[1] - counts[0])
-    return begins and all(set(names[-len(above) :]) == above.keys() for names in between)
+    told = ([name for name in names if name in above or measures((name,))] for names in between)
+    return begins and all(wanted <= set(names[-len(above) :]) <= above.keys() for names in told)
 
 
 class Ahead:

@@ -20,6 +20,8 @@ class _Wording(Struct):
     went_on: int = 0
     newest: int = -1
     alone: int = 0  # how many came since the last usual line
+    last: int = -1
+    backs: int = 0  # how often its step went back
     names: set[str] = field(default_factory=set)
 
 
@@ -55,9 +57,10 @@ class Wordings:
             for one in self._known.values():
                 one.alone = 0
         own.alone += 1
+        own.backs, own.last = own.backs + (step < own.last), step
         own.went_on += step > own.newest and not behind
         own.newest = max(own.newest, step)
-        if usual is not None and behind and own.alone <= ALONE:
+        if usual is not None and not usual.backs and behind and own.alone <= ALONE:
             return {name: x for name, x in cells.items() if name not in usual.names}
         own.names |= cells.keys()
         return cells

@@ -19,6 +19,8 @@ LINES: dict[str, Callable[[str, float, int], str]] = {
     "bars": lambda name, value, step: f"step {step} | name: {name} | value: {value:.5f}",
     "braces": lambda name, value, step: f"{{metricName: {name}, metricValue: {value:.5f}; metricStep: {step}}}",
     "quoted": lambda name, value, step: f'METRIC step={step} key="{name}" value="{value:.5f}"',
+    "step between": lambda name, value, step: f"INFO name={name} step={step} value={value:.5f}",
+    "tag first": lambda name, value, step: f"tag: {name}, step: {step}, value: {value:.5f}",
     "negative": lambda name, value, step: f"scalar={name} val={value:+.5f} step={step}",
 }
 

@@ -86,6 +86,24 @@ def test_a_resumed_run_that_repeats_rows_under_the_new_name(tmp_path: Path, caps
     assert len(told_of_it(told)) == 1
 
 
+def test_a_run_that_goes_back_to_the_old_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it was resumed on a machine with an older trainer, and then on the first one again: no row is missing."""
+    all_rows = rows()
+    lines = [renamed(row) if 40 < row["step"] <= 80 else row for row in all_rows]
+    told = said(write(tmp_path / "run", lines), capsys)
+    reward = told["metrics"]["reward_mean"]
+    assert (reward["key"], reward["count"]) == ("reward", ROWS)
+    assert reward["last_value"] == all_rows[-1]["reward"]
+    assert [f"step {step} " in text for step, text in zip((41, 81), told_of_it(told), strict=True)] == [True, True]
+
+
+def test_names_in_turn_from_row_to_row_are_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [renamed(row) | {"rewards/mean": 0.1} if row["step"] % 2 else row for row in rows()]
+    told = said(write(tmp_path / "run", lines), capsys)
+    assert told["metrics"]["reward_mean"]["count"] == ROWS // 2
+    assert not told_of_it(told)
+
+
 def test_before_it_happened_nobody_knows_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     all_rows = rows()
     run = write(tmp_path / "run", [*all_rows[: TURN - 1], *map(renamed, all_rows[TURN - 1 :])])
