@@ -35,7 +35,7 @@ def form_of(message: str) -> str:
     return "" if "epoch" in words[0].lower() else "#".join(words)
 
 
-class Course(Struct):
+class LineCount(Struct):
     """The count in lines of one form. `newest`: the newest count. `rises`: how often it rose. `backs`: how often it
     fell, or stayed while another rose. `seen`: how often all others had risen as it was stated. `apart`: how often it
     did not go on from the count in the line before, as it does if both count the same."""
@@ -56,7 +56,7 @@ class Courses(Struct):
     sure: bool = False
     dropped: list[StepRow] = field(default_factory=list)
     _held: list[tuple[str, StepRow]] = field(default_factory=list)
-    _of: dict[str, Course] = field(default_factory=dict)
+    _of: dict[str, LineCount] = field(default_factory=dict)
     _others: set[str] = field(default_factory=set)  # forms that count something else
     _doubted: str = ""  # the form whose count went back alone
     _peak: int = 0  # its count before that
@@ -66,7 +66,7 @@ class Courses(Struct):
 
     def copy(self) -> Courses:
         of = {
-            form: Course(one.newest, one.rises, one.backs, one.seen, one.apart, set(one.names), dict(one.since))
+            form: LineCount(one.newest, one.rises, one.backs, one.seen, one.apart, set(one.names), dict(one.since))
             for form, one in self._of.items()
         }
         return replace(self, dropped=list(self.dropped), _held=list(self._held), _of=of, _others=set(self._others))
@@ -121,7 +121,7 @@ class Courses(Struct):
     def _count(self, form: str, step: int, fell: bool, rose: bool) -> None:
         course = self._of.get(form)
         if course is None:
-            course = self._of[form] = Course(step, since={name: one.backs for name, one in self._of.items()})
+            course = self._of[form] = LineCount(step, since={name: one.backs for name, one in self._of.items()})
         self._calm = 0 if fell else self._calm + 1
         other, count = self._before
         stride = step - course.newest

@@ -93,6 +93,7 @@ class LogRows:
         """Takes the row of a step line, which may hold only the step. Returns the rows that count by now: some wait for
         others that tell whether their count is that of the steps."""
         rows = self._courses.take(row)
+        self.clock.know(row.time)
         for told in rows:
             self._put(told)
         if not rows and not row.aside and not self._courses.is_doubtful(row):
@@ -116,11 +117,15 @@ class LogRows:
         self._came_before, self._foretold = self._foretold, {}
 
     def look_back(self) -> list[StepRow]:
-        """The rows that wait, as the log ends here for now. They go on waiting."""
+        """The rows that wait, as the log ends here for now. They go on waiting only if it is open which lines count."""
         rows = self._courses.release()
         for row in rows:
             self._put(row)
         self._courses, self._kept = self._kept or self._courses, None
+        if not self._courses.in_doubt and self._courses.held and not self._courses.sure:
+            for row in self._courses.release():  # given out above: they do not come again
+                if one := self._foretold.get(row.step):
+                    del one[0]
         return rows
 
     def _put(self, row: StepRow) -> None:
