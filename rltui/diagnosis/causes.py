@@ -18,7 +18,7 @@ from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
 from rltui.rules.bounds import as_number
-from rltui.rules.expectation import Configured, MetricMoved, PenaltyOff, Stands, Test
+from rltui.rules.expectation import Calm, Configured, MetricMoved, PenaltyOff, Stands, Test
 from rltui.rules.expected_validation import HeldOut
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
@@ -77,7 +77,7 @@ class Weighed(Struct, frozen=True):
     alone: str = ""
 
 
-Assumable = (Configured, HeldOut, MetricMoved, Stands)
+Assumable = (Calm, Configured, HeldOut, MetricMoved, Stands)
 """Tests that may be conditions instead of proofs."""
 
 

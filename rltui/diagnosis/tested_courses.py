@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import (
     AROUND,
     EXACT,
     JUST_BEFORE,
+    Answer,
     Outcome,
     Spell,
     asked,
@@ -213,6 +215,17 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
 
 
 def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
+    found = _as_before(look, test, spell)
+    if test.holds:
+        return found
+    answer: Answer = "unmet" if found.answer == "met" else "unknown"
+    if found.answer == "unmet" and found.at is not None:
+        answer = "met"
+    return replace(found, answer=answer)
+
+
+def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
+    """Whether the update of the row in which the metric changed at once was as those before."""
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
@@ -229,7 +242,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
     for name in test.updates:
         update, logged = fact_of(look, name), look.logged(name)
         if logged is not None and not np.isfinite(logged.values[logged.steps == step]).all():
-            return Outcome("unmet", f"{label_of(name)} of step {step} is no number")
+            return Outcome("unmet", f"{label_of(name)} of step {step} is no number", at=step)
         band = None if update is None else update.before(step)
         if update is None or band is None or band.points < FIRST:
             continue
@@ -241,7 +254,7 @@ def _calm(look: Look, test: Calm, spell: Spell) -> Outcome:
         now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
-            return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}")
+            return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}", at=step)
     placed = fact_of(look, test.place) is not None
     held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
     moved = next((one for one in held if one.answer != "met"), None)

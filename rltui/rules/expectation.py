@@ -109,13 +109,16 @@ class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
 class Calm(Record, frozen=True, tag="calm", tag_field="test"):
     """The metric changed its level at once, and the update of that row was as those before: none of `updates` lay above
     its band. If `place`, which says where the policy is, is not logged, those of `policy` must have held their level by
-    `by`: else nobody knows."""
+    `by`: else nobody knows. `holds`: false asks for an update that was none of the usual. `assumed`: a condition of the
+    cause and no proof of it; what is not known is taken to hold."""
 
     metric: Words
     place: Words
     updates: tuple[Words, ...]
     policy: tuple[Words, ...]
     by: Annotated[float, Meta(gt=0)]
+    holds: bool = True
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = True
 

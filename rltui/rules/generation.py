@@ -125,8 +125,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return sentences(what, reward_course(look))
 
     proofs = (("response_length_mean", ""), told(look))
-    lasted = in_a_row(length < p["warn" if level >= WARNING else "notice"] * first)
-    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward, lasted=lasted)]
+    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
 
 
 def _jumped(look: Look, p: Params) -> Shift | None:

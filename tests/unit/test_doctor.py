@@ -171,6 +171,7 @@ def test_every_data_file_of_the_package_is_looked_at(monkeypatch: pytest.MonkeyP
         load.metrics,
         load.phases,
         load.config_meanings,
+        load.levers,
         load.algorithms,
         load.prefix_groups,
         load.spellings,

@@ -9,6 +9,7 @@ from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.bar_rounds import BarRounds
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
@@ -184,6 +185,9 @@ class BarRows:
         self.unplaced = 0  # dicts that stated no step
         self.done: int | None = None  # steps that are done as bars show it
         self._numbers = BarNumbers()
+        self._rounds = BarRounds()
+        self._doubtful: list[BarRow] = []  # of a bar that may count the parts of an iteration
+        self._gave = False  # rows came from numbers of bars
         self._dicts = _DictsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
 
@@ -195,7 +199,7 @@ class BarRows:
     @property
     def counts(self) -> bool:
         """Whether rows are counted, as nothing states their steps."""
-        return self._stepper.counts
+        return self._stepper.counts or self._rounds.sure
 
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
@@ -206,7 +210,7 @@ class BarRows:
         if trains and painted.total == (self._stepper.total or painted.total):
             self.done = painted.done
             self._news.progress(painted.done, painted.total, line)
-        elif self._numbers.tell and (place := self._numbers.place(painted)) is not None:
+        elif self._numbers.tell and not self._in_rounds and (place := self._numbers.place(painted)) is not None:
             if place[1]:
                 self.done = place[0]
                 self._news.progress(place[0], place[1], line)
@@ -261,7 +265,41 @@ class BarRows:
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """Takes the numbers after a bar."""
         time = self._rows.clock.before(text, stamp_before(text))
-        self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace"), time), line)
+        self._add_numbers(lambda: self._numbers_of(painted, text.decode("utf-8", "replace"), time, line), line)
+
+    @property
+    def _in_rounds(self) -> bool:
+        """Whether bars count, or may count, the parts of iterations."""
+        return self._rounds.sure or self._rounds.in_doubt
+
+    def _numbers_of(self, painted: ProgressBar, text: str, time: float, line: int) -> list[BarRow]:
+        """The rows that are known with a bar."""
+        cells = postfix(text, painted.name) if self._rounds.concerns(painted) else {}
+        if self._rows.step is not None and not (self._rounds.sure or self._gave):
+            if self._rounds.in_doubt:
+                self._rounds.beside = True
+                self._doubtful, self._numbers = [], BarNumbers()
+            if cells and self._rounds.beside:
+                if painted.done >= painted.total:
+                    self._skip(_BESIDE_STEPS, line, len(cells))
+                return []
+            cells = {}
+        rounds = self._rounds.take(painted, cells, time) if cells else None
+        if rounds is not None and self._rounds.sure:
+            self._doubtful = []
+            return rounds
+        rows = self._numbers.take(painted, text, time)
+        if rounds is None:
+            return rows
+        self._doubtful += rows
+        if len(self._doubtful) < SURE:
+            return []
+        self._rounds.refuted = True
+        return self._undoubted()
+
+    def _undoubted(self) -> list[BarRow]:
+        rows, self._doubtful = self._doubtful, []
+        return rows
 
     def newest(self) -> int:
         """The newest step of the log, by its rows or by the numbers that a bar shows now; -1 before the first."""
@@ -275,9 +313,14 @@ class BarRows:
         if painted.endswith(b"]") and (shown := bar(painted)) is not None:
             self.take_numbers(shown, painted, line)
 
-    def so_far(self, line: int) -> None:
-        """Takes what bars have shown until now as final."""
-        self._add_numbers(self._numbers.so_far, line)
+    def so_far(self, line: int, over: bool = False) -> None:
+        """Takes what bars have shown until now as final. `over`: the log is."""
+        self._add_numbers(lambda: self._shown_so_far(over), line)
+
+    def _shown_so_far(self, over: bool) -> list[BarRow]:
+        if self._rounds.sure:
+            return self._rounds.so_far()
+        return [*self._undoubted(), *self._numbers.so_far()] if over or not self._rounds.in_doubt else []
 
     def _add(self, rows: list[Row]) -> None:
         """Adds rows, after counted rows got the steps that are known by now."""
@@ -294,8 +337,9 @@ class BarRows:
 
     def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float], float]]], line: int) -> None:
         """Adds the numbers that bars show, if nothing else states steps; else drops them."""
-        if self._rows.step is None or self._numbers.tell:
+        if self._rows.step is None or self._numbers.tell or self._rounds.sure:
             for row in numbers():
+                self._gave = True
                 self._rows.add(*row)
         elif lost := self._numbers.drop():
             self._skip(_BESIDE_STEPS, line, lost)

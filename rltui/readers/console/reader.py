@@ -123,7 +123,7 @@ class ConsoleReader(LineReader):
             self._tell(self._own.settle(over=True), plans=True)
         told = self._read_open(rest)
         self._line = line  # the line is not over
-        self._bars.so_far(self._line)
+        self._bars.so_far(self._line, over=True)
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
         if rest:

@@ -171,7 +171,7 @@ def test_while_you_were_away(run: Path) -> None:
     again = Screen(run.parent, run.parent.parent / "state")
     again.wait_to_see("70 steps to 159, ", "resolved", "d: all of it")
     again.type(b"d")
-    again.wait_to_see("While you were away", "critical opened at step 97: Reward collapsed, now resolved")
+    again.wait_to_see("While you were away", "critical opened at step 100: Reward collapsed, now resolved")
     again.close()
 
 

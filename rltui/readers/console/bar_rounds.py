@@ -1,0 +1,77 @@
+"""Bars that end again and again, as of a loop that gathers and trains in each iteration, each with a bar of its own:
+
+    gather: 100%|████| 4/4 [00:20<00:00, reward=0.31]
+    train: 100%|████| 3/3 [00:09<00:00, loss=0.12]
+
+No bar counts the iterations, so they are counted here: the first of these bars begins again. The numbers that each bar
+showed last are those of the iteration.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+from msgspec import Struct, field
+
+from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+
+Row = tuple[int, dict[str, float], float]
+"""Count of the iteration, numbers and time."""
+MOST_PARTS = 64
+"""A bar with more parts than this counts the steps of the training."""
+
+
+class BarRounds(Struct):
+    """`sure`: the first bar ended and began again, and another one was shown in between. `refuted`: they count the
+    steps of the training after all. `beside`: other lines state the steps, so the bars are of parts of them."""
+
+    sure: bool = False
+    beside: bool = False
+    refuted: bool = False
+    _first: str = ""  # name of the bar with which iterations begin
+    _over: bool = False  # that bar ended in this iteration
+    _shown: set[str] = field(default_factory=set)  # bars of this iteration
+    _cells: dict[str, float] = field(default_factory=dict)  # of this iteration
+    _time: float = nan
+    _count: int = 1
+    _news: bool = False  # numbers came that were not returned yet
+
+    def concerns(self, painted: ProgressBar) -> bool:
+        """Whether a bar with numbers may be of a part of an iteration: it has a name of its own, and validates
+        nothing."""
+        named = painted.name not in TRAINING and not any(map(str.isdecimal, painted.name))
+        return named and not (self.refuted or painted.nested or has_word(painted.name, words().evaluation))
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether more than one bar was shown, and none has begun again."""
+        return len(self._shown) > 1 and not (self.sure or self.refuted or self.beside)
+
+    def take(self, painted: ProgressBar, cells: dict[str, float], time: float) -> list[Row] | None:
+        """Takes a bar that `concerns` these. Returns the iterations that are over; None if the bar may count the steps
+        of the training, as no other was shown before it."""
+        out: list[Row] = []
+        first = painted.name == self._first
+        if first and self._over and painted.done < painted.total:
+            if len(self._shown) > 1:
+                self.sure = True
+                out = [(self._count, self._cells, self._time)] if self._news else []
+                self._count += 1
+            self._shown, self._cells, self._over, self._news = set(), {}, False, False
+        if not self._shown and not self.sure:
+            self._first = painted.name
+        self.refuted |= painted.total > MOST_PARTS and not self.sure
+        alone = self.refuted or (not self.sure and not self._shown - {painted.name})
+        self._shown.add(painted.name)
+        self._over |= painted.name == self._first and painted.done >= painted.total
+        self._cells |= cells
+        self._time, self._news = time, True
+        return None if alone else out
+
+    def so_far(self) -> list[Row]:
+        """The iteration so far, as nothing follows for now."""
+        if not (self.sure and self._news):
+            return []
+        self._news = False
+        return [(self._count, dict(self._cells), self._time)]
