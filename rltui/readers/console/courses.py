@@ -7,6 +7,8 @@ Where a run was restarted, all counts go back. Rows are held back while that can
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -24,6 +26,7 @@ RISES = 2
 OTHER_COUNT = "row of a count that starts again while that of the steps goes on"
 
 
+@lru_cache(maxsize=256)  # asked as a line is read, and as its row is given on
 def form_of(message: str) -> str:
     """What tells lines with a step from other such lines: the words up to the second number. Empty if not known, or if
     the lines count epochs: in each epoch other counts start again."""
