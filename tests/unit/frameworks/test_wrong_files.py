@@ -51,6 +51,8 @@ def replaced(file: Path, was: str, instead: str) -> int:
     text = file.read_text()
     assert text.count(was) == 1, f"{file.name} holds {was!r} {text.count(was)} times"
     file.write_text(text.replace(was, instead))
+    for cached in CACHES:  # a thread of another test may have read the file before
+        cached.cache_clear()
     return text[: text.index(was)].count("\n") + 1
 
 
