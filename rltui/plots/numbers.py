@@ -172,8 +172,9 @@ def unpadded(text: str) -> str:
 
 
 def setting_value(value: object) -> str:
-    """The value of a setting as a text shows it."""
-    return unpadded(f"{value:g}" if isinstance(value, float) else str(value))
+    """The value of a setting as a text shows it: a number with the minus of all numbers."""
+    text = unpadded(f"{value:g}" if isinstance(value, float) else str(value))
+    return MINUS + text[1:] if isinstance(value, int | float) and value < 0 else text
 
 
 _PADDED = re.compile(r"(?<=\de[-+])0+(\d)")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.plots.numbers import change, duration, fixed_decimals, integer, number, percent, shorn, size
+from rltui.plots.numbers import change, duration, fixed_decimals, integer, number, percent, setting_value, shorn, size
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,20 @@ def test_any_float_is_short_and_has_no_hyphen_for_a_minus(x: float) -> None:
         assert len(text) <= 13
         assert not text.startswith("-")
     duration(x)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (-0.3, "−0.3"),
+        (-1, "−1"),
+        (-1e-06, "−1e-6"),
+        (1e-06, "1e-6"),
+        (0, "0"),
+        (True, "True"),
+        ("-x", "-x"),
+        (None, "None"),
+    ],
+)
+def test_a_setting_is_shown_with_the_minus_of_all_numbers(value: object, shown: str) -> None:
+    assert setting_value(value) == shown
