@@ -58,13 +58,17 @@ def _shortest(part: Floats) -> int:
     return len(part) - FEW - int(clear[-1]) if len(clear) else 0
 
 
+def in_a_row(holds: NDArray[np.bool_]) -> int:
+    """Newest points in each of which something holds, without an exception."""
+    others = np.flatnonzero(~holds)
+    return len(holds) - 1 - int(others[-1]) if len(others) else len(holds)
+
+
 def present_share(holds: NDArray[np.bool_], rows: float) -> int:
     """As `present`, of what holds in a row or not: only the newest rows in which it holds, if the rows before make so
     many in a row all but impossible."""
     n = len(holds)
-    size = worth(rows, n)
-    others = np.flatnonzero(~holds)
-    held = n - 1 - int(others[-1]) if len(others) else n
+    size, held = worth(rows, n), in_a_row(holds)
     if not FEW <= held < size:
         return size
     before = n - held

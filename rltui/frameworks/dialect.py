@@ -141,15 +141,18 @@ class Dialect:
         return own if own is not None else self._base.keep_samples if self._base else ""
 
     @cached
+    def _kin(self) -> Dialect | None:
+        """The dialect that it extends, if that is of its family."""
+        return self._base if self._base is not None and self._base.family == self.family else None
+
+    @cached
     def enable(self) -> dict[str, str]:
-        kin = self._base is not None and self._base.family == self.family
-        return {**(self._base.enable if self._base and kin else {}), **self._said.enable}
+        return {**(self._kin.enable if self._kin else {}), **self._said.enable}
 
     @cached
     def levers(self) -> dict[str, str]:
         """What a remedy turns -> the settings that turn it."""
-        kin = self._base is not None and self._base.family == self.family
-        return {**(self._base.levers if self._base and kin else {}), **self._said.levers}
+        return {**(self._kin.levers if self._kin else {}), **self._said.levers}
 
     def settings_of(self, lever: str, setting: str = "") -> str | None:
         """The settings of a lever, else the key of the one `setting` (canonical) behind it. None if neither is known: a

@@ -227,9 +227,9 @@ class Framework(Record):
     replaces it). `convert`: key -> (a, b): the canonical value is a * value + b. `groups`: first part of a key ->
     group, if it differs from the usual one. `processes`: parts of the command lines of its trainers. `samples`: regexes
     of paths of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to
-    have it logged, `levers`: what a remedy turns -> the settings that turn it; both are inherited only within a
-    family. `code`: files and folders of its code; "{trainer}" stands for the
-    one of `trainers` that is the run's algorithm, else the first.
+    have it logged, `levers`: what a remedy turns -> the settings that turn it; both are inherited only within a family.
+    `code`: files and folders of its code; "{trainer}" stands for the one of `trainers` that is the run's algorithm,
+    else the first.
     """
 
     title: str

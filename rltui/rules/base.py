@@ -97,12 +97,6 @@ SINCE_POINTS = 256
 """Points of its end in which the beginning of a condition is sought first."""
 
 
-def in_a_row(beyond: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
-    """Newest rows in each of which a condition holds by itself, without an exception (`Signal.lasted`)."""
-    others = np.flatnonzero(~beyond)
-    return len(beyond) - 1 - int(others[-1]) if len(others) else len(beyond)
-
-
 def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     """The index from which on a condition that holds now has held, single exceptions aside."""
     near = SINCE_POINTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
-from rltui.evidence.present import jumped
+from rltui.evidence.present import in_a_row, jumped
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
 from rltui.plots.numbers import percent
@@ -17,7 +17,6 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
-    in_a_row,
     logged_for,
     losing,
     loud,

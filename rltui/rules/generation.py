@@ -10,7 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST
-from rltui.evidence.present import jumped
+from rltui.evidence.present import in_a_row, jumped
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import running_medians, trend
@@ -26,7 +26,6 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
-    in_a_row,
     logged_for,
     losing,
     reward_course,
