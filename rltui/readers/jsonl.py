@@ -27,6 +27,7 @@ from rltui.readers.row_kinds import (
     is_sample,
     kind_of,
     long_columns,
+    may_be_named,
     measures,
     one_value,
     row_words,
@@ -125,9 +126,7 @@ class JsonlReader:
             for line, rows, strict in self._lines.read(lines[at : at + AT_ONCE]):
                 for keys, group in groupby(rows, tuple):
                     alike = list(group)
-                    flags = self._flags.get(keys)
-                    if flags is None:
-                        flags = self._flags_of(alike[0], keys)
+                    flags = self._flags_of(alike, keys)
                     if flags:
                         self._add_flagged(alike, flags, line, strict, out)
                     else:
@@ -166,7 +165,7 @@ class JsonlReader:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
             return False
-        if not isinstance(row, dict) or self._flags.get(tuple(row)) != ():
+        if not isinstance(row, dict) or self._flags_of([row], tuple(row)):
             return False
         data = row.get("data")
         layout = self._layouts.get((*row, "", *(data if isinstance(data, dict) else row)))
@@ -205,19 +204,24 @@ class JsonlReader:
         self._means.meet([inner], [self._stated], None if times is None else [float(times[-1])])
         return True
 
-    def _flags_of(self, row: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """The keys that may say what such rows are; with `""` among them if the rows may hold a text, a list of
-        measurements, or one value each."""
-        odd = (
-            bool(self._run)
-            or first_of("config", row) is not None
-            or ("data" not in row and first_of("step", row) is None and hoisted(row) is not row)
-            or any(isinstance(value, list | str) for value in row.values())
-            or long_columns(keys) is not None
-        )
-        flags = (*flag_of(keys), *([""] if odd else []))
-        if len(self._flags) < MAX_LAYOUTS:
-            self._flags[keys] = flags
+    def _flags_of(self, rows: list[Object], keys: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys that may say what rows of these keys are; with `""` among them if the rows may hold a text, a list
+        of measurements, or one value each."""
+        flags = self._flags.get(keys)
+        if flags is None:
+            row = rows[0]
+            odd = (
+                bool(self._run)
+                or first_of("config", row) is not None
+                or ("data" not in row and first_of("step", row) is None and hoisted(row) is not row)
+                or any(isinstance(value, list | str) for value in row.values())
+                or long_columns(keys) is not None
+            )
+            flags = (*flag_of(keys), *([""] if odd else []))
+            if len(self._flags) < MAX_LAYOUTS:
+                self._flags[keys] = flags
+        if "" not in flags and any(may_be_named(row) and spread_out(row) is not row for row in rows):
+            return (*flags, "")  # rows of the same keys need not be so
         return flags
 
     def _add_flagged(
@@ -249,8 +253,14 @@ class JsonlReader:
         """The row as metrics of training or of an evaluation; None if it is something else, which is added to `out`."""
         if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
             return None
-        row = spread_out(hoisted(unquoted(row)))
-        kind, stated = kind_of(row, said), first_of("step", row)
+        given = unquoted(row)
+        row = spread_out(hoisted(given))
+        if row is not given:  # what says the kind may be in an object, or be the name of one
+            dissolved, said = [key for key in said if key not in row], flag_of(row)
+            kind = kind_of(row, said) or (kind_of(dict.fromkeys(dissolved, True), dissolved) if dissolved else None)
+        else:
+            kind = kind_of(row, said)
+        stated = first_of("step", row)
         config = first_of("config", row) if stated is None else None
         if config is not None and isinstance(row[config], dict) and not measures(row):
             out.append(ConfigRecord(flatten({key: row[key] for key in row if key not in said}), f"line {line}"))

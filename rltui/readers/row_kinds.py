@@ -21,6 +21,10 @@ TRAINED = ("loss", "grad_norm", "learning_rate", "reward")
 """Names that a row of an evaluation alone does not have."""
 LONGEST_NAME = 60
 """Most characters in the name of a row's data set."""
+LEVELS = 3
+"""Most objects around the step of a row."""
+FEW = 8
+"""Most members of an object that holds one metric: name, value, unit, time and the like."""
 V = TypeVar("V")
 RowKind = Literal["train", "eval", "test", "config", "end"]
 
@@ -188,16 +192,17 @@ def _spelt_alike(keys: Iterable[str]) -> dict[str, str]:
     return out
 
 
-def hoisted(row: dict[str, object]) -> dict[str, object]:
+def hoisted(row: dict[str, object], depth: int = LEVELS) -> dict[str, object]:
     """The row with its step at the top, if the step was in an inner object (`{"meta": {"step": 3}, "metrics":
-    {...}}`)."""
+    {...}}`), or in one inside that."""
     if first_of("step", row) is not None:
         return row
-    inner = next((k for k, v in row.items() if isinstance(v, dict) and first_of("step", v) is not None), None)
-    beside_it = row[inner] if inner is not None else None
-    if inner is None or not isinstance(beside_it, dict):
-        return row
-    return {**{key: value for key, value in row.items() if key != inner}, **beside_it}
+    for key, value in row.items():
+        if isinstance(value, dict) and value:
+            inner = hoisted(value, depth - 1) if depth > 1 else value
+            if first_of("step", inner) is not None:
+                return {**{k: v for k, v in row.items() if k != key}, **inner}
+    return row
 
 
 def unquoted(row: dict[str, object]) -> dict[str, object]:
@@ -224,8 +229,9 @@ def _object(text: str) -> dict[str, object] | None:
 
 
 def spread_out(row: dict[str, object]) -> dict[str, object]:
-    """The row with the metrics of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, as cells
-    of their own."""
+    """The row with the metrics of a list of names and values, `"metrics": [{"name": "loss", "value": 0.1}]`, or of
+    objects that hold one each, as cells of their own."""
+    row = _out_of_objects(row)
     listed = {key: value for key, value in row.items() if isinstance(value, list) and value and _is_named(value)}
     if not listed:
         return row
@@ -234,6 +240,35 @@ def spread_out(row: dict[str, object]) -> dict[str, object]:
         for one in value:
             out = one_value(one) | out  # the row's own cells count before those of the list
     return out
+
+
+def _out_of_objects(row: dict[str, object]) -> dict[str, object]:
+    """The row with the metrics out of objects that hold a name and a value, `"metric": {"name": "loss", "value": 0.1}`,
+    or only the name of the row's value. A row that has other numbers too is left alone: then such an object may be a
+    part of it, `"optimizer": {"name": "adam", "value": 3}`."""
+    objects = {key: value for key, value in row.items() if isinstance(value, dict) and 0 < len(value) <= FEW}
+    if not objects:
+        return row
+    rest = {key: value for key, value in row.items() if key not in objects}
+    aside = beside(rest)
+    told = {key: one_value(value) for key, value in objects.items()}
+    named = {key: one for key, one in told.items() if one is not objects[key]}
+    free = not any(number(value) is not None for key, value in rest.items() if key not in aside)
+    if named and free:
+        out = {key: value for key, value in row.items() if key not in named}
+        for one in named.values():
+            out = {**one, **out}
+        return out
+    for key, value in objects.items():
+        whole = {**{k: v for k, v in row.items() if k != key}, **value}
+        if not any(number(x) is not None for x in value.values()) and (one := one_value(whole)) is not whole:
+            return one
+    return row
+
+
+def may_be_named(row: Mapping[str, object]) -> bool:
+    """Whether an object in a row is so small that it may hold the name and the value of a metric."""
+    return any(isinstance(value, dict) and len(value) <= FEW for value in row.values())
 
 
 def _is_named(values: list[object]) -> bool:

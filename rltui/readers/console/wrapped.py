@@ -8,6 +8,7 @@ import orjson
 
 from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
+from rltui.readers.row_kinds import one_value
 
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
 _LINE = 1 << 16
@@ -73,7 +74,9 @@ def _logged(row: dict[str, object]) -> str | None:
 def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterator[str]:
     """The numbers in a logger's row, beside its message and in the objects that it holds, as `name=value`."""
     for key, value in row.items():
-        if isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
+        if isinstance(value, dict) and (one := one_value(value)) is not value:
+            yield from _numbers(one, within, depth + 1)  # the name and the value of one metric
+        elif isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
             yield from _numbers(value, within if key in _FIELDS else f"{within}{key}/", depth + 1)
         elif key not in _PLACE and key[:1] != "_" and isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{within}{key}={value}"
