@@ -18,8 +18,11 @@ from rltui.readers.console.progress_bar import TRAINING, ProgressBar
 
 Row = tuple[int, dict[str, float], float]
 """Count of the iteration, numbers and time."""
-MOST_PARTS = 64
-"""A bar with more parts than this counts the steps of the training."""
+FEW_PARTS = 64
+"""A bar with more parts than this, and more than twice those of the first bar, counts the steps of the training: its
+numbers cannot wait for its end."""
+MOST_PARTS = 2000
+"""So does one with more parts than this, whatever the first one has."""
 
 
 class BarRounds(Struct):
@@ -30,6 +33,7 @@ class BarRounds(Struct):
     beside: bool = False
     refuted: bool = False
     _first: str = ""  # name of the bar with which iterations begin
+    _parts: int = 0  # of that bar
     _over: bool = False  # that bar ended in this iteration
     _shown: set[str] = field(default_factory=set)  # bars of this iteration
     _cells: dict[str, float] = field(default_factory=dict)  # of this iteration
@@ -48,9 +52,9 @@ class BarRounds(Struct):
         """Whether more than one bar was shown, and none has begun again."""
         return len(self._shown) > 1 and not (self.sure or self.refuted or self.beside)
 
-    def take(self, painted: ProgressBar, cells: dict[str, float], time: float) -> list[Row] | None:
-        """Takes a bar that `concerns` these. Returns the iterations that are over; None if the bar may count the steps
-        of the training, as no other was shown before it."""
+    def take(self, painted: ProgressBar, cells: dict[str, float], time: float, waits: bool = True) -> list[Row] | None:
+        """Takes a bar that `concerns` these; `waits`: its name says that it may count the steps. Returns the iterations
+        that are over; None if the bar may count the steps of the training, as no other was shown before it."""
         out: list[Row] = []
         first = painted.name == self._first
         if first and self._over and painted.done < painted.total:
@@ -60,14 +64,22 @@ class BarRounds(Struct):
                 self._count += 1
             self._shown, self._cells, self._over, self._news = set(), {}, False, False
         if not self._shown and not self.sure:
-            self._first = painted.name
-        self.refuted |= painted.total > MOST_PARTS and not self.sure
+            self._first, self._parts = painted.name, painted.total
+        self.refuted |= not self.sure and self._counts_steps(painted, waits)
         alone = self.refuted or (not self.sure and not self._shown - {painted.name})
         self._shown.add(painted.name)
         self._over |= painted.name == self._first and painted.done >= painted.total
         self._cells |= cells
         self._time, self._news = time, True
         return None if alone else out
+
+    def _counts_steps(self, painted: ProgressBar, waits: bool) -> bool:
+        """Whether these are no parts of iterations: another bar is shown inside the first one, or one whose numbers
+        `wait` has far more parts."""
+        if painted.name != self._first and not self._over:
+            return True
+        few = painted.name == self._first or not waits
+        return painted.total > (MOST_PARTS if few else min(MOST_PARTS, FEW_PARTS + 2 * self._parts))
 
     def so_far(self) -> list[Row]:
         """The iteration so far, as nothing follows for now."""

@@ -9,12 +9,10 @@ from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.bar_rounds import BarRounds
-from rltui.readers.console.dict_numbers import dict_cells
-from rltui.readers.console.lead import bare
-from rltui.readers.console.line_clock import LineClock
+from rltui.readers.console.bar_rounds import MOST_PARTS, BarRounds
+from rltui.readers.console.dicts_by_bar import BarRow, BarsAgain, DictsByBar
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.name_words import has_word, measures, shown, words
+from rltui.readers.console.name_words import has_word, shown, words
 from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
@@ -36,10 +34,6 @@ number of episodes it may be an episode of a game."""
 SURE = 64
 """Most rows of such bars that are held back: a line with its step may follow, and then several batches make a step."""
 
-BarRow = tuple[int, dict[str, float], float]
-"""Step, numbers and time of a row."""
-MOST = 10_000
-"""Most bytes of a dict on one line."""
 _BESIDE_STEPS = "number in a bar that counts batches, as other lines state their steps"
 
 
@@ -58,6 +52,7 @@ class BarNumbers:
         self._bare: tuple[str, int, int] | None = None  # the newest bar without numbers: name, total, first count
         self._early: bool | None = None  # whether numbers come before their count; None if unknown
         self._count: tuple[str, int] | None = None  # name and count of the newest bar with numbers
+        self.again = BarsAgain()
 
     def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
         """Takes a bar that was printed at `time`. Returns the rows of steps that are over now."""
@@ -76,6 +71,8 @@ class BarNumbers:
             self.tell = True
         else:
             step = self._step(painted, place[0])
+            if step == place[0] > painted.done == 0:
+                return []  # the step is the last one of the epoch before: its numbers are known
         if not cells or (self._held is not None and self._held[1] == cells and step == place[0] + 1):
             return []  # only a step, or the same bar printed again below another line
         again = epoch is not None and epoch == self._epoch
@@ -122,7 +119,10 @@ class BarNumbers:
         epoch = _round(painted)
         if epoch is None:
             known = painted.name in TRAINING or trains(painted.name)
-            return (painted.done, painted.total) if known else None
+            if not known:
+                return None
+            step = self.again.step(painted)
+            return step, None if self.again.goes_on(painted) else painted.total
         if self._outer is not None and self._outer[0] != epoch.kind and self._outer[1] > 0:
             return None  # inside a batch of the outer bar: epochs over the samples of one step
         self._outer = epoch.kind, painted.total - painted.done
@@ -188,7 +188,7 @@ class BarRows:
         self._rounds = BarRounds()
         self._doubtful: list[BarRow] = []  # of a bar that may count the parts of an iteration
         self._gave = False  # rows came from numbers of bars
-        self._dicts = _DictsByBar()
+        self._dicts = DictsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
 
     @property
@@ -203,19 +203,25 @@ class BarRows:
 
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
+        place = None if painted.nested else self._numbers.place(painted)
+        self._dicts.paint(painted, None if place is None else place[0])
         if self._stepper.looks_at(painted):
-            self._dicts.paint(painted)
             self._add(self._stepper.paint(painted, after_blank()))
-        trains = not painted.nested and painted.name in TRAINING
+        again = place is not None and self._numbers.again.goes_on(painted)
+        trains = not painted.nested and not again and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
             self.done = painted.done
             self._news.progress(painted.done, painted.total, line)
-        elif self._numbers.tell and not self._in_rounds and (place := self._numbers.place(painted)) is not None:
+        elif self._numbers.tell and not self._in_rounds and place is not None:
             if place[1]:
                 self.done = place[0]
                 self._news.progress(place[0], place[1], line)
         else:
             self._news.other_work(painted, line)
+
+    def launched(self) -> None:
+        """Takes a line that tells that a program ended or another began."""
+        self._numbers.again.launched()
 
     def logged(self, cells: dict[str, str], after_blank: bool, line: int, time: float) -> None:
         """Takes a logged dict: a row at the step that it states, else at the step of the bar."""
@@ -284,7 +290,8 @@ class BarRows:
                     self._skip(_BESIDE_STEPS, line, len(cells))
                 return []
             cells = {}
-        rounds = self._rounds.take(painted, cells, time) if cells else None
+        waits = bool(cells) and self._numbers.place(painted) is not None
+        rounds = self._rounds.take(painted, cells, time, waits) if cells else None
         if rounds is not None and self._rounds.sure:
             self._doubtful = []
             return rounds
@@ -292,7 +299,7 @@ class BarRows:
         if rounds is None:
             return rows
         self._doubtful += rows
-        if len(self._doubtful) < SURE:
+        if not self._rounds.refuted and len(self._doubtful) < MOST_PARTS:
             return []
         self._rounds.refuted = True
         return self._undoubted()
@@ -343,38 +350,3 @@ class BarRows:
                 self._rows.add(*row)
         elif lost := self._numbers.drop():
             self._skip(_BESIDE_STEPS, line, lost)
-
-
-class _DictsByBar:
-    """Dicts that a loop prints between two states of its bar: `{'loss': 0.1, 'reward': 0.3}` below `7/300`.
-
-    A single dict may be a result. They are rows if they come again with the same names while one bar goes on."""
-
-    def __init__(self) -> None:
-        self.tell = False
-        self._bar: ProgressBar | None = None
-        self._total = 0  # of the bar that counts the steps, once it is known
-        self._first: tuple[int, int, dict[str, float], float] | None = (
-            None  # the first dict: count and total of the bar above it, cells, time
-        )
-
-    def paint(self, painted: ProgressBar) -> None:
-        if not self._total or painted.total == self._total:
-            self._bar = painted
-
-    def take(self, segment: bytes, clock: LineClock) -> list[tuple[int, dict[str, float], float]] | None:
-        """The rows that are known with this line; None if it is not such a dict, or the first one."""
-        bar = self._bar
-        if bar is None or len(segment) > MOST:
-            return None
-        cells = dict_cells(bare(segment.decode("utf-8", "replace")))
-        if len(cells) < 2 or not measures(cells):
-            return None
-        time = clock.before(segment, segment.find(b"{"))
-        if self.tell:
-            return [(bar.done, cells, time)]
-        first, self._first = self._first, (bar.done, bar.total, cells, time)
-        if first is None or first[1] != bar.total or first[0] >= bar.done or first[2].keys() != cells.keys():
-            return None
-        self.tell, self._total = True, bar.total
-        return [(first[0], *first[2:]), (bar.done, cells, time)]

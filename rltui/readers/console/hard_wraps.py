@@ -56,8 +56,8 @@ def terminal(head: bytes) -> TerminalWidth | None:
     if b"\x1b" in head or b"\n" not in head:
         return None
     lines = [line.rstrip("\r") for line in head[:LOOKED_AT].decode("utf-8", "replace").split("\n")[:-1]]
-    if any("\r" in line for line in lines):
-        return None
+    if not lines or any("\r" in line for line in lines):
+        return None  # a first line that is so long was not broken
     wide = [columns(line) for line in lines]
     width = max(wide)
     if not _NARROWEST <= width <= _WIDEST:

@@ -12,11 +12,12 @@ TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Tr
 
 _BAR = re.compile(
     rb"^(?P<process>(?:\x1b\[[0-9;]{0,9}m)*\([\w.]{0,80} ?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)(?:\x1b\[[0-9;]{0,9}m)*)?"
-    rb"[ ]*(?:(?P<name>[\w .\-/\[\]()#]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+    rb"[ ]*(?:(?P<name>[\w .\-/\[\]()#=]+):[ ]+)?"
+    rb"\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
 )
 
 _BARE = re.compile(
-    rb"^[ ]*(?:\d{1,3}%[ ]+)?(?P<done>\d{1,12})/(?P<total>\d{1,12})"
+    rb"^[ ]*(?:(?P<name>[A-Za-z][\w .\-/\[\]()#=]{0,80}):[ ]+)?(?:\d{1,3}%[ ]+)?(?P<done>\d{1,12})/(?P<total>\d{1,12})"
     rb"[ ]\[[\d:]{4,12}<[\d:?]{1,12},[^\]\n]{1,60}\](?=[ ]*(?:\{'|$))"
 )
 """A bar without its graphic, as the terminal had no room for it; alone or before a dict."""
@@ -43,7 +44,11 @@ def bar(segment: bytes) -> ProgressBar | None:
     found = _BAR.match(segment)
     if found is None:
         bare = _BARE.match(segment) if _has_rate(segment) else None
-        return None if bare is None else ProgressBar(int(bare["done"]), int(bare["total"]), "", False)
+        if bare is None:
+            return None
+        return ProgressBar(
+            int(bare["done"]), int(bare["total"]), (bare["name"] or b"").decode("ascii", "replace"), False
+        )
     process, name, done, total = found.groups()
     if process and not name:
         return None  # unknown work of one of many processes

@@ -36,6 +36,8 @@ from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.western import as_utf8
 
+LAUNCHES = frozenset(("start", "resume", "end", "traceback", "oom", "killed"))
+"""Notes after which a bar that begins again is of another launch, not of another epoch."""
 FULL_BLOCK = 1_000_000
 """A read of this many bytes is one of many through a long file: its plain lines are given out only with the last
 one."""
@@ -371,6 +373,8 @@ class ConsoleReader(LineReader):
             self._news.add([self._notes.ungraded])
         for config in configs:
             self._bars.hear(config.values)
+        if any(note.kind in LAUNCHES for note in notes):
+            self._bars.launched()
         matters = bool(notes or configs) or self._notes.fails
         if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)

@@ -38,8 +38,15 @@ def rows(path: Path) -> dict[int, dict[str, float]]:
 
 @pytest.mark.parametrize(
     "log",
-    [rounds(), rounds(last=2), rounds(gathered=1, trained=1)],
-    ids=["whole", "cut off before its end", "one batch"],
+    [
+        rounds(),
+        rounds(last=2),
+        rounds(gathered=1, trained=1),
+        rounds(gathered=3, trained=66),
+        rounds(gathered=128, trained=100),
+        rounds(gathered=200, trained=65),
+    ],
+    ids=["whole", "cut off before its end", "one batch", "many batches", "many of both", "many answers"],
 )
 def test_each_round_is_a_row(log: str, tmp_path: Path) -> None:
     (tmp_path / "run.log").write_text(log, encoding="utf-8")
@@ -101,9 +108,13 @@ def test_lines_that_state_their_steps_stay_the_rows(tmp_path: Path) -> None:
 
 
 def test_epochs_of_one_bar_beside_a_validation_are_none(tmp_path: Path) -> None:
-    """The validation's bar is no part: what begins again is the training, as after a restart."""
+    """The validation's bar is no part: what begins again is the training, in its next epoch."""
     out = []
-    for _ in range(3):
-        out += [*part("train", 5, "loss=0.{done}5"), *part("validation", 2, "loss=0.{done}1")]
+    for epoch in range(3):
+        out += [*part("train", 5, f"loss={epoch}.{{done}}5"), *part("validation", 2, "loss=0.{done}1")]
     (tmp_path / "run.log").write_text("".join(out), encoding="utf-8")
-    assert max(rows(tmp_path / "run.log")) == 5
+    found = rows(tmp_path / "run.log")
+    assert {i: found[i]["loss"] for i in range(1, 16)} == {
+        5 * epoch + i: float(f"{epoch}.{i}5") for epoch in range(3) for i in range(1, 6)
+    }
+    assert reported(tmp_path / "run.log")["run"]["restarts"] == []

@@ -8,6 +8,7 @@ import pytest
 
 from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
+from tests.unit.readers.reported import ends, reported
 from tests.unit.readers.test_lines_of_home_made_loops import rows
 
 FORMS = {
@@ -88,3 +89,11 @@ def test_lines_of_one_width_that_are_whole_stay(form: str, tmp_path: Path) -> No
     assert {n: row["reward_mean"] for n, row in found.items()} == {
         n: pytest.approx(n / 611, abs=6e-4) for n in range(1, 61)
     }
+
+
+def test_a_long_first_line_was_not_broken(tmp_path: Path) -> None:
+    """A bar that is painted often is one line: the log behind it is read."""
+    painted = "".join(f"\rloading: {i // 10:3d}%|#####     | {i}/1000 [00:12<13:20,  1.06it/s]" for i in range(1001))
+    path = tmp_path / "train.log"
+    path.write_text(painted + "\n" + "".join(f"step {i} | loss {i / 64} | kl 0.5\n" for i in range(1, 31)))
+    assert ends(reported(path), "total_loss") == (30, 1 / 64, 30 / 64)
