@@ -26,7 +26,8 @@ class TemplateWords(Record):
     `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code). `tests`: words for
     an evaluation that may also name a program. `benchmarks`: problem sets that are never trained on. `of_training`: a
     title with one ends an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above
-    or before their numbers. `phases`: work inside a step, in titles of lines."""
+    or before their numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only
+    tells a name, its number and the step."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -56,6 +57,7 @@ class TemplateWords(Record):
     texts: frozenset[str]
     memory: frozenset[str]
     findings: frozenset[str]
+    telling: frozenset[str]
 
 
 @kept

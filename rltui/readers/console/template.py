@@ -49,6 +49,7 @@ from rltui.readers.console.step_template import (
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
+from rltui.readers.console.worded_lines import step_before_name
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
@@ -170,7 +171,7 @@ class TemplateLearner:
         if indented and alone and lead.source and self._under is not None:
             source, message = "", given  # nor is the title of some numbers below a step
         self._work = "" if source else lead.source
-        message = step_first(message)
+        message = step_before_name(step_first(message))
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
