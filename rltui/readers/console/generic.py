@@ -108,6 +108,8 @@ class StepBlock(Struct):
     apart: bool = False  # another line is right below it
     headed: bool = False  # a heading began it
     source: str = ""  # the program that wrote it
+    printed: bool = False  # a heading that was printed: its numbers may come from a logger
+    second: str | None = None  # that logger
     title: str = ""  # the title above the newest lines
     evaluated: bool = False  # a line said that an evaluation follows
     time: float = nan  # when the line with the step was written
@@ -130,8 +132,11 @@ class StepBlock(Struct):
         """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""
         message = without_count(message, lambda count: count == self.step)
         lead = split_lead(message)
-        if prefix + program(lead) == self.source:
+        if prefix + program(lead) in (self.source, self.second):
             self.elsewhere = False
+            return self.below(message)
+        if self.printed and self.second is None and measures(self._cells(lead.message), "training"):
+            self.second = prefix + program(lead)
             return self.below(message)
         if self.led is None or prefix + program(self.led) != self.source:
             return False

@@ -4,6 +4,7 @@ are read as logs write them: with date and zone, or with less.
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -62,11 +63,14 @@ _EMPHASIS = lazy(
 """A name or number in Markdown emphasis. A named count, `**Step 3**`, stays: responses number their parts like this."""
 _REPEATED = lazy(r"\s*\[repeated \d{1,9}x across cluster\](?: \(Ray .*\))?")
 """What Ray appends to a line that several workers wrote."""
+_STATISTIC = rf"(?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER}"
 _OF_STATISTIC = lazy(
-    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:\s*(?:=>|->|→)|\s+[-–|│])\s+"
-    rf"((?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER})"
+    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:(?:\s*(?:=>|->|→|:(?=\s+\w+\s+[-+.\d]))|\s+[-–|│]|\s)\s+|\t)"
+    rf"({_STATISTIC})((?:(?:\s*[,|│]\s*|\s+){_STATISTIC}){{0,8}})"
 )
-"""The metric of a statistic, if an arrow or a dash is between them: `Reward => avg: 0.1, max: 0.3`."""
+"""The metric of a statistic, if an arrow, a dash, a colon or a gap is between them: `Reward => avg: 0.1, max: 0.3`."""
+_ONE_STATISTIC = lazy(rf"([A-Za-z]+)(?:\s*[:=]\s*|\s+)({NUMBER})")
+_STATISTICS = ("mean", "avg", "std", "min", "max", "median", "average")
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -242,6 +246,12 @@ def without_markup(message: str) -> str:
     return message
 
 
+def _each_named(found: re.Match[str]) -> str:
+    """Statistics, each with the name of its metric."""
+    told = _ONE_STATISTIC.findall(f"{found[2]}{found[3]}")
+    return ", ".join(f"{found[1]} {which}: {number}" for which, number in told)
+
+
 @unchanged_alike
 def plain(message: str) -> str:
     """A message without colours, mark-up, angle brackets around names and overwritten text. Full-width and typographic
@@ -254,8 +264,11 @@ def plain(message: str) -> str:
     message = without_markup(message).replace("+/-", "±")
     if "[repeated " in message:
         message = _REPEATED.sub("", message)
-    if any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
-        message = _OF_STATISTIC.sub(r"\1 \2", message)
+    apart = ("  " in message or "\t" in message or ": " in message) and any(
+        word in message.lower() for word in _STATISTICS
+    )
+    if apart or any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
+        message = _OF_STATISTIC.sub(_each_named, message)
     if message.isascii():
         return message
     message = _MEAN.sub(r"\1_mean", _PICTURE.sub("", message.translate(_SET_IN_PRINT)))

@@ -117,7 +117,8 @@ def is_named(name: str, wanted: frozenset[str]) -> bool:
     return last_word(name) in wanted
 
 
-def measures(names: Iterable[str]) -> bool:
-    """Whether one of these names is that of a metric. A sentence has none, even if it is about loss."""
-    of_training, prose = either("training", "durations", "evaluation"), words().prose
-    return any(has_word(name, of_training) and not has_word(name, prose) for name in names)
+def measures(names: Iterable[str], *kinds: str) -> bool:
+    """Whether one of these names is that of a metric, of these `kinds` of words if some are given. A sentence has none,
+    even if it is about loss."""
+    known, prose = either(*(kinds or ("training", "durations", "evaluation"))), words().prose
+    return any(has_word(name, known) and not has_word(name, prose) for name in names)

@@ -278,6 +278,7 @@ class OwnWords(OpenEnd[_Known]):
         lead = split_lead(message)
         begun.source = prefix + program(lead)
         begun.led = lead if program(lead) else None
+        begun.printed = begun.headed and not lead.before
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
 

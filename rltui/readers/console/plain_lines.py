@@ -124,7 +124,7 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
         return {}
     cells: dict[str, float] = {}
     end = 0
-    if not slots or any(has_word(slot.name, either("items", "prose")) for slot in slots):
+    if not slots or any(map(_is_of_another, (slot.name for slot in slots))):
         return {}
     for slot, following in zip(slots, [*slots[1:], None], strict=True):
         begin = slot.end - len(slot.text)
@@ -148,6 +148,12 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
     unit = UNIT.match(message, end)
     rest = message[unit.end() if unit else end :]
     return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
+
+
+def _is_of_another(name: str) -> bool:
+    """Whether a name is that of an item or a word of prose; the statistic of an item, `response len mean`, is none."""
+    known = words()
+    return has_word(name, known.prose) or (has_word(name, known.items) and not is_named(name, known.statistics))
 
 
 def of_evaluation(name: str) -> str:

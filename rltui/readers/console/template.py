@@ -80,6 +80,7 @@ class TemplateLearner:
         self._epoch = 0  # epoch of the newest heading that names one
         self._sources = {""}  # words before lines that may state steps
         self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
+        self._printed = False  # only such a heading so far, which no logger wrote
         self._loose = False  # it holds a line that belongs neither to it nor to another program
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led, self._apart = False, 0  # logging put something before this line; other lines in the open block
@@ -325,6 +326,8 @@ class TemplateLearner:
         cells, named = {} if begins else pair_cells(said), named or self._work
         if named and cells:
             self._block.title = named
+        if cells and self._printed and measures(cells, "training"):
+            self._source(source)  # a logger's numbers below a heading that was printed
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
@@ -372,6 +375,7 @@ class TemplateLearner:
         self._over = over
         if again:
             self._told -= {slot.name for slot in slots}
+        self._printed = bool(begins) and not source and not self._led
         self._headed = len(begins) or (0 if anew else self._headed)
         self._block_source = source
         self._block.add(slots, self._at, self._time)
@@ -388,7 +392,7 @@ class TemplateLearner:
         """Ends the open block. Returns the steps that are then known."""
         told, self._told = self._told, set()
         self._evaluated = self._framed = self._loose = False
-        self._headed = self._apart = 0
+        self._headed, self._apart, self._printed = 0, 0, False
         held, lines, time = self._block.take()
         slots, (above, above_lines), self._over = _counts_first(held), self._over, ({}, ())
         if self._known.ahead.names and self._known.kind == "block":
