@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
+from rltui.readers.console.heading_forms import FENCE, HeadingForms, opens_text
 from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
@@ -52,6 +53,7 @@ _BEGIN = lazy(
     r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
     re.IGNORECASE,
 )
+_PART = lazy(rf"^(?:step|iter(?:ation)?)\s+{_COUNT}(?:\s*:?$|:\s+[^\W\d])", re.IGNORECASE)
 _WORD_PAIR = lazy(rf"^([^\W\d_][\w/.@\-]*) ({NUMBER}){_UNIT}$")
 _WORD = lazy(rf"([^\W\d_][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
 _OF = r"(?:\s?/\s?\d[\d.]*(?=\s?[KMGT]i?B))?"
@@ -121,6 +123,11 @@ class StepBlock(Struct):
     own: set[str] = field(default_factory=set)  # names in the message of this heading
     above: dict[str, float] = field(default_factory=dict)  # numbers right above the first step
     before: frozenset[str] = frozenset()  # names of numbers that are, or may be, above their step
+    text: bool = False  # below it a text with headings of its own is printed
+    fenced: bool = False  # a piece of code is
+    sampled: bool = False  # a sample is
+    doubtful: set[str] = field(default_factory=set)  # names below that sample
+    lines_below: HeadingForms = field(default_factory=HeadingForms)
     ahead: dict[str, float] = field(default_factory=dict)  # numbers below it that may belong to the next step
     below_names: list[str] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)  # names in lines about work inside the step
@@ -201,9 +208,38 @@ class StepBlock(Struct):
         of_table = self.headed and not self.worded
         return attributes(message) or (pair_cells(without_lead(message)) or {} if of_table else {})
 
+    def _is_text(self, message: str) -> bool:
+        """Whether a line below a heading begins a piece of code, or a part of a response that is numbered as steps
+        are: from there on, only lines with names that often came below headings belong to the step."""
+        text = without_lead(message).strip()
+        if not self.headed:
+            return False
+        if FENCE in text:
+            self.fenced ^= text.count(FENCE) % 2 == 1
+            return True
+        self.sampled |= opens_text(text)
+        part = _PART.match(text)
+        if part is None or _count(part[1]) == self.step:
+            return False
+        self.text = True
+        return True
+
+    def _among_texts(self, cells: dict[str, float]) -> None:
+        """Takes the names in a line below a heading. What came before it, below a sample, was a part of that, if lines
+        like this one are below most headings."""
+        if self.sampled and self.lines_below.has_line(cells):
+            for name in self.doubtful:
+                self.cells.pop(name, None)
+            self.doubtful.clear()
+        elif self.sampled:
+            self.doubtful |= cells.keys() - self.cells.keys()
+        self.lines_below.add_line(cells)
+
     def below(self, message: str) -> bool:
         """Takes a further line. Its named numbers belong to the step if it is indented or marked like the first of such
         lines; without indent or mark the lines must follow each other. Returns whether they belong."""
+        if self._is_text(message):
+            return False
         named = _BEGIN.match(bare(message))
         if named is not None and _count(named[1]) != self.step:
             self.over = True  # it belongs to another step
@@ -214,6 +250,8 @@ class StepBlock(Struct):
                 self.inner.add(name)
             return True
         cells = self._cells(message)
+        if cells and (self.text or self.fenced) and not self.lines_below.has_line(cells):
+            return False
         heads, rest = titled(without_lead(message).lstrip(MARKS))
         if cells:
             self.title = heads or _work(message) or self.title
@@ -242,9 +280,14 @@ class StepBlock(Struct):
         if any(is_named(name, words().counters) and not has_word(name, words().amounts) for name in cells):
             self.over = True  # another step begins
             return False
+        if self.headed:
+            self._among_texts(cells)
         for name, x in cells.items():  # the first one of a name counts
             key = of_evaluation(name) if self.evaluated else name
-            key = f"{self.title}/{key}" if self.title and key in self.cells else key
+            if self.title and key in self.cells:
+                if has_word(self.title, words().texts):
+                    continue  # of the sample
+                key = f"{self.title}/{key}"
             if len(self.below_names) < MAX_BLOCK:
                 self.below_names.append(key)
             if key in self.before:

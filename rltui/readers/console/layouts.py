@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import nan
 
 from msgspec.structs import replace
@@ -294,6 +294,10 @@ class PairBlock:
         self._slots |= {(self.title, slot.name): slot for slot in slots}
         self.lines = (*self.lines, line)
         self.time = self.time if self.time == self.time else time
+
+    def drop(self, names: Collection[str]) -> None:
+        """Removes numbers that turn out to belong to something else."""
+        self._slots = {key: slot for key, slot in self._slots.items() if key[1] not in names}
 
     def take(self) -> tuple[list[Slot], tuple[int, ...], float]:
         """The block so far, with its line numbers and time. A new, empty block begins."""

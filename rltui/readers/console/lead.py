@@ -65,7 +65,8 @@ _REPEATED = lazy(r"\s*\[repeated \d{1,9}x across cluster\](?: \(Ray .*\))?")
 """What Ray appends to a line that several workers wrote."""
 _STATISTIC = rf"(?i:mean|avg|std|min|max|median|average)(?:\s*[:=]\s*|\s+){NUMBER}"
 _OF_STATISTIC = lazy(
-    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})(?:(?:\s*(?:=>|->|→|:(?=\s+\w+\s+[-+.\d]))|\s+[-–|│]|\s)\s+|\t)"
+    r"(?<![\w/.])([^\W\d][\w/.@]*(?: [^\W\d][\w/.@]*){0,3})"
+    r"(?:(?:\s*(?:=>|->|→|:(?=\s+\w+\s+[-+.\d]))|\s+[-–|│]|\s)\s+|\t)"
     rf"({_STATISTIC})((?:(?:\s*[,|│]\s*|\s+){_STATISTIC}){{0,8}})"
 )
 """The metric of a statistic, if an arrow, a dash, a colon or a gap is between them: `Reward => avg: 0.1, max: 0.3`."""

@@ -13,6 +13,7 @@ from rltui.readers.console import generic
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued
+from rltui.readers.console.heading_forms import HeadingForms
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.lead import Lead, bare, program, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
@@ -72,6 +73,7 @@ class OwnWords(OpenEnd[_Known]):
         self._apart = 0
         self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
+        self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
         self._commas = 0  # lines with a decimal comma
@@ -275,10 +277,11 @@ class OwnWords(OpenEnd[_Known]):
             begun.above = self._learner.above
             begun.before = frozenset(begun.above)
         closed, self._block, begun.time = self.close(), begun, self._time
+        self._below_heads.begin()
         lead = split_lead(message)
         begun.source = prefix + program(lead)
         begun.led = lead if program(lead) else None
-        begun.printed = begun.headed and not lead.before
+        begun.printed, begun.lines_below = begun.headed and not lead.before, self._below_heads
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
 
@@ -413,6 +416,8 @@ class OwnWords(OpenEnd[_Known]):
                 inner=set(block.inner),
                 ahead=dict(block.ahead),
                 below_names=list(block.below_names),
+                lines_below=block.lines_below.copy(),
+                doubtful=set(block.doubtful),
             ),
             self._epochs.copy(),
             self._wordings.copy(),

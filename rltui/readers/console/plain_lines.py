@@ -35,6 +35,8 @@ NUMBER_IN = lazy(
 a total they name a part of the step: `chunk 3/4 loss: 0.4`."""
 _WORD = lazy(r"[^\W\d_]+")
 _TITLE = lazy(r"^\W*[^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?:\s+(?=[^\W\d])")
+_WORK = lazy(r"^\W*([^\W\d][\w/\-]*)\s*[|│]\s+(?=[^\W\d])")
+"""What may be the title of the numbers behind a bar: `train | reward 0.3 | kl 0.1`."""
 
 
 _NAMED_APART = lazy(
@@ -136,7 +138,7 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
             return {}  # the line of another step
         unit = UNIT.match(message, end) if end else None
         gap = message[unit.end() if unit else end : begin]
-        if not end and (title := _TITLE.match(gap)):
+        if not end and (title := _TITLE.match(gap) or _work(gap)):
             gap = gap[title.end() :]
         said = {word.lower() for word in _WORD.findall(gap.replace("_", " "))}
         own = {word.lower() for word in _WORD.findall(slot.name.replace("_", " "))}
@@ -148,6 +150,12 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
     unit = UNIT.match(message, end)
     rest = message[unit.end() if unit else end :]
     return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
+
+
+def _work(gap: str) -> re.Match[str] | None:
+    """The work that the numbers behind a bar are of, if the words before it name some."""
+    found = _WORK.match(gap)
+    return found if found is not None and found[1].lower() in words().phases else None
 
 
 def _is_of_another(name: str) -> bool:

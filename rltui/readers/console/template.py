@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED, CountedLines
+from rltui.readers.console.heading_forms import FENCE, HeadingForms, opens_text
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     ColumnTable,
@@ -81,6 +82,11 @@ class TemplateLearner:
         self._sources = {""}  # words before lines that may state steps
         self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
         self._printed = False  # only such a heading so far, which no logger wrote
+        self._heads = HeadingForms()
+        self._sampled = False  # a sample was printed in the open block
+        self._doubtful: frozenset[str] = frozenset()  # names of numbers below it
+        self._fenced = False  # inside code that was printed
+        self._text = False  # a text with a heading of its own was printed in the open block
         self._loose = False  # it holds a line that belongs neither to it nor to another program
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led, self._apart = False, 0  # logging put something before this line; other lines in the open block
@@ -122,7 +128,7 @@ class TemplateLearner:
         are given out by this one."""
         twin = copy.copy(self)
         twin._known, twin._under = self._known.copy(self._under)
-        twin._told, twin._sources = set(self._told), set(self._sources)
+        twin._told, twin._sources, twin._heads = set(self._told), set(self._sources), self._heads.copy()
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
         twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
@@ -203,6 +209,11 @@ class TemplateLearner:
     def _words(self, message: str) -> list[StepRow]:
         """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line
         above, unless it begins an evaluation of that step. A line that only draws a frame does not end a block."""
+        if FENCE in message:  # code: what it sets is no metric
+            self._fenced ^= message.count(FENCE) % 2 == 1
+            self._loose = True
+            return []
+        self._sampled |= bool(self._headed) and opens_text(message)
         if self._begins_evaluation(message):
             return []
         if self._evaluated and ends_evaluation(message):
@@ -244,6 +255,9 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if begins and self._is_within_text(message, begins):
+            self._text = self._loose = True
+            return []
         if not begins and self._headed:
             message = without_count(message, self._is_step)
         if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
@@ -326,6 +340,17 @@ class TemplateLearner:
         cells, named = {} if begins else pair_cells(said), named or self._work
         if named and cells:
             self._block.title = named
+        if (
+            cells
+            and (self._fenced or (self._headed and self._text))
+            and not self._heads.has_line(cells)
+            and not self._led
+        ):
+            return []  # of the text
+        if cells and self._headed:
+            self._among_texts(cells)
+        elif self._headed and not begins:
+            self._sampled |= opens_text(message)
         if cells and self._printed and measures(cells, "training"):
             self._source(source)  # a logger's numbers below a heading that was printed
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
@@ -364,6 +389,7 @@ class TemplateLearner:
         if begins:
             self._source(source)
             self._epoch = next((int(s.value) for s in begins if last_word(s.name) == "epoch"), self._epoch)
+            self._heads.add(begins, said)
         slots = list(begins) or as_slots(cells)
         other = source != self._block_source and not self._headed
         other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
@@ -381,6 +407,22 @@ class TemplateLearner:
         self._block.add(slots, self._at, self._time)
         return ended
 
+    def _among_texts(self, cells: dict[str, float]) -> None:
+        """Takes the numbers of a line below a heading. What came before it, below a sample, was a part of that, if
+        lines like this one are below most headings."""
+        if self._sampled and self._heads.has_line(cells):
+            self._block.drop(self._doubtful)
+            self._doubtful = frozenset()
+        elif self._sampled:
+            self._doubtful |= cells.keys() - self._block.slots.keys()
+        self._heads.add_line(cells)
+
+    def _is_within_text(self, message: str, begins: Sequence[Slot]) -> bool:
+        """Whether a heading is of a text that was printed below the heading of a step, as a response that numbers its
+        parts: it counts the same, but looks unlike the headings of the steps so far."""
+        known = self._heads.names(begins, message)
+        return bool(self._headed) and known and not self._is_at(begins[0])
+
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is the known step counter and the heading of the open block states no or another step: then
         the heading came from another program."""
@@ -393,6 +435,8 @@ class TemplateLearner:
         told, self._told = self._told, set()
         self._evaluated = self._framed = self._loose = False
         self._headed, self._apart, self._printed = 0, 0, False
+        self._text = self._fenced = self._sampled = False
+        self._doubtful = frozenset()
         held, lines, time = self._block.take()
         slots, (above, above_lines), self._over = _counts_first(held), self._over, ({}, ())
         if self._known.ahead.names and self._known.kind == "block":
