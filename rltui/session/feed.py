@@ -16,6 +16,7 @@ from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats, make_unpacking
 from rltui.run.history import Part
 from rltui.session.ends import WHOLE_MOST, Extent, read_ends
+from rltui.session.pieces import header_above
 from rltui.sources.base import Follower, Place, SourceError
 
 
@@ -84,6 +85,7 @@ class Feed(Source):
     run: str = ""  # the run to read, if the file holds several
     reader: Reader = field(init=False)
     _follower: Follower | None = field(default=None, init=False)
+    _at_begin: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         Source.__post_init__(self)
@@ -91,6 +93,12 @@ class Feed(Source):
 
     def _made(self) -> Reader:
         return make_unpacking(self.format, os.path.basename(self.path), self.run)
+
+    def _begin(self, head: bytes) -> None:
+        """Takes the first bytes: a table whose header is in another piece gets that."""
+        self._at_begin = False
+        if self.format == "csv" and (header := header_above(self.place, self.path, head)):
+            self.reader.feed(header)
 
     @property
     def watched(self) -> list[str]:
@@ -104,9 +112,11 @@ class Feed(Source):
         delta = self._follower.read(max_bytes)
         restarted = delta.reset
         if restarted:
-            self.reader = self._made()
+            self.reader, self._at_begin = self._made(), True
         if delta.stat is not None:
             self.size, self.mtime = delta.stat.size, delta.stat.mtime
+        if delta.data and self._at_begin:
+            self._begin(delta.data)
         records = self.reader.feed(delta.data) if delta.data else []
         if self.reader.whole and delta.data and not delta.more:
             records += self.reader.finish()

@@ -17,6 +17,7 @@ from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
+from rltui.session.pieces import header_above
 from rltui.sources import slurm, stdin
 from rltui.sources.base import Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -266,6 +267,8 @@ def _sniffer(
             with closing(place.follow(path)) as follower:
                 end = follower.tail(HEAD).data
             found = sniff_end(end, name) or (MESSAGES if is_messages(end, name) else None)
+        if found is None and header_above(place, path, head):
+            return "csv"
         return MESSAGES if found is None and is_messages(head, name) else found
 
     return ask

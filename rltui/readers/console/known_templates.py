@@ -247,8 +247,10 @@ class KnownTemplates:
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
-        counter = self._counter(template, lines, kind)
-        if counter is not None and self._may_begin_anew(template, counter):
+        planned = self._by_plan.get(key) if self.main is None else None
+        resumed = planned if planned is not None and _goes_back(template.lines, planned) else None
+        counter = self._counter(template, lines, kind) if resumed is None else resumed
+        if resumed is None and counter is not None and self._may_begin_anew(template, counter):
             self._by_plan[key] = counter
             return []
         self._by_plan.pop(key, None)
@@ -396,6 +398,13 @@ def _only_pairs(template: Template) -> bool:
         slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
     )
     return not counted and bool(first.message) and measures(pair_cells(first.message) or {})
+
+
+def _goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether the count in the newest of these lines fell before it reached its total, and not to its beginning: a
+    launch goes on from a checkpoint. What is counted inside a step begins at its beginning."""
+    before, newest = lines[-2].slots[counter], lines[-1].slots[counter]
+    return before.of is not None and 1 < newest.value < before.value < before.of
 
 
 def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:

@@ -1,0 +1,62 @@
+"""A table that was cut into several files: only the first of them has the header."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+
+from rltui.discovery.file_roles import log_of
+from rltui.lazy_regex import lazy
+from rltui.readers.csv_table import SEPARATORS, cut, step_column
+from rltui.readers.keys import is_time
+from rltui.readers.rows import number
+from rltui.sources.base import Place, SourceError
+
+_HEAD = 1 << 14
+_MOST = 9
+"""Most pieces that rotation leaves."""
+_NUMBERED = lazy(r"^(.*?)([-_.]?(?:part|shard|chunk|segment)?[-_.]?)(\d{1,5})(\.[A-Za-z]+)$")
+
+
+def header_above(place: Place, path: str, head: bytes) -> bytes:
+    """The header of another piece, if a file begins with a row of numbers and that has as many columns; else empty."""
+    row = _cells(head)
+    if row is None or not all(number(cell) is not None or is_time(cell) or not cell for cell in row[1]):
+        return b""
+    for sibling in _pieces(path):
+        begin = place.head(sibling, _HEAD)
+        above = None if isinstance(begin, SourceError) else _cells(begin)
+        if above is None or above[0] != row[0] or len(above[1]) != len(row[1]):
+            continue
+        if step_column(above[1]) is not None and not any(number(cell) is not None for cell in above[1]):
+            return begin.partition(b"\n")[0].strip(b"\r") + b"\n" if isinstance(begin, bytes) else b""
+    return b""
+
+
+def _cells(head: bytes) -> tuple[str, list[str]] | None:
+    """Separator and cells of the first line; None if it is not complete or no row of a table."""
+    line, newline, _ = head.partition(b"\n")
+    if not newline or len(line) > _HEAD:
+        return None
+    text = line.decode("utf-8", "replace").strip("\r\ufeff")
+    separator = max(SEPARATORS, key=text.count)
+    try:
+        cells = [cell.strip() for cell in cut(text, separator)]
+    except csv.Error:
+        return None
+    return (separator, cells) if len(cells) > 1 else None
+
+
+def _pieces(path: str) -> Iterator[str]:
+    """Paths that other pieces of a file may have: `metrics.csv` for `metrics.csv.1`, `metrics_1.csv` for
+    `metrics_2.csv`."""
+    base = log_of(path)
+    yield from (other for other in (base, *(f"{base}.{n}" for n in range(1, _MOST + 1))) if other != path)
+    folder, name = os.path.split(path)
+    if (found := _NUMBERED.match(name)) is not None:
+        stem, between, digits, ending = found.groups()
+        yield os.path.join(folder, stem + ending)
+        count = int(digits)
+        for n in range(count - 1, max(-1, count - 1 - _MOST), -1):
+            yield os.path.join(folder, f"{stem}{between}{n:0{len(digits)}d}{ending}")
