@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
-from rltui.readers.console.heading_forms import FENCE, HeadingForms, opens_text
+from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
@@ -218,6 +218,7 @@ class StepBlock(Struct):
             self.fenced ^= text.count(FENCE) % 2 == 1
             return True
         self.sampled |= opens_text(text)
+        self.text &= not ends_text(text)
         part = _PART.match(text)
         if part is None or _count(part[1]) == self.step:
             return False
@@ -225,12 +226,12 @@ class StepBlock(Struct):
         return True
 
     def _among_texts(self, cells: dict[str, float]) -> None:
-        """Takes the names in a line below a heading. What came before it, below a sample, was a part of that, if lines
-        like this one are below most headings."""
+        """Takes the numbers of a line below a heading. The same names before it, below a sample, were a part of that,
+        if lines like this one are below most headings."""
         if self.sampled and self.lines_below.has_line(cells):
-            for name in self.doubtful:
+            for name in self.doubtful & cells.keys():
                 self.cells.pop(name, None)
-            self.doubtful.clear()
+            self.doubtful -= cells.keys()
         elif self.sampled:
             self.doubtful |= cells.keys() - self.cells.keys()
         self.lines_below.add_line(cells)

@@ -18,6 +18,8 @@ from rltui.readers.console.step_template import skeleton
 FENCE = "```"
 """Begins and ends a piece of code."""
 _LABEL = lazy(r"^\W*((?:[^\W\d]+ )?[^\W\d]+)\s?:")
+_RULE = lazy(r"\W{10,}$")
+"""The end of a panel, or a rule between parts of a log."""
 KNOWN = 3
 """After this many headings of one form with rising counts, another form is that of something else."""
 OFTEN = 2
@@ -29,6 +31,11 @@ def opens_text(message: str) -> bool:
     """Whether a line says that a prompt, a response or the like follows: `completion: Step 1`."""
     label = _LABEL.match(message)
     return label is not None and has_word(label[1], words().texts)
+
+
+def ends_text(message: str) -> bool:
+    """Whether a line only draws a rule: what follows is no part of the text above it."""
+    return _RULE.match(message) is not None
 
 
 class HeadingForms(Struct):

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED, CountedLines
-from rltui.readers.console.heading_forms import FENCE, HeadingForms, opens_text
+from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     ColumnTable,
@@ -214,6 +214,7 @@ class TemplateLearner:
             self._loose = True
             return []
         self._sampled |= bool(self._headed) and opens_text(message)
+        self._text &= not ends_text(message)
         if self._begins_evaluation(message):
             return []
         if self._evaluated and ends_evaluation(message):
@@ -408,11 +409,11 @@ class TemplateLearner:
         return ended
 
     def _among_texts(self, cells: dict[str, float]) -> None:
-        """Takes the numbers of a line below a heading. What came before it, below a sample, was a part of that, if
-        lines like this one are below most headings."""
+        """Takes the numbers of a line below a heading. The same names before it, below a sample, were a part of that,
+        if lines like this one are below most headings."""
         if self._sampled and self._heads.has_line(cells):
-            self._block.drop(self._doubtful)
-            self._doubtful = frozenset()
+            self._block.drop(self._doubtful & cells.keys())
+            self._doubtful -= cells.keys()
         elif self._sampled:
             self._doubtful |= cells.keys() - self._block.slots.keys()
         self._heads.add_line(cells)
