@@ -379,16 +379,18 @@ def _ended(notes: list[Note]) -> str:
     return quoted(told)[:_TEXT] if told is not None else ""
 
 
-def earlier_ends(notes: Iterable[Note]) -> list[Crash]:
+def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset()) -> list[Crash]:
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
-    goes back to an earlier step. What ended it stands at its last step."""
+    goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
+    at its last step."""
     out: list[Crash] = []
     errors: list[Note] = []
     last = -1
     for note in notes:
         launched = note.kind in ("start", "resume")
         back = note.kind in ENDINGS and note.step is not None and note.step < last
-        if launched or back:
+        over = last in ended and note.kind in ENDINGS and note.step is not None and note.step > last
+        if launched or back or over:
             crash = named_end([error for error in errors if error.step is None or error.step >= last])
             out += [crash] if crash is not None else []
             errors, last = [], -1
@@ -396,4 +398,7 @@ def earlier_ends(notes: Iterable[Note]) -> list[Crash]:
             errors.append(note)
         if note.step is not None and not launched:
             last = max(last, note.step)
+    if last in ended:
+        crash = named_end([error for error in errors if error.step is None or error.step >= last])
+        out += [crash] if crash is not None else []
     return out
