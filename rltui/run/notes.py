@@ -128,7 +128,8 @@ class NoteSource(Struct):
 
     def since(self, step: int, ended: frozenset[int] = frozenset()) -> list[LogStanding]:
         """What was said at this step or later, without errors of a shape that the training survived before. At the
-        steps `ended` an earlier attempt ended, which none survives. If the log states steps, an error at an unknown step came before the first of them; an end at an unknown step counts."""
+        steps `ended` an earlier attempt ended, which none survives. If the log states steps, an error at an unknown
+        step came before the first of them; an end at an unknown step counts."""
         late, survived = [], set(self._survived)
         for event in self.events:
             stood = event.step
