@@ -356,7 +356,7 @@ class Engine:
             len(skipped),
             findings,
             len(guard.failed),
-            earlier_ends(notes),
+            earlier_ends(notes, run.ended_at),
         )
         verdict = judge(case, best)
         return Diagnosis(

@@ -238,6 +238,8 @@ EDGE = 0.2
 
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
     """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""
+    if before.level == 0 and (resumed := _never_over(after, signal)) is not None:
+        return resumed
     opening = after.openings[-1]
     earliest = after.openings[-2].end_step if len(after.openings) > 1 else None
 
@@ -255,6 +257,20 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
         opening = structs.replace(opening, loud_step=opening.onset_step if step is None else at(step))
     return structs.replace(after, openings=(*after.openings[:-1], opening))
+
+
+def _never_over(after: Life, signal: Signal) -> Life | None:
+    """The finding with its last two episodes as one, if the newest one began, by what is seen now, before the other
+    ended, and was over for less long than that had stood: noise hid it for a while. None if they are two."""
+    if len(after.openings) < 2:
+        return None
+    last, newest = after.openings[-2:]
+    if last.end_step is None or last.begin is None or last.loud_step is None or signal.onset_step is None:
+        return None
+    if signal.onset_step >= last.end_step or newest.opened_step - last.end_step >= last.end_step - last.begin:
+        return None
+    one = structs.replace(last, end_step=None, peak=max(last.peak, newest.peak))
+    return structs.replace(after, openings=(*after.openings[:-2], one))
 
 
 def _noticed(signal: Signal, look: Look) -> int | None:

@@ -188,6 +188,8 @@ def _nothing_wrong(report: Report) -> str:
         if state in ("finished", "crashed"):
             return f"log more in the next run, this one is over. {wanted}".rstrip()
         return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
+    if report.run.before_again and state != "finished":
+        return report.run.before_again
     if report.run.broke_off:
         return "look whether the run still goes on. Its log ends without an end mark."
     if report.run.error_after:

@@ -66,6 +66,7 @@ class RunIdentity(Struct, frozen=True):
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()
     ends: tuple[Ended, ...] = ()  # why it had to be restarted
+    before_again: str = ""  # what to change before it is started again, if the same ended several attempts
     error_after: str = ""  # with which the log ends after all planned steps
     broke_off: bool = False  # nothing more came, and no word says that it ended
     told_at: int | None = None  # the step at which it stood so, of a report of the past

@@ -8,13 +8,15 @@ from typing import NamedTuple
 from rltui.evidence import words
 from rltui.evidence.effects import noise_of_few
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
+from rltui.evidence.parting import parted_at
 from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, tail
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Series
 
 LEAST = 5
 """With fewer evaluations of a set their noise is not known."""
@@ -69,9 +71,8 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     name = words.called(look.facts, look.reward)
     text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
     text += _went(ways[0], most)
-    steps = sets[0].series.steps
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
-    return [Signal(WARNING, text, proofs, onset_step=int(steps[len(steps) // 3]))]
+    return [Signal(WARNING, text, proofs, onset_step=parted_at(train.series, sets[0].series))]
 
 
 def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -106,12 +107,28 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
             return []  # it had gained before what training gained later, or began elsewhere and was met on the way
     if max(way.start for way in ways) > 1 - gain.value:
         return []
+    memory["left"] = step
+    if "parted" not in memory:
+        memory["parted"] = _parted(whole.series, sets[0].series, step)
+    return [_since_parted(look, whole, sets[0], int(memory["parted"]))]
+
+
+def _parted(train: Series, held_out: Series, known: int) -> int:
+    """Where both parted, by all evaluations; the step by which it is known if too few came since."""
+    step = parted_at(train, held_out)
+    enough = step is not None and len(held_out) - int(held_out.steps.searchsorted(step)) >= LEAST
+    return step if step is not None and enough else known
+
+
+def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: int) -> Signal:
+    """What both did since the step at which they parted."""
+    train = whole.since_step(step) or whole
+    way = _way(held_out.values[int(held_out.series.steps.searchsorted(step)) :], held_out.values)
     name = words.called(look.facts, look.reward)
     text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)} since step {step}, and validation, "
-    text += f"which was near it then, {_went(ways[0], most, 'the means of the first and the last third since then')}"
+    text += f"which was near it then, {_went(way, way.most, 'the means of the first and the last third since then')}"
     proofs = (("val_score", f"no gain beside that of training since step {step}"), (look.reward, ""))
-    memory["left"] = step
-    return [Signal(WARNING, text, proofs, onset_step=step)]
+    return Signal(WARNING, text, proofs, onset_step=step)
 
 
 def _unmoved(look: Look, p: Params) -> list[Signal]:

@@ -61,7 +61,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     best, at = _best(look, peak, int(series.steps[onset]))
-    if best > peak and at:
+    if at:
         onset = min(onset, fall_begins(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
     onset = _at_once(series, onset, below, peak - fallen)
     share = (best - fallen) / abs(best) if best else 1.0
@@ -236,6 +236,8 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if peak - low < _by_chance(score, rows):
         return []
     onset = int(score.series.steps.searchsorted(step))
+    if score.peak is not None and score.peak.step < step:
+        onset = min(onset, fall_begins(score.values, _best_row(look, score.series), score.peak.value, low))
     step = int(score.series.steps[_at_once(score.series, onset, onset, peak - low)])
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
@@ -296,18 +298,22 @@ def _below_best(score: MetricFacts, p: Params) -> Fall | None:
 
 
 def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
-    """Index from `start` on at which the fall from the peak began: the line through the last places at which the median
-    of 5 stood within a quarter and within three quarters of it, taken back to the peak. A slow fall has lost a quarter
-    long after it began. Nothing fell to a level that is no lower than the peak."""
+    """Index from `start` on at which the fall from the peak began: the line through the places at which it had lost a
+    quarter and three quarters of it, taken back to the peak. A slow fall has lost a quarter long after it began.
+    Nothing fell to a level that is no lower than the peak."""
     part = x[start:]
     if len(part) < 5 or not low < peak:
         return start
-    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
-    quarter, most = (np.flatnonzero(smooth >= peak - share * (peak - low)) for share in (0.25, 0.75))
-    if not len(quarter):
-        return start
-    at = int(quarter[-1])
-    return start + max(0, at + 2 - (int(most[-1]) - at) // 2)
+    quarter, most = (_crosses(part, peak - share * (peak - low)) for share in (0.25, 0.75))
+    return start + max(0, quarter - (max(quarter, most) - quarter) // 2)
+
+
+def _crosses(x: Floats, level: float) -> int:
+    """The cut with the fewest values below the level before it and above the level after it. The last value above the
+    level comes the later the more noise there is."""
+    above = np.concatenate(([0], np.cumsum(x >= level)))
+    wrong = np.arange(len(x) + 1) - above + (above[-1] - above)
+    return int(wrong.argmin())
 
 
 def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:

@@ -239,17 +239,38 @@ def again(crashes: Sequence[Crash]) -> str:
 
 
 def loop(crashes: Sequence[Crash]) -> str:
-    """The error that ended several of these attempts (oldest first), if one did, as a clause. What somebody or a queue
-    stopped does not count."""
+    """The error that ended several of these attempts (oldest first), if one did, as a clause."""
+    last, times = _repeated(crashes)
+    if last is None:
+        return ""
+    at = f", last at step {last.note.step}" if last.note.step is not None else ""
+    advice = next((f": {remedy.text[:1].lower()}{remedy.text[1:]}" for remedy in last.to_do), "")
+    return f"{_ended_by(last, times)}{at}{advice}"
+
+
+def before_again(crashes: Sequence[Crash]) -> str:
+    """What to change before the run is started again, if one error ended several of these attempts: it comes again,
+    however well the training goes. Empty if none did, or if no remedy is known."""
+    last, times = _repeated(crashes)
+    if last is None or not last.to_do:
+        return ""
+    text = last.to_do[0].text
+    return f"{text[:1].lower()}{text[1:]} before it is started again: {_ended_by(last, times)}."
+
+
+def _ended_by(last: Crash, times: int) -> str:
+    return f"{last.title} {'twice' if times == 2 else f'{times} times'}"
+
+
+def _repeated(crashes: Sequence[Crash]) -> tuple[Crash | None, int]:
+    """The last end of the kind that ended most attempts, two at least, and how many. What somebody or a queue stopped
+    does not count."""
     own = [crash for crash in crashes if not (crash.kind.interrupted or crash.kind.by_hand)]
     titles = Counter(crash.title for crash in own)
     title, times = max(titles.items(), key=lambda one: one[1], default=("", 0))
     if times < 2:
-        return ""
-    last = next(crash for crash in reversed(own) if crash.title == title)
-    at = f", last at step {last.note.step}" if last.note.step is not None else ""
-    advice = next((f": {remedy.text[:1].lower()}{remedy.text[1:]}" for remedy in last.to_do), "")
-    return f"{title} {'twice' if times == 2 else f'{times} times'}{at}{advice}"
+        return None, times
+    return next(crash for crash in reversed(own) if crash.title == title), times
 
 
 @lru_cache(maxsize=1024)
@@ -344,9 +365,8 @@ class Ended(Struct, frozen=True):
     because: str
 
 
-def ends(restarts: Iterable[int], notes: Iterable[Note]) -> tuple[Ended, ...]:
-    """One for each restart whose reason the logs name."""
-    crashes = earlier_ends(notes)
+def ends(restarts: Iterable[int], crashes: Sequence[Crash]) -> tuple[Ended, ...]:
+    """One for each restart whose reason the logs name. `crashes`: see `earlier_ends`."""
     out = []
     for step in restarts:
         reached = [crash for crash in crashes if crash.note.step is not None and crash.note.step >= step - 1]
@@ -379,16 +399,18 @@ def _ended(notes: list[Note]) -> str:
     return quoted(told)[:_TEXT] if told is not None else ""
 
 
-def earlier_ends(notes: Iterable[Note]) -> list[Crash]:
+def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset()) -> list[Crash]:
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
-    goes back to an earlier step. What ended it stands at its last step."""
+    goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
+    at its last step."""
     out: list[Crash] = []
     errors: list[Note] = []
     last = -1
     for note in notes:
         launched = note.kind in ("start", "resume")
         back = note.kind in ENDINGS and note.step is not None and note.step < last
-        if launched or back:
+        over = last in ended and note.kind in ENDINGS and note.step is not None and note.step > last
+        if launched or back or over:
             crash = named_end([error for error in errors if error.step is None or error.step >= last])
             out += [crash] if crash is not None else []
             errors, last = [], -1
@@ -396,4 +418,7 @@ def earlier_ends(notes: Iterable[Note]) -> list[Crash]:
             errors.append(note)
         if note.step is not None and not launched:
             last = max(last, note.step)
+    if last in ended:
+        crash = named_end([error for error in errors if error.step is None or error.step >= last])
+        out += [crash] if crash is not None else []
     return out

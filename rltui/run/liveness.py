@@ -71,7 +71,7 @@ class LifeSigns(Struct, frozen=True):
     one with times (`written_beside`). `scheduled`: the scheduler says that it runs. `pulse` counts only if `followed`.
     `pace` and `phase_takes` are asked only if nothing else decides. `counts`: the last count of each source whose rows
     are counted. `outlived`: logs without steps after whose last words rows still came. `counted`: the steps of the run
-    are not known, so its rows are counted.
+    are not known, so its rows are counted. `ended`: the last steps of earlier attempts.
     """
 
     table: Table
@@ -91,6 +91,7 @@ class LifeSigns(Struct, frozen=True):
     counts: Mapping[str, int] = field(default_factory=dict)
     outlived: frozenset[str] = frozenset()
     counted: bool = False
+    ended: frozenset[int] = frozenset()
 
 
 def judge(seen: LifeSigns) -> RunState:
@@ -202,7 +203,7 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
 
 
 def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None, deadly: Sequence[Note]) -> RunState:
-    loop = again([*earlier_ends(seen.notes.all), crash]) if crash is not None else ""
+    loop = again([*earlier_ends(seen.notes.all, seen.ended), crash]) if crash is not None else ""
     error = deadly[0] if deadly and crash is None else None
     return replace(_ended(seen, "crashed", because, quote), crash=crash, error=error, loop=loop)
 
@@ -229,7 +230,7 @@ def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | Non
         last, gap = (seen.counts[name], 1) if name in seen.counts else (newest, apart)
         if at is not None and last is not None and at < last - gap:
             continue
-        words = source.since(at - gap if at is not None else 0)
+        words = source.since(at - gap if at is not None else 0, seen.ended)
         end = next((i for i, word in enumerate(words) if word.note.kind == "end"), None)
         if end is not None:
             ended = words[end].note

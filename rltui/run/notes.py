@@ -126,9 +126,10 @@ class NoteSource(Struct):
                 self._survived.pop()
         self.events.append(event)
 
-    def since(self, step: int) -> list[LogStanding]:
-        """What was said at this step or later, without errors of a shape that the training survived before. If the log
-        states steps, an error at an unknown step came before the first of them; an end at an unknown step counts."""
+    def since(self, step: int, ended: frozenset[int] = frozenset()) -> list[LogStanding]:
+        """What was said at this step or later, without errors of a shape that the training survived before. At the
+        steps `ended` an earlier attempt ended, which none survives. If the log states steps, an error at an unknown
+        step came before the first of them; an end at an unknown step counts."""
         late, survived = [], set(self._survived)
         for event in self.events:
             stood = event.step
@@ -136,7 +137,7 @@ class NoteSource(Struct):
                 stood = max(stood, self.bar)
             if stood >= step if stood is not None else self.step is None or event.note.kind == "end":
                 late.append(event)
-            else:
+            elif stood not in ended:
                 survived.add(event.shape)
         return [event for event in late if event.note.kind == "end" or event.shape not in survived]
 

@@ -451,7 +451,13 @@ class Run:
             counts=self.history.counts,
             outlived=self._outlived(),
             counted=self.history.counted,
+            ended=self.ended_at,
         )
+
+    @property
+    def ended_at(self) -> frozenset[int]:
+        """The last steps of attempts that a later one replaced in part."""
+        return frozenset(last for _, last, _ in self.history.abandoned)
 
     def _outlived(self) -> frozenset[str]:
         """Logs without a row, after whose last line rows were still written to another file."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
-from rltui.run.attempts import Attempt, Ended, attempts, ends
+from rltui.run.attempts import Attempt, Ended, attempts, before_again, earlier_ends, ends
 from rltui.run.hardware import written
 from rltui.run.metric_series import Renamed, preferred
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, StallCard
@@ -77,6 +77,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
     ended: tuple[Ended, ...]  # why earlier attempts ended
+    before_again: str  # what to change first, if the same ended several
     phases: PhaseTable
     checkpoints: tuple[Checkpoint, ...]
     config: Mapping[str, ConfigValue]
@@ -118,6 +119,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
 def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
     """The run as it is now, with its state and its phase times."""
     table = run.history.table
+    crashes = earlier_ends(run.notes, run.ended_at)
     return RunSnapshot(
         id=run.id,
         path=run.path,
@@ -134,7 +136,8 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
         beats=tuple(run.pulse.beats),
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
-        ended=ends(table.restarts, run.notes),
+        ended=ends(table.restarts, crashes),
+        before_again=before_again(crashes),
         phases=phases,
         checkpoints=tuple(run.saved),
         config=run.config,

@@ -1,0 +1,48 @@
+"""Where two courses that went together parted."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from rltui.run.table import Floats, Ints, Series
+
+MOST_PLACES = 60
+"""Means of neighbours stand for more: every pair of two places is tried."""
+LEAST = 5
+
+
+def parted_at(ahead: Series, held: Series) -> int | None:
+    """The last step of `held` at which it still was as far below `ahead` as before; None of too few. Of `ahead` the
+    mean between two points of `held` counts.
+
+    The difference is level, then goes, then is level again: the least squared error of all such courses. What parts
+    for a while only and then goes on in parallel did part.
+    """
+    ends = ahead.rows.searchsorted(held.rows, "right")
+    begins = np.concatenate(([0], ends[:-1]))
+    some = ends > begins
+    if some.sum() < LEAST:
+        return None
+    sums = np.concatenate(([0.0], np.cumsum(ahead.values)))
+    apart = ((sums[ends] - sums[begins])[some] / (ends - begins)[some]) - held.values[some]
+    groups = np.array_split(np.arange(len(apart)), min(len(apart), MOST_PLACES))
+    means = np.array([apart[group].mean() for group in groups])
+    return int(held.steps[some][groups[_leaves(means)][-1]])
+
+
+def _leaves(x: Floats) -> int:
+    """Index at which a series is level for the last time before it goes to another level."""
+    shapes, sizes, begins = _shapes(len(x))
+    return int(begins[int(((shapes @ (x - x.mean())) ** 2 / sizes).argmax())])
+
+
+@lru_cache(maxsize=2)
+def _shapes(n: int) -> tuple[Floats, Floats, Ints]:
+    """Centred courses from one level to another between each two places, their sums of squares, the first places."""
+    begins, ends = np.triu_indices(n, 1)
+    places = np.arange(n, dtype=np.float64)[None, :]
+    shapes = np.clip((places - begins[:, None]) / (ends - begins)[:, None], 0.0, 1.0)
+    shapes -= shapes.mean(axis=1, keepdims=True)
+    return shapes, (shapes * shapes).sum(axis=1), begins
