@@ -15,7 +15,8 @@ TITLES = {
     "gpu": ("4", "GPU"),
     "log": ("6", "Log and events"),
 }
-NEEDED = {"findings": 2, "phases": 3, "gpu": 2}
+NEEDED = {"verdict": 3, "findings": 2, "phases": 3, "gpu": 2}
+"""Rows of the panes before a run is read."""
 
 
 if TYPE_CHECKING:

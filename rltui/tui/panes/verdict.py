@@ -9,6 +9,7 @@ from rltui.plots.numbers import number
 from rltui.report.answer import answer, leading_finding
 from rltui.report.causes import likely
 from rltui.report.markdown import TONES
+from rltui.tui.panes.opening import NEEDED
 from rltui.tui.rows import Row, cut, length, put, spread, wrap, wrapped
 from rltui.tui.view import View
 
@@ -87,8 +88,13 @@ def clause(text: str, width: int) -> str:
     return next((f"{head.rstrip('.')}." for head in heads if len(head) < width), cut(text, width))
 
 
-HEAD_ROWS = 3
-"""Rows for the badge, what to keep, and how sure that is."""
+HEAD_ROWS = NEEDED["verdict"]
+"""Rows for the badge, what to keep, and how sure that is: as many as before a run is read, so that nothing jumps."""
+
+
+def needed(view: View, tall: bool) -> int:
+    """Rows that the verdict would like to have; only a tall screen says why and what to do."""
+    return HEAD_ROWS + (len(acts(view)) if tall else 0)
 
 
 def acts(view: View) -> list[tuple[str, str]]:

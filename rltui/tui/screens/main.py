@@ -63,7 +63,7 @@ class MainScreen(PaneScreen):
         air = 1 if height >= 30 else 0
         want = self._needed("findings")
         found = min(want, max(3, height // 3 - 3))
-        verdict = panes.verdict.HEAD_ROWS + (len(panes.verdict.acts(self.view)) if height >= TALL else 0)
+        verdict = self._needed("verdict")
         head = [("header", 1), ("", air), ("verdict", verdict), ("", air), ("pipeline", 1), ("", air)]
         places = stacked(size, head)
         y = 2 + verdict + 3 * air
@@ -85,6 +85,8 @@ class MainScreen(PaneScreen):
         view = self.view
         if view.report is None:
             return panes.opening.NEEDED[pane]
+        if pane == "verdict":
+            return panes.verdict.needed(view, self.size.height >= TALL)
         if pane == "findings":
             return panes.findings.needed(view, self.everything, self.size.width >= WIDE)
         return panes.phases.needed(view) if pane == "phases" else panes.gpu.needed(view)

@@ -48,6 +48,40 @@ def test_first_paint_needs_neither_polars_nor_numpy_nor_plotext() -> None:
     assert not loaded & {"polars", "numpy", "plotext", "psutil", "pynvml", "orjson"}
 
 
+@pytest.mark.parametrize("size", [(160, 45), (120, 36), (80, 24)])
+def test_a_screen_is_painted_without_what_a_report_needs(size: tuple[int, int]) -> None:
+    """Drawn as a user sees it, while the reading waits: what it loads then was loaded for the painting."""
+    code = f"""
+import asyncio, sys
+from threading import Event
+from rltui.tui.app import RltuiApp
+
+class Waiting:
+    asked, go_on = Event(), Event()
+    def first_values(self):
+        self.asked.set()
+        self.go_on.wait()
+        raise SystemExit
+    find = open = first_values
+
+async def paint():
+    opener = Waiting()
+    async with RltuiApp(opener, target="here").run_test(size={size}) as pilot:
+        while not opener.asked.is_set():
+            await pilot.pause()
+        drawn = "".join(segment.text for line in pilot.app.screen._compositor.render_strips() for segment in line)
+        assert "Opening here" in drawn and "Findings" in drawn, drawn
+        print("\\n".join(sorted(sys.modules)))
+        pilot.app.exit()
+        opener.go_on.set()
+
+asyncio.run(paint())"""
+    loaded = run_python(code)
+    assert "textual" in loaded
+    assert not loaded & {"numpy", "polars", "plotext", "psutil", "orjson", "sqlite3"}
+    assert not [name for name in loaded if name.startswith(("rltui.diagnosis", "rltui.readers.console", "rltui.rules"))]
+
+
 def test_first_values_need_neither_numpy_nor_what_a_report_needs(tmp_path: Path) -> None:
     """What stands on the screen before everything else is loaded, found and drawn as the screen does it."""
     log = tmp_path / "console.log"
