@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
+from rltui.run.metric_series import in_turn
+from rltui.run.table import Series
 
 ROWS, TURN = 120, 61
 
@@ -127,3 +130,16 @@ def test_the_mean_of_the_run_in_its_last_row_is_no_new_name(tmp_path: Path, caps
     assert told["metrics"]["reward_mean"]["key"] == "reward"
     assert told["metrics"]["reward_mean"]["count"] == ROWS
     assert not told_of_it(told)
+
+
+@pytest.mark.parametrize("gap", [1, 2])
+def test_keys_side_by_side_are_told_without_a_look_at_all_rows(gap: int) -> None:
+    """It is asked at each new row, so that 100,000 rows must not cost more than 100: nothing of their size is made."""
+    long = np.arange(0, 200_000, gap)
+    same = [Series(key, at, at * 1.0, at, at * 1.0) for key, at in (("a", long), ("b", long + gap - 1))]
+    tracemalloc.start()
+    try:
+        assert in_turn(same) == []
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+    finally:
+        tracemalloc.stop()
