@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -89,6 +89,12 @@ class History:
             self.behind = behind(filled)
             self._merged = _merge(filled, self._ends, self.contradictions, self.behind)
         return self._merged
+
+    @property
+    def keys(self) -> Collection[str]:
+        """Those of all parts. Unlike `table` it merges nothing: parts may have to be renamed first."""
+        tables = [part.table.columns for part in self.parts if part.table.n]
+        return tables[0] if len(tables) == 1 else dict.fromkeys(key for columns in tables for key in columns)
 
     def _agreeing(self, filled: list[Part]) -> list[Part]:
         """The parts, each renumbered to the steps of the better ones. It also fills `ahead` and `contradictions`."""

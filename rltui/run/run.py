@@ -176,11 +176,11 @@ class Run:
 
     def detect(self) -> None:
         """Finds only framework and version: keys may have to be renamed before anything else can be found."""
-        table = self.history.table
-        seen = (len(table.columns), len(self._config.raw), len(self._hints), len(self.info))
+        keys = self.history.keys
+        seen = (len(keys), len(self._config.raw), len(self._hints), len(self.info))
         if seen != self._seen:
             self._seen, self._unnamed = seen, True
-            found = detect_dialect(table.columns, self._config.raw, self._hints)
+            found = detect_dialect(keys, self._config.raw, self._hints)
             if found is not None:
                 names = dialect(found.dialect)
                 self.dialect, self.framework = names.name, names.framework
