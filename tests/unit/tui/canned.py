@@ -84,6 +84,7 @@ def canned_run(n: int, phases: PhaseTable) -> RunSnapshot:
         restarts=(),
         attempts=(),
         ended=(),
+        before_again="",
         phases=phases,
         checkpoints=tuple(
             Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, min(n, 800) + 1, 200)
