@@ -82,3 +82,21 @@ def test_what_holds_for_a_family_holds_for_its_members(
     assert found["run"]["framework"] == framework
     told = {i["name"]: i["status"] for i in found["outlook"]["invariants"]}
     assert told["KL to the reference ≥ 0"] in (("warn", "fail") if wrong else ("unknown",))
+
+
+def test_the_share_that_a_filter_keeps_counts_no_groups_that_it_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OpenRLHF logs the percentage of the prompts that its filter keeps: at 100 nothing is filtered."""
+    rows = [
+        {"step": i + 1, "reward": 0.4, "kl": 0.01, "ppo_clip_ratio": 0.1, "actor_lr": 1e-6, "actor_grad_norm": 0.5,
+         "dynamic_filtering_pass_rate": float(kept)}
+        for i, kept in enumerate([100] * 40 + [60] * 40)
+    ]  # fmt: skip
+    told = report(tmp_path, capsys, rows)
+    assert told["run"]["framework"] == "openrlhf"
+    kept = told["metrics"]["frac_groups_mixed"]
+    assert (kept["key"], kept["unit"], kept["max"], kept["last_value"]) == (
+        "dynamic_filtering_pass_rate", "fraction", 1.0, 0.6,
+    )  # fmt: skip
+    assert not [name for name in told["metrics"] if name.startswith("filtered_groups")]
