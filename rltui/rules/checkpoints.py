@@ -35,11 +35,11 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     chance = sqrt(2.0 * log(max(2.0, len(r.score) / r.width)))  # the best of so many independent means, in se
     texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
     level = NOTICE
-    if lost > p["se"] + chance or (r.held_out and lost > p["se"]):
+    if lost > p["se"] + chance:
         step = int(r.steps[at])
         reached, saved_at = (num(float(r.value[i])) for i in (at, near))
         texts.insert(0, f"Step {step} was better ({reached}) than the best one saved, {best.step} ({saved_at}).")
-        level = WARNING if r.held_out and lost > p["se"] + chance else NOTICE
+        level = WARNING if r.held_out else NOTICE
     if not texts:
         return []
     return [Signal(level, " ".join(texts), ((metric, r.basis),), onset_step=int(r.steps[at]))]

@@ -17,6 +17,7 @@ from rltui.rules.traits import Trait
 from rltui.run.run import Checkpoint, RunState, State
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
+from tests.unit.diagnosis.written import finding, learning, report, write
 from tests.unit.rules.asked import only
 
 N = 400
@@ -203,3 +204,27 @@ def test_a_score_that_never_varies_tells_no_error_of_its_best(
     assert (best["value"], best["se"]) == (pytest.approx(0.7), None)
     assert main(["report", str(tmp_path)]) == 0
     assert "±" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("better", [0.0, 0.12])
+@pytest.mark.parametrize("seed", [0, 4, 7])
+def test_a_step_is_told_as_better_than_what_was_saved_only_if_noise_does_not_make_it_so(
+    better: float, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a run that stays at what it has learnt, one of forty evaluations always lies above the saved ones."""
+    rng, at = np.random.default_rng(seed), np.arange(N)
+    learnt = 0.4 + 0.15 * (1 - np.exp(-at / 80))
+    columns = learning(N) | {
+        "score": learnt + rng.normal(0, 0.02, N),
+        "val": learnt + rng.normal(0, 0.02, N) + better * ((at >= 205) & (at < 245)),
+    }
+    run = write(tmp_path / "run", columns, {"val": EVERY})
+    for step in range(50, N + 1, 50):
+        saved = run / "checkpoints" / f"global_step_{step}"
+        saved.mkdir(parents=True)
+        (saved / "model.safetensors").write_bytes(b"x" * 10)
+    told = finding(report(run, capsys), RULE)
+    assert (told is not None) == bool(better)
+    if told is not None:
+        assert told["severity"] == "warning"
+        assert told["summary"].startswith(("Step 21", "Step 22", "Step 23", "Step 24"))
