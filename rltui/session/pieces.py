@@ -24,7 +24,7 @@ def header_above(place: Place, path: str, head: bytes) -> bytes:
     row = _cells(head)
     if row is None or not all(number(cell) is not None or is_time(cell) or not cell for cell in row[1]):
         return b""
-    for sibling in _pieces(path):
+    for sibling in _pieces(place, path):
         begin = place.head(sibling, _HEAD)
         above = None if isinstance(begin, SourceError) else _cells(begin)
         if above is None or above[0] != row[0] or len(above[1]) != len(row[1]):
@@ -48,12 +48,13 @@ def _cells(head: bytes) -> tuple[str, list[str]] | None:
     return (separator, cells) if len(cells) > 1 else None
 
 
-def _pieces(path: str) -> Iterator[str]:
-    """Paths that other pieces of a file may have: `metrics.csv` for `metrics.csv.1`, `metrics_1.csv` for
-    `metrics_2.csv`."""
-    base = log_of(path)
-    yield from (other for other in (base, *(f"{base}.{n}" for n in range(1, _MOST + 1))) if other != path)
+def _pieces(place: Place, path: str) -> Iterator[str]:
+    """Paths that other pieces of a file may have: those beside it that rotation made of the same log, whether they end
+    with a number or a date, and `metrics_1.csv` for `metrics_2.csv`."""
     folder, name = os.path.split(path)
+    base = log_of(path)
+    beside = (one.path for one in place.walk(folder or os.curdir).files)
+    yield from (other for other in beside if other != path and log_of(other) == base)
     if (found := _NUMBERED.match(name)) is not None:
         stem, between, digits, ending = found.groups()
         yield os.path.join(folder, stem + ending)

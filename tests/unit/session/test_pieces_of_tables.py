@@ -24,6 +24,11 @@ def wrote(folder: Path, files: dict[str, str]) -> Path:
 
 PIECES = {
     "the older one is rotated": {"metrics.csv.1": HEADER + rows(1, 20), "metrics.csv": rows(21, 40)},
+    "the older ones are dated": {
+        "metrics.csv-20260101": HEADER + rows(1, 13),
+        "metrics.csv-20260102": rows(14, 26),
+        "metrics.csv": rows(27, 40),
+    },
     "the newer one is numbered": {"metrics.csv": HEADER + rows(1, 20), "metrics.csv.1": rows(21, 40)},
     "a number before the ending": {"metrics.csv": HEADER + rows(1, 20), "metrics.1.csv": rows(21, 40)},
     "a part": {"metrics.csv": HEADER + rows(1, 20), "metrics_part2.csv": rows(21, 40)},
