@@ -355,7 +355,7 @@ def _since_eased(life: Life, look: Look) -> str:
 
 
 def _episode(o: Opening) -> Episode:
-    return Episode(o.begin, o.end_step, SEVERITY[o.peak])
+    return Episode(o.begin, o.end_step, SEVERITY[o.peak], o.opened_step)
 
 
 class _Shapes(dict[str, Evidence | None]):

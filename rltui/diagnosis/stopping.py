@@ -158,7 +158,7 @@ def may_heal(case: StopCase, finding: OpenFinding) -> bool:
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
         return False
     falls = case.has(finding, *FALLS)
-    if falls and finding.severity != "critical" and young(case.look.facts.clock, _began(case, finding)):
+    if falls and finding.severity != "critical" and young(case.look.facts.clock, *_told(case, finding)):
         return True
     below = _below_best(case, finding)
     doubted = below is not None and below.direction == 0
@@ -205,10 +205,17 @@ def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
 
 def _began(case: StopCase, finding: OpenFinding) -> int:
     """Where the fall began: with the first episode that was not made good."""
+    return _told(case, finding)[0]
+
+
+def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
+    """Where the fall began, with the first episode that was not made good, and where it was told first: how long it may
+    heal is counted from there, as a slow fall was small for long."""
     facts, reward = case.look.facts, case.look.reward
-    began = [e.onset_step for e in finding.episodes if e.onset_step is not None]
-    lasting = [step for step in began if not made_good(facts, reward, step)]
-    return min(lasting, default=finding.onset_step or case.look.step)
+    began = [(e.onset_step, e.opened_step) for e in finding.episodes if e.onset_step is not None]
+    lasting = [(step, told) for step, told in began if not made_good(facts, reward, step)]
+    step, told = min(lasting, key=lambda one: one[0], default=(finding.onset_step or case.look.step, None))
+    return step, step if told is None else max(step, told)
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
@@ -238,9 +245,9 @@ NEWEST = 5
 """Points whose median is the level now, at least."""
 
 
-def young(clock: Clock, onset: int) -> bool:
-    """Whether a fall that began at this step has not lasted long yet."""
-    return clock.step - onset < min(SHARE * (onset - clock.first_step), ROWS * clock.stride)
+def young(clock: Clock, onset: int, told: int | None = None) -> bool:
+    """Whether a fall that began at this step, and was `told` later, has not lasted long yet."""
+    return clock.step - (onset if told is None else told) < min(SHARE * (onset - clock.first_step), ROWS * clock.stride)
 
 
 def recovering(facts: Facts, name: str, onset: int, part: float, points: int = NEWEST) -> bool:

@@ -50,11 +50,13 @@ class Mark(StrEnum):
 
 
 class Episode(Struct, frozen=True):
-    """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached."""
+    """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached;
+    `opened_step` is where it was told first, None if nobody noted that."""
 
     onset_step: int | None
     end_step: int | None
     severity: Severity
+    opened_step: int | None = None
 
 
 class Evidence(Struct, frozen=True):

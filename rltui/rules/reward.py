@@ -60,9 +60,10 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
-    best, at = _best(look, peak, int(series.steps[onset]))
-    if at:
-        onset = min(onset, fall_begins(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
+    best, at = _best(look, peak, int(series.steps[below]))
+    if at:  # nothing falls before it was at its best
+        first, low = _best_row(look, series), median(x[below : below + 5])
+        onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
@@ -236,8 +237,8 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if peak - low < _by_chance(score, rows):
         return []
     onset = int(score.series.steps.searchsorted(step))
-    if score.peak is not None and score.peak.step < step:
-        onset = min(onset, fall_begins(score.values, _best_row(look, score.series), score.peak.value, low))
+    if score.peak is not None and (first := _best_row(look, score.series)) < len(score.series) - rows:
+        onset = max(first, min(onset, fall_begins(score.values, first, score.peak.value, low)))
     step = int(score.series.steps[_at_once(score.series, onset, onset, peak - low)])
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
