@@ -100,3 +100,17 @@ def test_the_share_that_a_filter_keeps_counts_no_groups_that_it_dropped(
         "dynamic_filtering_pass_rate", "fraction", 1.0, 0.6,
     )  # fmt: skip
     assert not [name for name in told["metrics"] if name.startswith("filtered_groups")]
+
+
+@pytest.mark.parametrize("again", [0, 2])
+def test_the_batch_that_each_step_needs_is_no_sign_of_a_filter(
+    again: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"step": i + 1, "critic/score/mean": 0.4, "actor/grad_norm": 0.5, "actor/entropy": 0.6,
+         "train/num_gen_batches": 1 + again}
+        for i in range(60)
+    ]  # fmt: skip
+    told = report(tmp_path, capsys, rows)
+    assert told["run"]["framework"] == "verl"
+    assert told["metrics"]["filtered_groups"]["last_value"] == again
