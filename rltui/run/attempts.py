@@ -403,22 +403,24 @@ def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset()) -> 
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
     goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
     at its last step."""
-    out: list[Crash] = []
+    found: list[Crash | None] = []
     errors: list[Note] = []
     last = -1
+
+    def named() -> Crash | None:
+        return named_end([error for error in errors if error.step is None or error.step >= last])
+
     for note in notes:
         launched = note.kind in ("start", "resume")
         back = note.kind in ENDINGS and note.step is not None and note.step < last
         over = last in ended and note.kind in ENDINGS and note.step is not None and note.step > last
         if launched or back or over:
-            crash = named_end([error for error in errors if error.step is None or error.step >= last])
-            out += [crash] if crash is not None else []
+            found.append(named())
             errors, last = [], -1
         if note.kind in ENDINGS:
             errors.append(note)
         if note.step is not None and not launched:
             last = max(last, note.step)
     if last in ended:
-        crash = named_end([error for error in errors if error.step is None or error.step >= last])
-        out += [crash] if crash is not None else []
-    return out
+        found.append(named())
+    return [crash for crash in found if crash is not None]

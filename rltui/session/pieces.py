@@ -19,13 +19,30 @@ _MOST = 9
 _NUMBERED = lazy(r"^(.*?)([-_.]?(?:part|shard|chunk|segment)?[-_.]?)(\d{1,5})(\.[A-Za-z]+)$")
 
 
-def header_above(place: Place, path: str, head: bytes) -> bytes:
+class Beside:
+    """The files beside a file that rotation made of the same log. Each folder is listed once, as all files of one are
+    asked for theirs when runs are looked for."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._by_log: dict[str, dict[str, list[str]]] = {}  # folder -> log -> its pieces
+
+    def of(self, path: str) -> list[str]:
+        folder, log = os.path.dirname(path) or os.curdir, log_of(path)
+        if folder not in self._by_log:
+            known = self._by_log[folder] = {}
+            for one in self.place.walk(folder).files:
+                known.setdefault(log_of(one.path), []).append(one.path)
+        return [other for other in self._by_log[folder].get(log, ()) if other != path]
+
+
+def header_above(beside: Beside, path: str, head: bytes) -> bytes:
     """The header of another piece, if a file begins with a row of numbers and that has as many columns; else empty."""
     row = _cells(head)
     if row is None or not all(number(cell) is not None or is_time(cell) or not cell for cell in row[1]):
         return b""
-    for sibling in _pieces(place, path):
-        begin = place.head(sibling, _HEAD)
+    for sibling in _pieces(beside, path):
+        begin = beside.place.head(sibling, _HEAD)
         above = None if isinstance(begin, SourceError) else _cells(begin)
         if above is None or above[0] != row[0] or len(above[1]) != len(row[1]):
             continue
@@ -48,13 +65,11 @@ def _cells(head: bytes) -> tuple[str, list[str]] | None:
     return (separator, cells) if len(cells) > 1 else None
 
 
-def _pieces(place: Place, path: str) -> Iterator[str]:
+def _pieces(beside: Beside, path: str) -> Iterator[str]:
     """Paths that other pieces of a file may have: those beside it that rotation made of the same log, whether they end
     with a number or a date, and `metrics_1.csv` for `metrics_2.csv`."""
+    yield from beside.of(path)
     folder, name = os.path.split(path)
-    base = log_of(path)
-    beside = (one.path for one in place.walk(folder or os.curdir).files)
-    yield from (other for other in beside if other != path and log_of(other) == base)
     if (found := _NUMBERED.match(name)) is not None:
         stem, between, digits, ending = found.groups()
         yield os.path.join(folder, stem + ending)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rltui.session.locate import locate
+from rltui.sources.base import Listing
+from rltui.sources.local import LocalPlace
 from tests.unit.readers.reported import ends, refused, reported
 from tests.unit.session.runs import content, opened
 
@@ -17,6 +20,7 @@ def rows(first: int, last: int) -> str:
 
 
 def wrote(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text)
     return folder
@@ -76,3 +80,25 @@ def test_another_table_gets_no_header(other: dict[str, str], tmp_path: Path) -> 
 def test_without_any_header_it_is_refused(tmp_path: Path) -> None:
     wrote(tmp_path, {"metrics.csv": rows(1, 40)})
     assert "without names" in refused(tmp_path / "metrics.csv")
+
+
+def test_a_folder_of_tables_without_a_header_is_not_listed_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[str] = []
+    walk = LocalPlace.walk
+
+    def counted(place: LocalPlace, root: str) -> Listing:
+        listed.append(root)
+        return walk(place, root)
+
+    monkeypatch.setattr(LocalPlace, "walk", counted)
+    few, many = (
+        wrote(tmp_path / str(n), {f"t{i}x.csv": rows(1, 9) for i in range(n)} | PIECES["tabs"]) for n in (2, 40)
+    )
+    counts = []
+    for path in (few, many):
+        listed.clear()
+        locate([str(path)])
+        counts.append(len(listed))
+    assert counts[0] == counts[1]
