@@ -16,7 +16,7 @@ from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats, make_unpacking
 from rltui.run.history import Part
 from rltui.session.ends import WHOLE_MOST, Extent, read_ends
-from rltui.session.pieces import Beside, header_above
+from rltui.session.pieces import PiecesBeside, header_above
 from rltui.sources.base import Follower, Place, SourceError
 
 
@@ -97,7 +97,7 @@ class Feed(Source):
     def _begin(self, head: bytes) -> None:
         """Takes the first bytes: a table whose header is in another piece gets that."""
         self._at_begin = False
-        if self.format == "csv" and (header := header_above(Beside(self.place), self.path, head)):
+        if self.format == "csv" and (header := header_above(PiecesBeside(self.place), self.path, head)):
             self.reader.feed(header)
 
     @property

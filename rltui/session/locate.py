@@ -17,7 +17,7 @@ from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
-from rltui.session.pieces import Beside, header_above
+from rltui.session.pieces import PiecesBeside, header_above
 from rltui.sources import slurm, stdin
 from rltui.sources.base import Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -245,7 +245,7 @@ def _sniffer(
 ) -> Callable[[str], str | None]:
     """A function that gives the format of a file and looks at each file once. A file that cannot be read goes to
     `failed`, with the reason. `named`: the path that the user named."""
-    beside = Beside(place)
+    beside = PiecesBeside(place)
 
     def ask(path: str) -> str | None:
         if path not in seen:

@@ -19,7 +19,7 @@ _MOST = 9
 _NUMBERED = lazy(r"^(.*?)([-_.]?(?:part|shard|chunk|segment)?[-_.]?)(\d{1,5})(\.[A-Za-z]+)$")
 
 
-class Beside:
+class PiecesBeside:
     """The files beside a file that rotation made of the same log. Each folder is listed once, as all files of one are
     asked for theirs when runs are looked for."""
 
@@ -36,7 +36,7 @@ class Beside:
         return [other for other in self._by_log[folder].get(log, ()) if other != path]
 
 
-def header_above(beside: Beside, path: str, head: bytes) -> bytes:
+def header_above(beside: PiecesBeside, path: str, head: bytes) -> bytes:
     """The header of another piece, if a file begins with a row of numbers and that has as many columns; else empty."""
     row = _cells(head)
     if row is None or not all(number(cell) is not None or is_time(cell) or not cell for cell in row[1]):
@@ -65,7 +65,7 @@ def _cells(head: bytes) -> tuple[str, list[str]] | None:
     return (separator, cells) if len(cells) > 1 else None
 
 
-def _pieces(beside: Beside, path: str) -> Iterator[str]:
+def _pieces(beside: PiecesBeside, path: str) -> Iterator[str]:
     """Paths that other pieces of a file may have: those beside it that rotation made of the same log, whether they end
     with a number or a date, and `metrics_1.csv` for `metrics_2.csv`."""
     yield from beside.of(path)
