@@ -132,7 +132,7 @@ def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | No
         order = np.sort(seconds)
         if order[-1] > PAUSE * order[-2] > 0:  # of rows that were written many at once most take no time
             seconds = seconds[seconds < order[-1]]
-    mean = float(seconds.mean())
+    mean = float(np.add.reduce(seconds)) / len(seconds)
     if not isfinite((left or 1) * mean):
         return None
     if not left:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
-from rltui.run.sums import median
+from rltui.run.sums import mean, median
 from rltui.run.table import Floats, Ints, Series
 
 Direction = Literal[-1, 0, 1]
@@ -164,14 +164,14 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
     size = np.abs(d)
     lone = int(size.argmax())
     jumped = bool(size[lone] > most)
-    d = np.clip(d, -most, most)
+    d = np.minimum(np.maximum(d, -most), most)
     if jumped:  # a level that was left once is no noise that carries on
         return _carry_beside(d, lone)
-    d -= d.mean()
-    squares = float((d * d).sum())
+    d -= mean(d)
+    squares = float(np.add.reduce(d * d))
     if squares <= 0.0 or not isfinite(squares):
         return 0.0
-    return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * float((d[1:] * d[:-1]).sum()) / squares))
+    return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * float(np.add.reduce(d[1:] * d[:-1])) / squares))
 
 
 def _carry_beside(d: Floats, lone: int) -> float:
@@ -233,7 +233,8 @@ def wander(x: Floats, points: int, se: float) -> float:
     blocks = min(len(x) // max(1, points), BLOCKS)
     if blocks < LEAST_BLOCKS:
         return 0.0
-    means = x[len(x) - blocks * points :].reshape(blocks, points).mean(axis=1)
+    means = x[len(x) - blocks * points :].reshape(blocks, points)
+    means = np.add.reduce(means, axis=1) / points
     off = means[1:-1] - means[:-2] / 2.0 - means[2:] / 2.0
     sd = MAD_TO_SD * median(np.abs(off)) / sqrt(1.5)
     return sd if isfinite(sd) and sd > (1.0 + DOUBT / sqrt(blocks)) * se else 0.0

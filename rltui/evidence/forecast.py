@@ -25,7 +25,7 @@ from rltui.evidence.trends import WINDOW, theil_sen, trend
 from rltui.hardware.base import Gpu
 from rltui.plots.numbers import duration
 from rltui.run.checkpoints import Checkpoint
-from rltui.run.sums import median
+from rltui.run.sums import mean, median
 from rltui.run.table import Floats, Series
 
 BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent
@@ -247,7 +247,7 @@ def drift(series: Series) -> float:
     climbs over all of them."""
     x = series.values[-WINDOW:]
     half = len(x) // 2
-    return float(x[half:].mean() - x[:half].mean()) if half else 0.0
+    return mean(x[half:]) - mean(x[:half]) if half else 0.0
 
 
 def _moves(series: Series, level: float) -> bool:

@@ -29,10 +29,10 @@ def present(x: Floats, rows: float) -> int:
     if size < 2 * FEW:
         return size
     part = x[-size:]
-    first, last = part[:FEW], part[-FEW:]
-    if last.min() > first.max():
+    first, last = part[:FEW].tolist(), part[-FEW:].tolist()  # of so few quicker than numpy, and asked 30 times a row
+    if min(last) > max(first):
         end = _shortest(part)
-    elif last.max() < first.min():
+    elif max(last) < min(first):
         end = _shortest(-part)
     else:
         return size

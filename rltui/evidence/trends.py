@@ -64,7 +64,7 @@ def block_medians(x: Floats, blocks: int) -> Floats:
     size = len(x) // blocks
     table = x[len(x) - size * blocks :].reshape(blocks, size)
     if size < 5:
-        means: Floats = table.mean(axis=1)
+        means: Floats = np.add.reduce(table, axis=1) / size
         return means
     table = np.sort(table, axis=1)
     middle: Floats = table[:, (size - 1) // 2] / 2.0 + table[:, size // 2] / 2.0
@@ -189,7 +189,7 @@ def trend(x: Floats, window: int = WINDOW) -> Trend:
     noise = sd_d(x)
     if n < SHORT:
         thirds = block_medians(x, 3)
-        steps = np.diff(thirds)
+        steps = thirds[1:] - thirds[:-1]
         total = float(thirds[2] - thirds[0])
         monotone = bool((steps > 0).all() or (steps < 0).all())
         moved = monotone and abs(total) >= SHORT_EFFECT * noise

@@ -24,7 +24,7 @@ from rltui.rules.base import (
     tail,
 )
 from rltui.rules.traits import Trait
-from rltui.run.sums import median
+from rltui.run.sums import mean, median
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
 KEPT = 3
@@ -173,14 +173,14 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
             text = f"The policy loss {how} at step {step}: {num(first)} → {num(last)}."
             return [Signal(NOTICE, text, (("pg_loss", ""), ("grad_norm", "")), onset_step=step)]
     level_reward = opened(look, Trait.LEVEL)
-    if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > 2.0 * noise / len(x) ** 0.5:
+    if not level_reward or look.profile.on_policy is True or abs(mean(x)) > 2.0 * noise / len(x) ** 0.5:
         return []
     signs = np.sign(x)
     if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:
         return []
 
     def swings() -> str:
-        shown = f"mean {num(float(x.mean()))}, noise {num(noise)}"
+        shown = f"mean {num(mean(x))}, noise {num(noise)}"
         return f"The policy loss swings about zero ({shown}), and the reward is level."
 
     return [Signal(NOTICE, swings, (("pg_loss", ""), (look.reward, "level")))]

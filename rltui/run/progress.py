@@ -253,7 +253,7 @@ def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
 
 
 def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:
-    seconds, gaps = np.diff(times), np.diff(steps)
+    seconds, gaps = times[1:] - times[:-1], steps[1:] - steps[:-1]
     good = (seconds > 0) & (gaps > 0)
     return steps[1:][good], seconds[good], gaps[good]
 
