@@ -356,7 +356,7 @@ class Engine:
             len(skipped),
             findings,
             len(guard.failed),
-            earlier_ends(notes, run.ended_at),
+            earlier_ends(notes, run.ended_at, look.step if rows else None),
         )
         verdict = judge(case, best)
         return Diagnosis(

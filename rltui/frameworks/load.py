@@ -119,6 +119,11 @@ def levers() -> dict[str, str]:
     return read(_DATA / "levers.json", dict[str, str])
 
 
+def first_key(settings: str | None) -> str:
+    """The first key of the settings that turn a lever: `a.b` of `a.b, a.c=False`; empty if there are none."""
+    return re.split(r",? |=", settings or "", maxsplit=1)[0]
+
+
 def lever(name: str) -> str:
     """The name of a lever, as it is. Raises ValueError if there is none of this name."""
     if name and name not in levers():

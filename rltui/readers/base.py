@@ -85,7 +85,7 @@ class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: of a
     traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins, if it may grow; the
     complete note then replaces the note that was given while it was being written. `after`: the newest step before
-    it."""
+    it. `laps`: how often the steps of its log went back before it."""
 
     kind: NoteKind
     text: str
@@ -96,6 +96,7 @@ class Note(NamedTuple):
     frames: tuple[str, ...] = ()
     begun: int = 0
     after: int | None = None
+    laps: int = 0
 
     def by(self, step: int) -> bool:
         """Whether the log had this line when the training was at `step`. True for a line without a step."""

@@ -3,7 +3,6 @@ looked at. Seven texts, none of them empty. Markdown, JSON, check-in, events and
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from rltui.diagnosis.finding_words import in_sentence, over, worst_past
 from rltui.evidence.model import GO_BACK, SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
+from rltui.frameworks.load import first_key
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
@@ -201,7 +201,7 @@ def fix_text(fix: Fix) -> str:
     """What to change, from which value to which. If the values are not known, only the first of the keys."""
     if fix.value is not None and fix.to is not None:
         return f"{fix.text} ({fix_setting(fix)})"
-    key = re.split(r",? |=", fix.config_key or "", maxsplit=1)[0]
+    key = first_key(fix.config_key)
     return f"{fix.text} ({key})" if key else fix.text
 
 

@@ -126,12 +126,11 @@ def _run(report: Report, room: Room) -> list[str]:
 
 def _restarts(report: Report, room: Room) -> str:
     """The last three, with what had ended the attempt before each, once if it was the same."""
-    last = report.run.restarts[-3:]
-    why = {end.step: plain(cut(end.because, room.words)) for end in report.run.ends}
-    reasons = {why.get(step, "") for step in last}
+    last = list(zip(report.run.restarts, report.run.before_restarts, strict=True))[-3:]
+    reasons = {why for _, why in last}
     if len(last) > 1 and len(reasons) == 1 and (reason := reasons.pop()):
-        return f"{listed([str(step) for step in last])}, each time after this: {reason}"
-    return listed([f"{step} ({why[step]})" if step in why else str(step) for step in last])
+        return f"{listed([str(step) for step, _ in last])}, each time after this: {plain(cut(reason, room.words))}"
+    return listed([f"{step} ({plain(cut(why, room.words))})" if why else str(step) for step, why in last])
 
 
 def _config(report: Report, room: Room) -> list[str]:

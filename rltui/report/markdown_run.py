@@ -119,8 +119,8 @@ def identity(report: Report) -> list[str]:
     run = report.run
     lines = [f"- Path: {code(run.path)}", *standing(report, run.state_because)]
     if run.restarts:
-        why = {end.step: f" ({plain(end.because)})" for end in run.ends}
-        restarts = [f"{step}{why.get(step, '')}" for step in run.restarts]
+        each = zip(run.restarts, run.before_restarts, strict=True)
+        restarts = [f"{step} ({plain(why)})" if why else str(step) for step, why in each]
         lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
     return [*lines, "", *_sources(run), "", *_config(report)]

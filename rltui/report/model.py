@@ -72,6 +72,15 @@ class RunIdentity(Struct, frozen=True):
     told_at: int | None = None  # the step at which it stood so, of a report of the past
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
+    @property
+    def before_restarts(self) -> list[str]:
+        """For each restart what had ended the attempt before it; empty if the logs do not say."""
+        out, left = [], list(self.ends)
+        for step in self.restarts:
+            named = bool(left) and left[0].step == step
+            out.append(left.pop(0).because if named else "")
+        return out
+
 
 class ConfigEntry(Struct, frozen=True):
     value: object

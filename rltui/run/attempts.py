@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from rltui.data_files import Record, kept, read
-from rltui.frameworks.load import lever
+from rltui.frameworks.load import first_key, lever
 from rltui.readers.base import Note
 from rltui.run.history import History
 from rltui.run.notes import quoted
@@ -248,13 +248,16 @@ def loop(crashes: Sequence[Crash]) -> str:
     return f"{_ended_by(last, times)}{at}{advice}"
 
 
-def before_again(crashes: Sequence[Crash]) -> str:
+def before_again(crashes: Sequence[Crash], settings_of: Callable[[str], str | None]) -> str:
     """What to change before the run is started again, if one error ended several of these attempts: it comes again,
-    however well the training goes. Empty if none did, or if no remedy is known."""
+    however well the training goes. Empty if none did, or if no remedy is known. `settings_of`: the framework's settings
+    of a lever."""
     last, times = _repeated(crashes)
     if last is None or not last.to_do:
         return ""
-    text = last.to_do[0].text
+    first = last.to_do[0]
+    key = first_key(settings_of(first.lever))
+    text = f"{first.text} ({key})" if key else first.text
     return f"{text[:1].lower()}{text[1:]} before it is started again: {_ended_by(last, times)}."
 
 
@@ -367,9 +370,10 @@ class Ended(Struct, frozen=True):
 
 def ends(restarts: Iterable[int], crashes: Sequence[Crash]) -> tuple[Ended, ...]:
     """One for each restart whose reason the logs name. `crashes`: see `earlier_ends`."""
-    out = []
-    for step in restarts:
-        reached = [crash for crash in crashes if crash.note.step is not None and crash.note.step >= step - 1]
+    out, steps = [], list(restarts)
+    for at, step in enumerate(steps):
+        before = crashes[at : at + 1] if len(crashes) == len(steps) else crashes
+        reached = [crash for crash in before if crash.note.step is not None and crash.note.step >= step - 1]
         if reached:
             out.append(Ended(step, reached[-1].text))
     return tuple(out)
@@ -399,20 +403,21 @@ def _ended(notes: list[Note]) -> str:
     return quoted(told)[:_TEXT] if told is not None else ""
 
 
-def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset()) -> list[Crash]:
+def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset(), newest: int | None = None) -> list[Crash]:
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
     goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
-    at its last step."""
+    at its last step. `newest`: the step of the newest row, where an error is of the last attempt."""
     found: list[Crash | None] = []
     errors: list[Note] = []
-    last = -1
+    last, laps = -1, 0
 
     def named() -> Crash | None:
         return named_end([error for error in errors if error.step is None or error.step >= last])
 
     for note in notes:
         launched = note.kind in ("start", "resume")
-        back = note.kind in ENDINGS and note.step is not None and note.step < last
+        back = note.laps > laps or (note.kind in ENDINGS and note.step is not None and note.step < last)
+        laps = max(laps, note.laps)
         over = last in ended and note.kind in ENDINGS and note.step is not None and note.step > last
         if launched or back or over:
             found.append(named())
@@ -421,6 +426,6 @@ def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset()) -> 
             errors.append(note)
         if note.step is not None and not launched:
             last = max(last, note.step)
-    if last in ended:
+    if last in ended and last != newest:
         found.append(named())
     return [crash for crash in found if crash is not None]

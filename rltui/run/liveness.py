@@ -203,7 +203,8 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
 
 
 def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None, deadly: Sequence[Note]) -> RunState:
-    loop = again([*earlier_ends(seen.notes.all, seen.ended), crash]) if crash is not None else ""
+    newest = int(seen.table.steps[-1]) if seen.table.n else None
+    loop = again([*earlier_ends(seen.notes.all, seen.ended, newest), crash]) if crash is not None else ""
     error = deadly[0] if deadly and crash is None else None
     return replace(_ended(seen, "crashed", because, quote), crash=crash, error=error, loop=loop)
 

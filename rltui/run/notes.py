@@ -49,6 +49,7 @@ class NoteSource(Struct):
 
     events: list[LogStanding] = field(default_factory=list)
     row: int | None = None  # newest training step
+    laps: int = 0  # how often its steps went back
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
     shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
@@ -105,12 +106,13 @@ class NoteSource(Struct):
         """Forgets a note of an error that was still being written."""
         self.events = [event for event in self.events if event.note is not note]
 
-    def reach(self, step: int | None) -> None:
-        """Takes the newest step. A step back is a restart: what was said before belongs to another attempt."""
-        if step is not None:
-            if self.row is not None and step < self.row:
-                self.launch()
-            self.row = step
+    def reach(self, step: int | None, laps: int) -> None:
+        """Takes the newest step, and how often the steps went back. Each time is a restart, whatever step they came to
+        since: what was said before belongs to another attempt."""
+        if laps > self.laps or (step is not None and self.row is not None and step < self.row):
+            self.launch()
+        self.laps = max(self.laps, laps)
+        self.row = self.row if step is None else step
 
     def say(self, note: Note, step: int | None) -> None:
         """Takes an end or an error, unless an error of the same shape is known at this step."""
@@ -217,7 +219,7 @@ class Notes:
             log.launch(head_step, note.step if note.kind == "resume" else None)
         elif note.kind == "end" or note.kind in FATAL:
             row = note.step if note.step is not None else head_step
-            log.reach(row)
+            log.reach(row, note.laps)
             log.say(note, row if row is not None else log.bar)
 
     def add_ungraded(self, said: Ungraded, source: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.frameworks.load import dialect
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
@@ -119,7 +120,9 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
 def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
     """The run as it is now, with its state and its phase times."""
     table = run.history.table
-    crashes = earlier_ends(run.notes, run.ended_at)
+    newest = int(table.steps[-1]) if table.n else None
+    crashes = earlier_ends(run.notes, run.ended_at, newest)
+    ended = [*crashes, state.crash] if state.crash is not None else crashes
     return RunSnapshot(
         id=run.id,
         path=run.path,
@@ -137,7 +140,7 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
         ended=ends(table.restarts, crashes),
-        before_again=before_again(crashes),
+        before_again=before_again(ended, dialect(run.dialect).settings_of),
         phases=phases,
         checkpoints=tuple(run.saved),
         config=run.config,

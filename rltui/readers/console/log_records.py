@@ -38,16 +38,22 @@ class _StepLines(Struct):
     added: int = 0
 
 
+LAP = 2
+"""The steps went back if they did so by this many at least: two processes that write one log differ by one row."""
+
+
 class LogRows:
-    """Collects the rows. `step`: the newest training step. `came`: a row was read. `clock`: gives the times of the
-    lines. `foretells`: the coming rows may come again, as the log may go on inside them; those that come again
-    unchanged are then dropped."""
+    """Collects the rows. `step`: the newest training step. `laps`: how often it went back. `came`: a row was read.
+    `clock`: gives the times of the lines. `foretells`: the coming rows may come again, as the log may go on inside
+    them; those that come again unchanged are then dropped."""
 
     def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
         self.foretells = False
         self._foretold: dict[int, list[Mapping[str, object]]] = {}
         self._came_before: dict[int, list[Mapping[str, object]]] = {}  # those of earlier looks
-        self.step: int | None = None
+        self.laps = 0
+        self._step: int | None = None
+        self._sure_step: int | None = None  # without those that may come again
         self.came = False
         self.clock = LineClock()
         self._rows = RowBuilder(skipped, skipped_at)
@@ -57,6 +63,16 @@ class LogRows:
         self._courses = Courses()
         self._kept: Courses | None = None  # while the end is read: those without it
         self._skipped, self._skipped_at = skipped, skipped_at
+
+    @property
+    def step(self) -> int | None:
+        return self._step
+
+    def _come_to(self, step: int) -> None:
+        self._step = step
+        if not self.foretells:
+            self.laps += self._sure_step is not None and step <= self._sure_step - LAP
+            self._sure_step = step
 
     def cut(self, block: bytes) -> bytes:
         """The block without verl's step lines."""
@@ -81,12 +97,13 @@ class LogRows:
         for head in cut.heads[before : cut.reached]:
             cut.times.append(time := clock.before(head, len(head)))
             clock.know(time)
-        self.step = cut.steps[cut.reached - 1]
+        for step in cut.steps[before : cut.reached]:
+            self._come_to(step)
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """Adds one row at the log's current step."""
         self.add_aside(step, cells, time)
-        self.step = step
+        self._come_to(step)
         self.came = True
 
     def tell(self, row: StepRow) -> list[StepRow]:
@@ -97,7 +114,7 @@ class LogRows:
         for told in rows:
             self._put(told)
         if not rows and not row.aside and not self._courses.is_doubtful(row):
-            self.step = row.step
+            self._come_to(row.step)
         if self._courses.dropped and not self.foretells:
             dropped, self._courses.dropped = self._courses.dropped, []
             self._skipped[OTHER_COUNT] += len(dropped)
@@ -136,7 +153,7 @@ class LogRows:
         if row.cells:
             self._add(row.step, row.cells, row.time)
             self.came = True
-        self.step = row.step
+        self._come_to(row.step)
 
     def _release(self) -> None:
         """Adds the rows that wait, as a row of another kind follows."""
@@ -167,7 +184,7 @@ class LogRows:
         self._add_cut()
         self._counts = counts
         self._given += [*self._rows.take(), Counted(counts, steps)]
-        self.step = max(steps.values())
+        self._come_to(max(steps.values()))
 
     def give(self, records: Iterable[Record], place: str) -> None:
         """Takes rows that were printed all at once at a place, and what was done with them."""
@@ -177,7 +194,7 @@ class LogRows:
         for record in records:
             if isinstance(record, Rows):
                 record.printed, self.came = place, True
-                self.step = max(self.step or 0, *record.steps)
+                self._come_to(max(self.step or 0, *record.steps))
             if isinstance(record, Rows | Treated):
                 self._given.append(record)
 
@@ -264,9 +281,9 @@ class LogNews:
             self._progress = (done, total)
             self._newest["progress"] = Note("progress", f"step {done} of {total}", line, done, total)
 
-    def end(self, said: bytes, line: int, step: int | None) -> None:
+    def end(self, said: bytes, line: int, step: int | None, laps: int) -> None:
         """Takes the line in which the trainer says that it is done."""
-        self.add([Note("end", clean(said.decode("utf-8", "replace"), 500), line, step)])
+        self.add([Note("end", clean(said.decode("utf-8", "replace"), 500), line, step, laps=laps)])
 
     def other_work(self, painted: ProgressBar, line: int) -> None:
         """Takes a bar of current other work, as a validation or a rollout."""

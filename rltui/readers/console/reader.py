@@ -127,7 +127,7 @@ class ConsoleReader(LineReader):
         self._line = line  # the line is not over
         self._bars.so_far(self._line, over=True)
         told += self._news.take()
-        ends = self._notes.finish(line, self._rows.step)
+        ends = [note._replace(laps=self._rows.laps) for note in self._notes.finish(line, self._rows.step)]
         if rest:
             self._notes_ahead = self._notes.standing()
             self._notes.go_back(standing)
@@ -353,7 +353,7 @@ class ConsoleReader(LineReader):
         """Reads a dict line of TRL or the HF Trainer, which begins at place `begin` of the segment."""
         if "train_runtime" in line:
             self._bars.plan(plan_at_end(line))
-            self._news.end(segment, self._line, self._rows.step)
+            self._news.end(segment, self._line, self._rows.step, self._rows.laps)
             return
         self._found_dialect()
         self._bars.logged(line, self._blanks.before(text, at), self._line, self._rows.clock.before(segment, begin))
@@ -366,6 +366,7 @@ class ConsoleReader(LineReader):
         notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
         if self._line == self._torn_line:  # the notes of the complete line replace those of its beginning
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
+        notes = [note._replace(laps=self._rows.laps) for note in notes]
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
