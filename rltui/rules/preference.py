@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rltui.evidence.clock import enough
+from rltui.evidence.effects import between
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
@@ -104,3 +106,35 @@ def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs, steps = ((right.name, ""), ("dpo_reward_margin", "")), right.series.steps
     step = int(steps[fall_begins(right.values, int(steps.searchsorted(best.step)), best.value, right.now.value)])
     return [Signal(level, text, proofs, onset_step=step)]
+
+
+@rule("dpo-held-out-loss-rises", Look)
+def dpo_held_out_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The loss of pairs that are not trained on is above its lowest, and that of the training pairs did not rise with
+    it. A warning if much of what it had fallen is lost and no validation score rose meanwhile: the loss of few pairs
+    that are surely wrong may rise while more are told apart."""
+    held_out = look.facts.metric("val_loss")
+    if held_out is None or not look.settings.preference or len(held_out.series) < p["least"]:
+        return []
+    lowest, train = held_out.peak, _loss(look)
+    if lowest is None or not held_out.below_best or train is None:
+        return []
+    since = train.since_step(lowest.step)
+    course = None if since is None else since.since_start
+    if since is None or course is None or course.direction > 0:
+        return []
+    fallen, risen = held_out.first - lowest.value, held_out.now.value - lowest.value
+    text = f"The loss of held-out pairs rose from {num(lowest.value)} around step {lowest.step} to "
+    text += f"{num(held_out.now.value)}, and that of the training pairs went {num(since.start.value)} → "
+    text += f"{num(since.end.value)}."
+    score = look.facts.metric("val_score")
+    then = None if score is None else score.within(None, lowest.step, LEAST_EVALUATIONS)
+    later = None if score is None or then is None else between(then, score.now)
+    level = NOTICE if risen < p["half"] * fallen or (later is not None and later.direction > 0) else WARNING
+    proofs = (("val_loss", ""), (train.name, ""), *([("val_score", "")] if score is not None else []))
+    return [Signal(level, text, proofs, onset_step=lowest.step)]
+
+
+def _loss(look: Look) -> MetricFacts | None:
+    """The loss of the training pairs."""
+    return look.facts.metric("pg_loss") or look.facts.metric("total_loss")

@@ -61,4 +61,34 @@ CASES = (
         level=1,
         algorithm="dpo",
     ),
+    rows(  # learnt by heart, and a loss that rises while more held-out pairs are told apart
+        "dpo-held-out-loss-rises",
+        {
+            **DPO_OFF,
+            "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
+            "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
+        },
+        {
+            **DPO_OFF,
+            "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
+            "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + wave(0.004), 15),
+        },
+        algorithm="dpo",
+    ),
+    rows(
+        "dpo-held-out-loss-rises",
+        {
+            **DPO_OFF,
+            "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
+            "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
+            "val_score": rare(0.55 + 0.2 * ramp(0, 200) + wave(0.004), 15),
+        },
+        {
+            **DPO_OFF,
+            "total_loss": wave(0.02) + 0.69 - 0.2 * ramp(0, 80) + 0.4 * ramp(90, 150),
+            "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
+        },
+        level=1,
+        algorithm="dpo",
+    ),
 )
