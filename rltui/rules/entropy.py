@@ -23,11 +23,13 @@ from rltui.rules.base import (
     paying,
     reward_course,
     rule,
+    since,
     solved,
     tail,
     told,
     validation,
 )
+from rltui.rules.gains import gain_ended
 from rltui.rules.traits import Trait
 
 ROWS = 10
@@ -44,10 +46,10 @@ def _reference(look: Look) -> float | None:
 @rule("entropy-collapse", Look)
 def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Entropy is a fraction of its start, and the reward no longer pays for it."""
-    entropy = look.values("entropy")
-    start = _reference(look)
-    if start is None or start <= 0 or not logged_for(look, "entropy", p["warmup"]):
+    series, start = look.series("entropy"), _reference(look)
+    if series is None or start is None or start <= 0 or not logged_for(look, "entropy", p["warmup"]):
         return []
+    entropy = series.values
     now = tail(entropy, ROWS)
     ratio = now / start
     eased = ratio >= p["notice"]
@@ -61,11 +63,13 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward, nats = look.trend(look.reward), not look.weighed("entropy")
     said = held(look, "entropy-collapse", WARNING)  # what is loud ends with a gain, and not as the reward sways
     bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
+    low_since = int(series.steps[since(entropy < p["critical"] * start)])
     still = reward.direction <= 0 if said or bottom else flat(reward)  # next to nothing is left: a gain has to show
     unpaid = still and not paying(look, "entropy-collapse", 200)
+    unpaid = unpaid or (bottom and (gain_ended(look, low_since) or _starved(look, dead_now, p["starved"])))
     stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
-    damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
+    damage = val_falls or losing(look) or dead_now >= p["dead_groups"] or loud(look, Trait.VALIDATION_FALLS)
     low = nats and now < p["floor"]
     going = low or said or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0
     level = NOTICE
@@ -84,6 +88,13 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if dead is not None:
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
     return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
+
+
+def _starved(look: Look, dead_now: float, much: float) -> bool:
+    """Most groups teach nothing, and surely more than at the start."""
+    dead = look.facts.metric("frac_reward_zero_std")
+    grown = None if dead is None else dead.since_start
+    return dead_now >= much and grown is not None and grown.direction > 0
 
 
 @rule("entropy-explosion", Look)

@@ -33,6 +33,7 @@ from rltui.rules.base import (
     validation_lately,
     validation_over,
 )
+from rltui.rules.gains import gain_ended, gain_shows, validation_gained
 from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
@@ -171,14 +172,23 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     def doubling() -> float | None:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
 
+    grew = _grew_since(look, kl, level, p)
+    ended = grew is not None and gain_ended(look, grew)
     out = NOTICE
-    if level > p["extreme"] or (unpaid and (level > p["high"] or doubling() is not None)) or collapsed:
+    if (
+        level > p["extreme"]
+        or (ended and level > p["high"])
+        or (unpaid and (level > p["high"] or doubling() is not None))
+        or collapsed
+    ):
         out = CRITICAL
     elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
         lately = ever and gaining(look, window, p["gain_se"])
         rise = trend(kl, window) if ever else trend(kl, 200)  # what was paid for is held against as many rows
         if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
             out = WARNING
+    if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
+        out = max(out, WARNING)
 
     def summary() -> str:
         text = f"KL to the reference is at {num(level)} nats per token ({newest(look, 'kl_ref', 10)})"
@@ -191,6 +201,17 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series(look.reward) is not None:
         proofs.append(told(look))
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+
+
+def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
+    """The step since when KL doubled twice, if that took few rows and validation did not gain meanwhile: what was
+    gained before pays for the distance of then, and not for one that grows of its own. None if it is not so."""
+    series = look.series("kl_ref")
+    began = since(kl > level / 4.0)
+    if series is None or not began > 0 or len(kl) - began > worth(p["quadrupled_rows"], len(kl)):
+        return None
+    step = int(series.steps[len(series) - len(kl) + began])
+    return None if validation_gained(look, step) else step
 
 
 def _left_its_start(look: Look, kl: Floats, level: float, p: Params) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rltui.evidence.clock import enough
-from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, logged_for, loud, rule, tail, validation
+from rltui.rules.gains import validation_gained
 from rltui.rules.reward import fall_begins
 from rltui.rules.traits import Trait
 
@@ -127,11 +127,9 @@ def dpo_held_out_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signa
     text = f"The loss of held-out pairs rose from {num(lowest.value)} around step {lowest.step} to "
     text += f"{num(held_out.now.value)}, and that of the training pairs went {num(since.start.value)} → "
     text += f"{num(since.end.value)}."
-    score = look.facts.metric("val_score")
-    then = None if score is None else score.within(None, lowest.step, LEAST_EVALUATIONS)
-    later = None if score is None or then is None else between(then, score.now)
-    level = NOTICE if risen < p["half"] * fallen or (later is not None and later.direction > 0) else WARNING
-    proofs = (("val_loss", ""), (train.name, ""), *([("val_score", "")] if score is not None else []))
+    level = NOTICE if risen < p["half"] * fallen or validation_gained(look, lowest.step) else WARNING
+    scored = look.series("val_score") is not None
+    proofs = (("val_loss", ""), (train.name, ""), *([("val_score", "")] if scored else []))
     return [Signal(level, text, proofs, onset_step=lowest.step)]
 
 

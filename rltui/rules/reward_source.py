@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rltui.evidence import words
-from rltui.evidence.clock import worth
+from rltui.evidence.clock import enough, worth
 from rltui.evidence.lifted import lifted
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
@@ -18,7 +18,7 @@ from rltui.evidence.trends import sd_m
 from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
-from rltui.rules.base import PARTS, Memory, Params, dead_groups, reward_name, rule, tail
+from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, reward_name, rule, tail
 from rltui.rules.logged import holes
 from rltui.run.sums import median
 
@@ -48,7 +48,8 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
-    lost = outage.exact >= max(p["lost_rows"], p["lost_share"] * look.n)
+    lasted = look.steps[outage.first_row : outage.last_row + 1][-outage.exact :]
+    lost = enough(p["lost_rows"], lasted) and outage.exact >= p["lost_share"] * look.n
     level = CRITICAL if lost else WARNING if outage.exact >= p["outage_rows"] else NOTICE
     rows = "in 1 row" if outage.exact == 1 else f"for {outage.exact} rows"
     text = (
@@ -183,7 +184,7 @@ def _never_differs(look: Look, p: Params) -> list[Signal]:
         low, high = (num(length) for length in found.lengths)
         text += f", while their mean length went from {low} to {high}" if low != high else ""
     text += ": the reward tells no answer from another, and nothing can be learnt from it."
-    level = CRITICAL if found.rows >= p["lost_rows"] else WARNING
+    level = CRITICAL if logged_for(look, look.reward, p["lost_rows"]) else WARNING
     return [Signal(level, text, ((look.reward, f"exactly {number}"),), onset_step=found.since)]
 
 

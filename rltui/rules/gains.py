@@ -1,0 +1,42 @@
+"""Whether a score still gains since a step at which something else set out, for what that did may be paid for."""
+
+from __future__ import annotations
+
+from rltui.evidence.effects import LIMIT, between
+from rltui.evidence.look import Look
+from rltui.rules.base import LEFT
+
+POINTS = 3
+"""Evaluations that tell where validation stood."""
+
+
+def gain_ended(look: Look, step: int) -> bool:
+    """Since the step the reward gained, beyond doubt, next to nothing of what its pace before would have brought. A
+    trend over a fixed number of rows holds the rise before that step for long. False if fewer than 20 rows came since.
+    """
+    reward = look.facts.metric(look.reward)
+    later = None if reward is None else reward.since_step(step)
+    gain = None if later is None else later.since_start
+    if reward is None or later is None or gain is None:
+        return False
+    before = len(reward.series) - len(later.series)
+    pace = (later.start.value - reward.start.value) * reward.better / max(1, before)
+    return gain.value * reward.better + LIMIT * gain.se < LEFT * pace * len(later.series)
+
+
+def gain_shows(look: Look, step: int) -> bool:
+    """The reward is better than at the step, beyond its noise or, of few rows, by their order."""
+    reward = look.facts.metric(look.reward)
+    later = None if reward is None else reward.since_step(step)
+    if reward is None or later is None:
+        return False
+    gain = later.since_start
+    return later.ordered == reward.better if gain is None else gain.direction == reward.better
+
+
+def validation_gained(look: Look, step: int) -> bool:
+    """Validation is better than at the step, beyond doubt."""
+    score = look.facts.validation
+    then = None if score is None else score.within(None, step, POINTS)
+    later = None if score is None or then is None else between(then, score.now)
+    return later is not None and score is not None and later.direction == score.better
