@@ -23,6 +23,7 @@ from rltui.rules.base import (
     rule,
     solved,
 )
+from rltui.rules.gains import gain_ended, gain_shows
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 
@@ -139,7 +140,9 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "zero-variance-groups"):
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
-    learns = rising(look) and not all_dead
+    many = _start(look, "frac_reward_zero_std", dead >= p["warn"])
+    over = many is not None and (gain_ended(look, many) or (share >= p["critical"] and not gain_shows(look, many)))
+    learns = rising(look) and not all_dead and not over  # the trend of a long window holds the rise before that
     short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
     idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
@@ -163,7 +166,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
             level,
             summary,
             tuple(proofs),
-            onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level <= NOTICE else "warn"]),
+            onset_step=many if level > NOTICE else _start(look, "frac_reward_zero_std", dead >= p["notice"]),
             marks=marks,
         )
     ]
