@@ -3,6 +3,7 @@ looked at. Seven texts, none of them empty. Markdown, JSON, check-in, events and
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,8 @@ def _why(report: Report, finding: Finding | None) -> str:
         if error := report.run.error_after:
             return f"after the last step {ended(error)}"
         past = worst_past(report.findings)
+        if past is None and (report.run.broke_off or report.run.state == "stalled"):
+            return "not known, the log stops without a word."
         return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)
     failed = any(one.rule == f"causes of {finding.id}" for one in report.checks_failed)
@@ -186,8 +189,8 @@ def _nothing_wrong(report: Report) -> str:
         if state == "stalled" or report.run.broke_off:
             return f"look whether the run still goes on. {wanted}".rstrip()
         if state in ("finished", "crashed"):
-            return f"log more in the next run, this one is over. {wanted}".rstrip()
-        return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
+            return f"log more in the next run, this one is over. {wanted}{_unnamed(report)}".rstrip()
+        return f"wait, or log more. {wanted}{_unnamed(report)}" if wanted else "wait for more rows."
     if report.run.before_again and state != "finished":
         return report.run.before_again
     if report.run.broke_off:
@@ -195,6 +198,26 @@ def _nothing_wrong(report: Report) -> str:
     if report.run.error_after:
         return "look whether all was saved."
     return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."
+
+
+REWARD_WORDS = frozenset(
+    ["acc", "accuracy", "correct", "reward", "rewards", "return", "returns", "score", "scores", "solved", "success"]
+)
+"""Words of a key that may be a reward."""
+
+
+def _unnamed(report: Report) -> str:
+    """How to say which key is the reward, if none is known and one is called so."""
+    if any(one.canonical in ("score_mean", "reward_mean", "val_score") for one in report.metrics.values()):
+        return ""
+    unknown = [one.key for one in report.metrics.values() if one.canonical is None]
+    words = {key: set(re.split(r"[^a-z]+", key.lower())) for key in unknown}
+    maybe = [key for key in unknown if words[key] & REWARD_WORDS and not words[key] & SPREADS]
+    return f" If {maybe[0]} is the reward, say so: --map score_mean={maybe[0]}." if maybe else ""
+
+
+SPREADS = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90"])
+"""Words of a key that is no mean."""
 
 
 def fix_text(fix: Fix) -> str:
