@@ -319,7 +319,9 @@ class Engine:
             ranked = unspoiled or ranked
         against = [one for one in run.history.contradictions if one.since <= look.step]
         ungraded = run.ungraded(NEWEST_SAID if now else 0)
-        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded)
+        notes = run.notes if now else [note for note in run.notes if note.by(look.step)]
+        ends = earlier_ends(notes, run.ended_at, look.step if rows else None, now and run.goes_on)
+        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded, ends)
         of_standing = dict(ask(Standing, standing, self.catalogue, guard))
         lives |= _at_once(of_standing, look)
         told = of_standing | of_samples
@@ -331,7 +333,6 @@ class Engine:
         out_of_place += without_input(self.catalogue, tried, only_samples, run.samples, look)
         skipped = [b for b in out_of_place if b.applies]
         blind = {b.id for b in out_of_place}
-        notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
         ground = Ground(
@@ -356,7 +357,7 @@ class Engine:
             len(skipped),
             findings,
             len(guard.failed),
-            earlier_ends(notes, run.ended_at, look.step if rows else None),
+            ends,
         )
         verdict = judge(case, best)
         return Diagnosis(

@@ -18,6 +18,7 @@ from rltui.evidence.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.records import cached
 from rltui.rollouts.samples import Samples, SampleStats
+from rltui.run.attempts import Crash
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.contradictions import Contradiction
 from rltui.run.hardware import (
@@ -344,7 +345,8 @@ def name(gpu: Gpu) -> str:
 class Standing(Struct, frozen=True):
     """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
     be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
-    steps. `ungraded`: steps behind which a log says that answers could not be graded, and what it said first."""
+    steps. `ungraded`: steps behind which a log says that answers could not be graded, and what it said first. `ends`:
+    what ended the attempts before the last one, oldest first, as far as the logs name it."""
 
     look: Look
     state: RunState | None
@@ -354,6 +356,7 @@ class Standing(Struct, frozen=True):
     broken_at: int | None
     contradictions: Sequence[Contradiction] = ()
     ungraded: tuple[Sequence[int], str] = ((), "")
+    ends: Sequence[Crash] = ()
 
     @property
     def over(self) -> bool:

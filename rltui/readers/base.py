@@ -28,7 +28,8 @@ class Rows(Struct):
     NaN if the row has none. Keys are the trainer's own, only cleaned.
 
     `printed`: the place at which a program printed all of them at once ("line 12"); some may have come before. Empty if
-    they came one by one. `zoned`: their times name a time zone, so they need no correction.
+    they came one by one. `zoned`: their times name a time zone, so they need no correction. `laps`: how often the steps
+    of a log with notes went back by the last of them.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -37,6 +38,7 @@ class Rows(Struct):
     nonfinite: dict[str, list[int]] = field(default_factory=dict)
     printed: str = ""
     zoned: bool = False
+    laps: int = 0
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -44,7 +46,7 @@ class Rows(Struct):
     def append(self, later: Rows) -> None:
         """Appends the rows of another block."""
         start = len(self)
-        self.zoned = later.zoned
+        self.zoned, self.laps = later.zoned, max(self.laps, later.laps)
         self.steps += later.steps
         self.times += later.times
         end = len(self)

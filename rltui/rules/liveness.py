@@ -17,7 +17,7 @@ from rltui.frameworks.load import metrics
 from rltui.prose import capital, listed, sentence
 from rltui.readers.base import Note
 from rltui.rules.base import Memory, Params, rule
-from rltui.run.attempts import innermost
+from rltui.run.attempts import Crash, ended_by, innermost, repeated
 from rltui.run.run import RunState
 from rltui.run.sums import median
 
@@ -44,22 +44,42 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
     signal = _now(CRITICAL if (state.quote or state.vanished) and not stopped else WARNING, "", look)
     if crash is not None:
-        line = (crash.said or crash.note).line
-        proof = f"line {line} of the log says so" if line else "the log says so"
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""
         text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
-        signal = replace(
-            signal,
-            causes=(Cause(capital(crash.title), status="supported", because=proof),),
-            fixes=tuple(Fix(r.text, look.dialect.settings_of(r.lever), r.impact, r.risk) for r in crash.to_do),
-            marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
-        )
+        signal = replace(_because(signal, crash, look), marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else ())
     elif state.quote:
         failed = Cause("An error in the program", status="supported", because=_proof(state.error))
         signal = replace(signal, causes=(failed,))
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]
+
+
+def _because(signal: Signal, crash: Crash, look: Look) -> Signal:
+    """The signal with a named end as its cause, and with what to change."""
+    line = (crash.said or crash.note).line
+    proof = f"line {line} of the log says so" if line else "the log says so"
+    return replace(
+        signal,
+        causes=(Cause(capital(crash.title), status="supported", because=proof),),
+        fixes=tuple(Fix(r.text, look.dialect.settings_of(r.lever), r.impact, r.risk) for r in crash.to_do),
+    )
+
+
+@rule("restart-loop", Standing)
+def restart_loop(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """The run was restarted again and again within few rows, and still runs. A crashed one says itself how often."""
+    look, state, rows = seen.look, seen.state, int(p["rows"])
+    recent = look.restarts(rows)
+    if len(recent) < p["loop"] or (state is not None and state.state in ("crashed", "finished")):
+        return []
+    within = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
+    text = f"The run was restarted {len(recent)} times {within} at step {recent[-1]}."
+    signal = Signal(WARNING, text, onset_step=recent[0])
+    last, times = repeated(seen.ends)
+    if last is None:
+        return [signal]
+    return [_because(replace(signal, summary=f"{text} {sentence(ended_by(last, times))}"), last, look)]
 
 
 def _proof(error: Note | None) -> str:
@@ -136,7 +156,8 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
 
 @rule("resume-discontinuity", Look)
 def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A restart within the window; a warning where reward, KL or gradient jump there."""
+    """A restart within the window; a warning where reward, KL or gradient jump there. That it restarts again and again
+    is told by another rule."""
     rows = int(p["rows"])
     recent = look.restarts(rows)
     if not recent:
@@ -164,10 +185,6 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if jumps:
         _, name, jump = jumps[0]
         text = f"The run was resumed at step {step}, and {metrics()[name].label} {jump} there."
-    loop = len(recent) >= p["loop"]
-    if loop:
-        span = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
-        text = f"The run was restarted {len(recent)} times {span} at step {step}."
-    level = WARNING if jumps or loop else NOTICE
+    level = WARNING if jumps else NOTICE
     proofs = tuple((name, jump) for _, name, jump in jumps)
     return [Signal(level, text, proofs or ((look.reward, "continues"),), onset_step=step, until=step)]

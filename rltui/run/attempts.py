@@ -240,32 +240,33 @@ def again(crashes: Sequence[Crash]) -> str:
 
 def loop(crashes: Sequence[Crash]) -> str:
     """The error that ended several of these attempts (oldest first), if one did, as a clause."""
-    last, times = _repeated(crashes)
+    last, times = repeated(crashes)
     if last is None:
         return ""
     at = f", last at step {last.note.step}" if last.note.step is not None else ""
     advice = next((f": {remedy.text[:1].lower()}{remedy.text[1:]}" for remedy in last.to_do), "")
-    return f"{_ended_by(last, times)}{at}{advice}"
+    return f"{ended_by(last, times)}{at}{advice}"
 
 
 def before_again(crashes: Sequence[Crash], settings_of: Callable[[str], str | None]) -> str:
     """What to change before the run is started again, if one error ended several of these attempts: it comes again,
     however well the training goes. Empty if none did, or if no remedy is known. `settings_of`: the framework's settings
     of a lever."""
-    last, times = _repeated(crashes)
+    last, times = repeated(crashes)
     if last is None or not last.to_do:
         return ""
     first = last.to_do[0]
     key = first_key(settings_of(first.lever))
     text = f"{first.text} ({key})" if key else first.text
-    return f"{text[:1].lower()}{text[1:]} before it is started again: {_ended_by(last, times)}."
+    return f"{text[:1].lower()}{text[1:]} before it is started again: {ended_by(last, times)}."
 
 
-def _ended_by(last: Crash, times: int) -> str:
+def ended_by(last: Crash, times: int) -> str:
+    """'GPU memory ran out in the update 3 times'."""
     return f"{last.title} {'twice' if times == 2 else f'{times} times'}"
 
 
-def _repeated(crashes: Sequence[Crash]) -> tuple[Crash | None, int]:
+def repeated(crashes: Sequence[Crash]) -> tuple[Crash | None, int]:
     """The last end of the kind that ended most attempts, two at least, and how many. What somebody or a queue stopped
     does not count."""
     own = [crash for crash in crashes if not (crash.kind.interrupted or crash.kind.by_hand)]
@@ -403,10 +404,13 @@ def _ended(notes: list[Note]) -> str:
     return quoted(told)[:_TEXT] if told is not None else ""
 
 
-def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset(), newest: int | None = None) -> list[Crash]:
+def earlier_ends(
+    notes: Iterable[Note], ended: frozenset[int] = frozenset(), newest: int | None = None, go_on: bool = False
+) -> list[Crash]:
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
     goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
-    at its last step. `newest`: the step of the newest row, where an error is of the last attempt."""
+    at its last step. `newest`: the step of the newest row, where an error is of the last attempt.
+    `go_on`: unless another one goes on since, which has said nothing yet."""
     found: list[Crash | None] = []
     errors: list[Note] = []
     last, laps = -1, 0
@@ -426,6 +430,6 @@ def earlier_ends(notes: Iterable[Note], ended: frozenset[int] = frozenset(), new
             errors.append(note)
         if note.step is not None and not launched:
             last = max(last, note.step)
-    if last in ended and last != newest:
+    if go_on or (last in ended and last != newest):
         found.append(named())
     return [crash for crash in found if crash is not None]

@@ -50,6 +50,7 @@ class NoteSource(Struct):
     events: list[LogStanding] = field(default_factory=list)
     row: int | None = None  # newest training step
     laps: int = 0  # how often its steps went back
+    noted: int = 0  # of these, before its newest note
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
     shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
@@ -112,6 +113,7 @@ class NoteSource(Struct):
         if laps > self.laps or (step is not None and self.row is not None and step < self.row):
             self.launch()
         self.laps = max(self.laps, laps)
+        self.noted = self.laps
         self.row = self.row if step is None else step
 
     def say(self, note: Note, step: int | None) -> None:
@@ -226,11 +228,21 @@ class Notes:
         """Takes a line that says that answers could not be graded."""
         self.ungraded.append((source, said))
 
-    def reach(self, source: str, step: int | None) -> None:
-        """Takes the newest training step of a log after all its rows were read."""
+    def reach(self, source: str, step: int | None, laps: int) -> None:
+        """Takes the newest training step of a log after all its rows were read, and how often they went back."""
         log = self.sources.get(source)
-        if log is not None and step is not None and (log.row is None or step > log.row):
+        if log is None:
+            return
+        if laps > log.laps:
+            log.launch()
+            log.laps = laps
+        if step is not None and (log.row is None or step > log.row):
             log.row = step
+
+    @property
+    def go_on(self) -> bool:
+        """The steps of a log went back since its newest note: another attempt goes on, which has said nothing yet."""
+        return any(log.laps > log.noted for log in self.sources.values())
 
     def of_kind(self, kind: str) -> list[Note]:
         """Kept notes of one kind, oldest first."""

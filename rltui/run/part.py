@@ -34,8 +34,9 @@ class Part(Struct):
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class with the same keys and
     other values are attempts, one after the other. `log`: what the file is a piece of, if it was rotated or sharded;
     pieces of one log follow each other without a restart. `counts`: its reader counted rows. `written`: the last write
-    to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once.
-    `left_out`: reason -> how many printed rows do not count, and where the first is.
+    to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `laps`:
+    how often its steps went back, as its reader tells. `left_out`: reason -> how many printed rows do not count, and
+    where the first is.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Part(Struct):
     written: float = 0.0
     one_by_one: bool = False
     log: str = ""
+    laps: int = 0
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property

@@ -430,7 +430,7 @@ class Run:
     def evidence(self, now: float | None = None) -> LifeSigns:
         """What the state is judged by, with the newest rows and file times."""
         for part in self.history.parts:
-            self._notes.reach(part.name, part.table.head_step)
+            self._notes.reach(part.name, part.table.head_step, part.laps)
         if self.followed and self.pulse.moved_at is None:
             self.listen()
         return LifeSigns(
@@ -453,6 +453,11 @@ class Run:
             counted=self.history.counted,
             ended=self.ended_at,
         )
+
+    @property
+    def goes_on(self) -> bool:
+        """The steps of a log went back since its newest note."""
+        return self._notes.go_on
 
     @property
     def ended_at(self) -> frozenset[int]:

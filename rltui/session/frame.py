@@ -121,7 +121,7 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
     """The run as it is now, with its state and its phase times."""
     table = run.history.table
     newest = int(table.steps[-1]) if table.n else None
-    crashes = earlier_ends(run.notes, run.ended_at, newest)
+    crashes = earlier_ends(run.notes, run.ended_at, newest, run.goes_on)
     ended = [*crashes, state.crash] if state.crash is not None else crashes
     return RunSnapshot(
         id=run.id,

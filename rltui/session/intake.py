@@ -223,6 +223,7 @@ class Intake:
             elif first is not None:
                 feed.part.table.restart_at(first)
             self._run.history.rebuild()
+        feed.part.laps = max(feed.part.laps, rows.laps)
         self._run.history.add(feed.part, rows)
 
     def _name(self, raw: str) -> str:

@@ -211,6 +211,9 @@ class LogRows:
         given, self._given = self._given, []
         self._rows.zoned = self.clock.zoned
         given += self._rows.take()
+        for one in given[-1:]:
+            if isinstance(one, Rows):
+                one.laps = self.laps
         if self._counts != counts:
             self._counts = counts
             given.append(Counted(counts, {}))

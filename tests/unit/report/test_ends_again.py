@@ -59,7 +59,7 @@ def test_an_error_that_training_survives_again_and_again_ends_nothing(tmp_path: 
     assert told(run)[2]["run"]["before_again"] == ""
 
 
-def always_at_the_same_step(folder: Path, attempts: int) -> Path:
+def always_at_the_same_step(folder: Path, attempts: int, ends: bool = True) -> Path:
     """A log of verl without a mark of a launch: each attempt begins at the same step and ends at the same step."""
     lines = []
     for attempt in range(attempts):
@@ -69,7 +69,8 @@ def always_at_the_same_step(folder: Path, attempts: int) -> Path:
             told_of["actor/entropy"] = 0.6 + entropy + 1e-4 * attempt
             lines.append(f"step:{step} - " + " - ".join(f"{key}:{value:.5f}" for key, value in told_of.items()))
         error = OOM.replace("2.00 GiB", f"2.{attempt}0 GiB")
-        lines += ["Traceback (most recent call last):", *IN_UPDATE, error]
+        if ends or attempt < attempts - 1:
+            lines += ["Traceback (most recent call last):", *IN_UPDATE, error]
     folder.mkdir()
     (folder / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -87,3 +88,15 @@ def test_attempts_that_end_at_one_step_are_told_apart(tmp_path: Path) -> None:
     ]
     restarts = next(line for line in page.splitlines() if line.startswith("- Restarts:"))
     assert all(f"31 (GPU memory ran out in the update (2.{n}0 GiB" in restarts for n in range(3))
+
+
+def test_a_run_that_is_restarted_again_and_again_is_told_with_what_ends_it(tmp_path: Path) -> None:
+    page, _, report = told(always_at_the_same_step(tmp_path / "run", 4, ends=False))
+    assert report["run"]["state"] != "crashed"
+    found = next(f for f in report["findings"] if f["id"] == "restart-loop")
+    assert "restarted 3 times" in found["summary"]
+    assert "GPU memory ran out in the update 3 times" in found["summary"]
+    assert "Jump" not in page
+    assert "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu" in next(
+        line for line in page.splitlines() if line.startswith("- To do:")
+    )

@@ -160,10 +160,11 @@ class Stands:
     saved: Sequence[int] = ()
     against: Sequence[Contradiction] = ()
     ungraded: Sequence[int] = ()
+    restarts: tuple[int, ...] = ()
     sees: ClassVar[type[object]] = Standing
 
     def looks(self) -> Iterator[Standing]:
-        look = Look(feed_of(Rows(self.columns).run()), N, {})
+        look = Look(feed_of(Rows(self.columns, restarts=self.restarts).run()), N, {})
         saved = [Checkpoint(step, f"checkpoint-{step}", True) for step in self.saved]
         seen = coverage(look, rules(), list(ids(Look)))
         yield Standing(look, self.state, seen, ranking(look), saved, None, self.against, (self.ungraded, UNGRADED))

@@ -36,6 +36,16 @@ CASES = (
         still=NOTICE,
     ),
     Case(
+        "restart-loop",
+        Stands({}, RunState("running", "rows arrive"), restarts=(270, 280, 290)),
+        Stands({}, RunState("running", "rows arrive"), restarts=(100, 280, 290)),
+    ),
+    Case(  # one that ended says itself how often
+        "restart-loop",
+        Stands({}, RunState("unknown", "no end mark"), restarts=(270, 280, 290)),
+        Stands({}, DONE, restarts=(270, 280, 290)),
+    ),
+    Case(
         "run-stalled", Stands({}, RunState("stalled", SILENT, followed=True)), Stands({}, RunState("stalled", SILENT))
     ),
     Case("run-crashed", Stands({}, RunState("crashed", "it raised", "ValueError: 3")), Stands({}, DONE), CRITICAL),
