@@ -1,5 +1,6 @@
 """What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
-seconds count one step or the whole run so far, and whether a success "in percent" is really a share."""
+seconds count one step or the whole run so far, whether a success "in percent" is really a share, and whether a bare
+`L` is a loss or a length."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from rltui.frameworks.resolve import PERCENT, Meaning, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
-ELAPSED = "elapsed_s"
+ELAPSED, LENGTH = "elapsed_s", "response_length_mean"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
@@ -19,6 +20,10 @@ ANEW = 4
 """A timer that restarts falls to at most 1/ANEW of its value, and at most one row in ANEW is a restart."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
 SHARE = "called a percentage, but never above 1: it is taken for a share"
+LETTER = "l"
+TOKENS = 20.0
+"""Least median of an `L` that is a length in tokens: a loss of log-probabilities begins below 12, the logarithm of the
+vocabulary, and an answer of fewer tokens is one word."""
 SUCCESS = 0.02
 """Least median of a success rate that is a share: a policy that succeeds less often has little to learn from."""
 
@@ -30,6 +35,9 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
     if meaning.scale == PERCENT:
         return replace(meaning, scale=1.0, told=SHARE) if is_share(points) else None
+    if meaning.key.lower() == LETTER:
+        x = points.values
+        return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
     return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
 
 

@@ -87,8 +87,11 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
-    return meaning.canonical in _STEP_TIMES
+    return meaning.canonical in _STEP_TIMES or meaning.key.lower() == _LETTER
 
+
+_LETTER = "l"
+"""A loss, or a length."""
 
 _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}

@@ -38,6 +38,15 @@ def _loud(path: Path, *asked: str) -> list[str]:
     return [one.id for one in found if one.peak_severity != "info"]
 
 
+@pytest.mark.parametrize("key", ["L", "l"])
+def test_a_bare_letter_is_a_length_or_a_loss_by_its_size(key: str, tmp_path: Path) -> None:
+    lengths = [250.0 + (row * 7) % 40 for row in range(ROWS)]
+    _table(tmp_path, key, lengths)
+    assert ends(reported(tmp_path), "response_length_mean") == (ROWS, lengths[0], lengths[-1])
+    _table(tmp_path, key, [2.5 - row / 50 for row in range(ROWS)])
+    assert ends(reported(tmp_path), "total_loss")[0] == ROWS
+
+
 def _entropy(row: int) -> float:
     return 1.4 - row / 100
 
