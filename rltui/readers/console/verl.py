@@ -259,8 +259,9 @@ def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template
         text = pl.Series(some, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:  # not UTF-8
         return False
-    pieces = text.str.splitn(" - ", len(template)).struct.unnest()  # any further pieces stay in the last one
-    parsed = pieces.lazy().select(_numbers(template)).collect()
+    split = pl.col("line").str.splitn(" - ", len(template))  # any further pieces stay in the last one
+    pieces = pl.LazyFrame({"line": text}).select(split).unnest("line")
+    parsed = pieces.select(_numbers(template)).collect()  # one plan, as polars uses several cores within a plan alone
     grid: Floats = parsed.to_numpy(order="fortran")
     if not np.isfinite(grid).all():
         sure = _sure(pieces, template)
@@ -288,7 +289,7 @@ def _numbers(template: Template) -> tuple[pl.Expr, ...]:
     return tuple(text.cast(pl.Float64, strict=False) for text in _texts(template))
 
 
-def _sure(pieces: pl.DataFrame, template: Template) -> Flags:
+def _sure(pieces: pl.LazyFrame, template: Template) -> Flags:
     """Which lines hold a number in each cell; a number that is not finite must be written as Python does."""
     import polars as pl
 
@@ -296,5 +297,5 @@ def _sure(pieces: pl.DataFrame, template: Template) -> Flags:
         number.is_null() | (~number.is_finite() & ~text.is_in(_NOT_FINITE))
         for number, text in zip(_numbers(template), _texts(template), strict=True)
     ]
-    found: Flags = pieces.select(~pl.any_horizontal(odd)).to_series().to_numpy()
+    found: Flags = pieces.select(~pl.any_horizontal(odd)).collect().to_series().to_numpy()
     return found
