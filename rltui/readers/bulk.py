@@ -139,7 +139,8 @@ def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> 
 
     if b'"' in block or b"\0" in block or count < 2:
         return None
-    lines = block.count(b"\n")
+    signs = np.frombuffer(block, dtype=np.uint8)  # which numpy counts far quicker
+    lines = np.count_nonzero(signs == ord("\n"))
     schema = {str(place): pl.String if place in words else pl.Float64 for place in range(count)}
     try:
         frame = pl.read_csv(block, has_header=False, separator=separator, quote_char=None, schema=schema)
@@ -147,7 +148,7 @@ def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> 
         return None
     if frame.height != lines:
         return None
-    if frame[:, -1].null_count() and block.count(separator.encode()) != lines * (count - 1):
+    if frame[:, -1].null_count() and np.count_nonzero(signs == ord(separator)) != lines * (count - 1):
         return None  # polars fills up short rows, but refuses long ones
     numbers = frame.drop([str(place) for place in words]) if words else frame
     grid = numbers.to_numpy(order="fortran")

@@ -84,6 +84,8 @@ def _told(cell: str) -> str:
     return "," if _COMMA.fullmatch(text) else ""
 
 
+_FIRST_BYTES = 1 << 11
+"""So many bytes of lines are read one by one before it is asked again whether the table is known: a few rows tell."""
 MAX_HELD = 1000
 """At most this many rows wait for the first number that shows the decimal mark."""
 
@@ -157,7 +159,7 @@ class CsvReader:
         """Reads the first lines one by one, until it is known what the table holds, and the others through polars."""
         at = 0
         while at < len(block) and not self._is_known(block):
-            end = block.find(b"\n", at + FEW_BYTES) + 1 or len(block)
+            end = block.find(b"\n", at + _FIRST_BYTES) + 1 or len(block)
             self._read_lines(block[at:end])
             at = end
         self._halve(block[at:])

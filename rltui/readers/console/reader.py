@@ -328,8 +328,10 @@ class ConsoleReader(LineReader):
                 self._bars.take_numbers(painted, segment, self._line)
             self._bars.paint(painted, lambda: self._blanks.before(text, at), self._line)
             glued = behind_bar(segment)
-            listed = b"" if self._rows.foretells else behind_bar(whole)  # while foretelling, it was held back already
-            if glued and listed and self._joined.wants(listed, b"", marked=True):
+            listed = b""
+            if glued and not self._rows.foretells:  # while foretelling, it was held back already
+                listed = glued if whole is segment else behind_bar(whole)
+            if listed and self._joined.wants(listed, b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
                 self._took = True
                 return True

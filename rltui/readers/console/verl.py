@@ -50,7 +50,6 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     around: list[bytes] = []
     find = block.find
     carriage_returns = b"\r" in block
-    shown = b"ensor(" in block or b"rray(" in block  # numbers as torch or jax show them
     kept = at = 0
     while (at := find(b"step:", at)) >= 0:
         head = _HEAD.match(block, at)
@@ -69,8 +68,6 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
         if glued:  # its writer ended inside the line, so its last number may be cut off
             line, end = block[begin:glued], glued
             line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
-        if shown and (b"ensor(" in line or b"rray(" in line):
-            line = shown_plainly(line.decode("utf-8", "replace")).encode()
         steps.append(int(head[1]))
         lines.append(line)
         around.append(block[kept:at])
@@ -96,16 +93,25 @@ def without_steps(block: bytes) -> bytes:
 def _later(block: bytes, begin: int, end: int) -> int:
     """Where another step line begins inside a line that was cut off; 0 if none does."""
     first = block[begin : block.find(b":", begin) + 1]
-    again = block.find(first, begin + 1, end) >= 0
     at = block.find(b"step:", begin, end)
     while at >= 0:
-        apart = at == begin or block[at - 1] not in b"_/ "  # not the end of a key
-        if apart or again:
-            head = _HEAD.match(block, at)
-            if head is not None and (apart or block.startswith(first, head.end())):
+        head = _HEAD.match(block, at)
+        if head is not None:
+            apart = at == begin or block[at - 1] not in b"_/ "  # not the end of a key
+            if apart or (block.startswith(first, head.end()) and block.find(first, begin + 1, end) >= 0):
                 return at
         at = block.find(b"step:", at + 1, end)
     return 0
+
+
+def _is_shown(line: bytes) -> bool:
+    """Whether a line may hold numbers as torch or jax show them."""
+    return b"ensor(" in line or b"rray(" in line
+
+
+def _plainly(lines: Sequence[bytes]) -> list[bytes]:
+    """The lines with such numbers as plain ones."""
+    return [shown_plainly(line.decode("utf-8", "replace")).encode() if _is_shown(line) else line for line in lines]
 
 
 def parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
@@ -122,6 +128,7 @@ def parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBui
 
 
 def _parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
+    lines = _plainly(lines)
     parsed = _as_json(lines)
     at = 0
     while at < len(parsed):  # successive rows with the same keys: validation adds keys now and then
@@ -205,6 +212,8 @@ def _many(steps: Sequence[int], times: Sequence[float], lines: Sequence[bytes]) 
 
     from rltui.readers.bulk import ManyLines, groups
 
+    if _is_shown(lines[0]):  # then the others usually are, too
+        lines = _plainly(lines)
     block = ManyLines(len(lines))
     known = np.array(steps, dtype=np.int64), np.array(times)
     _take(lines, known, block, np.arange(len(lines)))
@@ -223,7 +232,9 @@ def _take(lines: Sequence[bytes], known: tuple[Ints, Floats], block: ManyLines, 
 
 
 def _template(line: str) -> Template | None:
-    """The template of a line; None for a line that holds more than keys and numbers."""
+    """The template of a line; None for a line that holds more than keys and plain numbers."""
+    if _is_shown(line.encode()):
+        return None
     cells = []
     for piece in line.split(" - "):
         found = _PIECE.fullmatch(piece)
@@ -248,8 +259,9 @@ def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template
         text = pl.Series(some, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:  # not UTF-8
         return False
-    pieces = text.str.splitn(" - ", len(template)).struct.unnest()  # any further pieces stay in the last one
-    parsed = pieces.lazy().select(_numbers(template)).collect()
+    split = pl.col("line").str.splitn(" - ", len(template))  # any further pieces stay in the last one
+    pieces = pl.LazyFrame({"line": text}).select(split).unnest("line")
+    parsed = pieces.select(_numbers(template)).collect()  # one plan, as polars uses several cores within a plan alone
     grid: Floats = parsed.to_numpy(order="fortran")
     if not np.isfinite(grid).all():
         sure = _sure(pieces, template)
@@ -277,7 +289,7 @@ def _numbers(template: Template) -> tuple[pl.Expr, ...]:
     return tuple(text.cast(pl.Float64, strict=False) for text in _texts(template))
 
 
-def _sure(pieces: pl.DataFrame, template: Template) -> Flags:
+def _sure(pieces: pl.LazyFrame, template: Template) -> Flags:
     """Which lines hold a number in each cell; a number that is not finite must be written as Python does."""
     import polars as pl
 
@@ -285,5 +297,5 @@ def _sure(pieces: pl.DataFrame, template: Template) -> Flags:
         number.is_null() | (~number.is_finite() & ~text.is_in(_NOT_FINITE))
         for number, text in zip(_numbers(template), _texts(template), strict=True)
     ]
-    found: Flags = pieces.select(~pl.any_horizontal(odd)).to_series().to_numpy()
+    found: Flags = pieces.select(~pl.any_horizontal(odd)).collect().to_series().to_numpy()
     return found

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rltui.readers.lines import MANY_BYTES
 from tests.unit.readers.reading import read
 
 RAY = "\x1b[36m(TaskRunner pid=48123)\x1b[0m "
@@ -105,3 +106,38 @@ def test_numbers_are_python_s(cells: list[tuple[str, str]]) -> None:
         assert found.rows == [(3, expected)]
     else:
         assert " " in cells[0][0] or cells[0][1].startswith("[")  # no step line is recognised by such a first piece
+
+
+SHOWN = st.sampled_from(
+    ["0.25", "tensor(0.25)", "Array(0.25, dtype=float32)", "np.float64(0.25)", "torch.tensor(nan)", "x"]
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(SHOWN, SHOWN), min_size=1, max_size=6),
+    st.sampled_from(["m", "tensor(0.5)", "rray(m"]),
+    st.sampled_from(["", "step:0 - a/x:1.5\n"]),
+)
+@example([("0.25", "0.25")], "tensor(0.5)", "step:0 - a/x:1.5\n")
+def test_shown_numbers_among_many_lines_are_read_as_one_by_one(
+    values: list[tuple[str, str]], key: str, above: str
+) -> None:
+    """Many lines at once go another way than a few, which must not show."""
+    lines = [f"a/x:1.5 - {key}:{one} - b:{two}\n" for one, two in values]
+    one_by_one = [read("verl-console", f"step:1 - {line}").rows[0][1] for line in lines]
+    count = 2 + MANY_BYTES // (min(map(len, lines)) - 1)
+    text = above + "".join(f"step:{n} - {lines[n % len(lines)]}" for n in range(1, count))
+    found = [row for row in read("verl-console", text).rows if row[0]]
+    assert found == [(n, one_by_one[n % len(lines)]) for n in range(1, count)]
+
+
+def test_a_line_that_goes_on_as_another_step() -> None:
+    """`step:` within a line begins another one if it is no end of a key, or if the first name comes again."""
+    for line, expected in {
+        "step:1 - a:1 - b/step:2 - c:3\n": [(1, {"a": 1.0, "b/step": 2.0, "c": 3.0})],
+        "step:1 - a:1 - b/step:2 - a:3\n": [(1, {"a": 1.0}), (2, {"a": 3.0})],
+        "step:1 - a:1 - b:0.1step:2 - c:3\n": [(1, {"a": 1.0}), (2, {"c": 3.0})],
+        "step:1 - a:1 - t/step:0.5 - x/step:2 - c:3 - a:4\n": [(1, {"t/step": 0.5, "x/step": 2.0, "c": 3.0, "a": 4.0})],
+    }.items():
+        assert read("verl-console", line).rows == expected, line

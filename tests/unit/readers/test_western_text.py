@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from rltui.readers.lines import MANY_BYTES
 from rltui.readers.western import as_utf8
 from tests.unit.readers.test_lines_of_home_made_loops import rows
 
@@ -41,3 +44,18 @@ def test_what_may_still_grow_stays() -> None:
 @pytest.mark.parametrize("text", ["plain", "奖励 0.5", "Größe\n"])
 def test_utf8_stays_as_it_is(text: str) -> None:
     assert as_utf8(text.encode()) == text.encode()
+
+
+RUNS = st.sampled_from(
+    [b"step:1 - a:0.5\n", b" ", "é".encode(), "█奖".encode(), b"\xe9", b"\xe2\x96", b"\x8e", b"\xff", b"\n"]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(RUNS, max_size=30))
+@example([b"\xe2\x96", b" ", b"\x8e"])
+def test_a_long_text_is_read_as_its_lines_are(runs: list[bytes]) -> None:
+    text = b"".join(runs) + b"\n"
+    filler = b"0123456789abcde\n" * (MANY_BYTES // 16)
+    assert as_utf8(filler + text) == filler + as_utf8(text)
+    assert as_utf8(text + filler) == as_utf8(text) + filler
