@@ -106,8 +106,11 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
+    weak = status == "untestable" and any(one.weak for one in telling)
     look = text.look if status == "untestable" else ""
-    if look:
+    if weak:
+        because, look = next(one.text for one in telling if one.weak), ""
+    elif look:
         because = f"{because}, so look at {look}" if because else f"look at {look}"
     part = next((outcome.part for outcome in said["met"] if outcome.part), "")
     entry = acting(ground.config, text.config) or weight_of(part, ground.raw)
@@ -116,7 +119,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     return Weighed(
         Cause(text.text, key, value, status, because, look),
         text.name,
-        _weight(said) if status == "supported" else 0,
+        _weight(said) if status == "supported" else int(weak),
         part,
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
         _alone(met) if status == "supported" else "",
@@ -151,9 +154,9 @@ def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | Non
 
 def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
     """The strongest test counts first, then the number of tests that are met. A test that could not be answered costs
-    one step."""
+    one step, unless a note speaks for it."""
     strongest = max(outcome.weight for outcome in said["met"])
-    return 10 * (strongest - bool(said["unknown"])) + len(said["met"])
+    return 10 * (strongest - any(not one.weak for one in said["unknown"])) + len(said["met"])
 
 
 def _plain(value: object) -> str | float | int | bool | None:
