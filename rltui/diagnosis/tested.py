@@ -353,9 +353,9 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     unmet = [one for one in outcomes if one.answer == "unmet"]
     if stood_long := next((one for one in unknown if one.long), None):
         return stood_long
-    if weak := next((one for one in unknown if one.weak), None):
-        if all(one.weight == SET for one in unmet):
-            return weak
+    weak = next((one for one in unknown if one.weak), None)
+    if weak is not None and all(one.weight == SET for one in unmet):
+        return weak
     if unknown and all(one.weight == SET for one in unmet):
         direct = [
             one for one, asked_for in zip(outcomes, test.tests, strict=True) if not isinstance(asked_for, OtherFinding)

@@ -49,9 +49,10 @@ class Outcome(Struct, frozen=True):
 
 class Spell(Struct, frozen=True):
     """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
-    may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the highest of one that is over;
-    `peak`: the highest of the episode. `moved`: the metric
-    that dates it. `heads`: the one that it heads, which tells of several validation sets which it is about."""
+    may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
+    highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
+    that it heads, which tells of several validation sets which it is
+    about."""
 
     onset: int | None
     end: int
