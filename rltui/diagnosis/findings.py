@@ -74,7 +74,7 @@ class Kept(Struct):
         if kept is None or kept[0] != asked:
             own = Guard()
             found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell, own)
-            told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
+            told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found, spell)
             kept = self._advice[key] = (
                 asked,
                 Advice(
