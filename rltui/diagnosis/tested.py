@@ -354,7 +354,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     if stood_long := next((one for one in unknown if one.long), None):
         return stood_long
     weak = next((one for one in unknown if one.weak), None)
-    if weak is not None and all(one.weight == SET for one in unmet):
+    if weak is not None:  # a hint is neither proof nor disproof
         return weak
     if unknown and all(one.weight == SET for one in unmet):
         direct = [
