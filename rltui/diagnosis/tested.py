@@ -195,6 +195,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 return Outcome("unknown", stood_long, long=True)
             since = f" since step {own.onset}" if own.onset is not None else ""
             if _mere_note(rule, own):
+                if own.onset is not None and own.onset > began + max(0, spell.early - 1):
+                    continue  # a hint that began later is none
                 told = f"all that speaks for it is the note “{_title(rule)}”{since}"
                 weak = weak or Outcome("unknown", told, weak=True)
                 continue
