@@ -9,13 +9,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested import Ground, acting
-from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
+from rltui.diagnosis.tested_numbers import JUST_BEFORE, Answer, Outcome, Spell, label_of
 from rltui.evidence.guard import Guard
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
+from rltui.plots.numbers import setting_value
 from rltui.prose import each_once
 from rltui.rules.bounds import as_number
 from rltui.rules.expectation import Calm, Configured, MetricMoved, PenaltyOff, Stands, Test
@@ -106,8 +108,11 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
+    weak = status == "untestable" and any(one.weak for one in telling)
     look = text.look if status == "untestable" else ""
-    if look:
+    if weak:
+        because, look = next(one.text for one in telling if one.weak), ""
+    elif look:
         because = f"{because}, so look at {look}" if because else f"look at {look}"
     part = next((outcome.part for outcome in said["met"] if outcome.part), "")
     entry = acting(ground.config, text.config) or weight_of(part, ground.raw)
@@ -116,7 +121,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     return Weighed(
         Cause(text.text, key, value, status, because, look),
         text.name,
-        _weight(said) if status == "supported" else 0,
+        _weight(said) if status == "supported" else int(weak),
         part,
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
         _alone(met) if status == "supported" else "",
@@ -151,16 +156,18 @@ def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | Non
 
 def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
     """The strongest test counts first, then the number of tests that are met. A test that could not be answered costs
-    one step."""
+    one step, unless a note speaks for it."""
     strongest = max(outcome.weight for outcome in said["met"])
-    return 10 * (strongest - bool(said["unknown"])) + len(said["met"])
+    return 10 * (strongest - any(not one.weak for one in said["unknown"])) + len(said["met"])
 
 
 def _plain(value: object) -> str | float | int | bool | None:
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
-def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
+def fixes(
+    rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed], spell: Spell
+) -> tuple[Fix, ...]:
     """At most three fixes for a finding of this severity, in this framework's keys. First come those of supported
     causes (if such a cause has no fix for this run, what to look at), then those that help whatever the cause is. Fixes
     of untested causes come only if there are none of these. Left out: fixes of contradicted causes only, and what the
@@ -171,10 +178,11 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     status = {one.name: one.cause.status for one in causes if one.name}
     found: list[tuple[tuple[int, int], int, int, Fix]] = []
     mended: set[str] = set()
-    valued = {_turns(fix, names) for fix in rule.fixes if (one := _fix(fix, names, ground)) and one.to is not None}
+    asked = ((fix, _fix(fix, names, ground, spell)) for fix in rule.fixes)
+    valued = {_turns(fix, names) for fix, one in asked if one is not None and one.to is not None}
     for fix in rule.fixes:
         of = [name for name in fix.causes if status.get(name) != "contradicted"]
-        told = _fix(fix, names, ground, next((part for name in of if (part := parts.get(name))), ""))
+        told = _fix(fix, names, ground, spell, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
         if told.to is None and _turns(fix, names) in valued:
@@ -212,7 +220,7 @@ def _to_look(at: str) -> Fix:
     return Fix(text, None, "high", "none", act=text)
 
 
-def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
+def _fix(fix: FixText, names: Dialect, ground: Ground, spell: Spell, part: str = "") -> Fix | None:
     """None if the config already has it, if the setting has no effect in this run, or if it removes something that the
     run is not known to have. `part`: the name of the extra part of the reward in its cause."""
     key, act = _settings(fix, names), fix.act or fix.text
@@ -241,6 +249,8 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     value, to = _plain(entry.value), _target(change, entry.value)
     meant, acts = as_number(entry.value), _logged(ground, change.key)
     if meant and acts is not None and change.times is not None:
+        if strayed := _strayed(ground, change, meant, spell):
+            return Fix(strayed, entry.key, fix.impact, fix.risk, act=f"{change.key} kept")
         beyond = acts > OTHER * meant if change.times < 1 else acts < meant / OTHER
         value, to = (float(f"{acts:.2g}"), value) if beyond else (value, to)  # back to what was meant
     if meant and to is not None and change.times is not None:
@@ -271,10 +281,25 @@ def _sets_more(canonical: str, entry: ConfigValue, config: Mapping[str, ConfigVa
 
 
 def _logged(ground: Ground, key: str) -> float | None:
-    """The present value of a setting in the metric of the same name: a schedule or a second config may have
+    """The newest value of a setting in the metric of the same name: a schedule or a second config may have
     changed it."""
     found = ground.look.facts.metric(key)
-    return None if found is None else found.now.value
+    return None if found is None else float(found.values[-1])
+
+
+def _strayed(ground: Ground, change: NewValue, meant: float, spell: Spell) -> str:
+    """What to look for if the value in use left the one that is set, the way that the fix goes against, as the finding
+    began, and came back: the setting itself is right. Empty if it did not."""
+    series, began = ground.look.series(change.key), spell.onset if spell.onset is not None else spell.end
+    if series is None or change.times is None or change.times > 1 or series.values[-1] > OTHER * meant:
+        return ""
+    off = series.where((series.steps >= began - JUST_BEFORE) & (series.values > OTHER * meant))
+    if not len(off) or off.steps[0] > began + dating_tolerance(spell.end) + spell.early:
+        return ""
+    first, last = int(off.steps[0]), int(off.steps[-1])
+    most, label = setting_value(float(f"{off.values.max():.2g}")), label_of(change.key)
+    when = f"at step {first}" if first == last else f"from step {first} to {last}"
+    return f"Find what set the {label} to {most} {when}, as the config sets it to {setting_value(meant)}"
 
 
 def _target(change: NewValue, value: object) -> str | float | bool | None:

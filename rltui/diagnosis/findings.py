@@ -74,7 +74,7 @@ class Kept(Struct):
         if kept is None or kept[0] != asked:
             own = Guard()
             found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell, own)
-            told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
+            told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found, spell)
             kept = self._advice[key] = (
                 asked,
                 Advice(
@@ -227,7 +227,8 @@ def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     moved = life.signal.moved if life.signal is not None else None
     heads = life.signal.proofs[0][0] if life.signal is not None and life.signal.proofs else ""
     last = look.step if last is None else last
-    return Spell(life.onset_step, last, early, life.level or life.peak, moved or "", heads)
+    level = life.level or life.peak
+    return Spell(life.onset_step, last, early, level, moved or "", heads, max(level, life.openings[-1].peak))
 
 
 def _until_seen(onset: int | None, look: Look) -> int:
@@ -261,8 +262,8 @@ def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
         other = out.get(rule, spell)
         onset = None if spell.onset is None or other.onset is None else min(spell.onset, other.onset)
         loudest = max(other, spell, key=lambda one: one.level)
-        early = max(spell.early, other.early)
-        out[rule] = structs.replace(loudest, onset=onset, end=max(spell.end, other.end), early=early)
+        early, peak = max(spell.early, other.early), max(spell.peak, other.peak)
+        out[rule] = structs.replace(loudest, onset=onset, end=max(spell.end, other.end), early=early, peak=peak)
     return out
 
 

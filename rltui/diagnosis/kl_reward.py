@@ -166,9 +166,21 @@ def _kl(look: Look) -> Way:
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
     if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
         return _direction(1 if errors > 0 else -1)
+    if _rose_as_reward_fell(look, kl):
+        return "up"
     if look.profile.kl_per_token and kl.now.value > HIGH_KL:
         return "high"
     return _direction(way(kl.since_start))
+
+
+def _rose_as_reward_fell(look: Look, kl: MetricFacts) -> bool:
+    """Whether a reward that fell has a KL beside it that is higher than before the fall: it may be level since, but the
+    two have to be told of the same rows."""
+    reward = look.facts.metric(look.reward)
+    if reward is None or reward.peak is None or not loud(look, Trait.REWARD_FALLS):
+        return False
+    before = kl.before(reward.peak.step)
+    return before is not None and kl.now.value >= BREAK_TIMES * before.value > 0.0
 
 
 def _reward(look: Look) -> Way:

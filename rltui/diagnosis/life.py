@@ -255,7 +255,10 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
         step = signal.onset_step
         if step is None:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
-        opening = structs.replace(opening, loud_step=opening.onset_step if step is None else at(step))
+        step = opening.onset_step if step is None else at(step)
+        told = opening.loud_step if before.level >= WARNING else None
+        earlier = step if step is None or told is None else min(step, told)  # that it is worse now moves no date on
+        opening = structs.replace(opening, loud_step=earlier)
     return structs.replace(after, openings=(*after.openings[:-1], opening))
 
 

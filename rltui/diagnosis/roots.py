@@ -19,7 +19,7 @@ def dating_tolerance(step: int) -> int:
     return max(10, step // 20)
 
 
-_OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
+OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
 """Rules about what is around the policy."""
 
 
@@ -68,7 +68,7 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     speakers = {i: {s for s in worst if i in catalogue[s].relations.suppresses} for i in worst}
 
     def explains(cause: Fired, effect: Fired) -> bool:
-        if effect.outside and not _OUTSIDE & {*catalogue[cause.id].traits}:
+        if effect.outside and not OUTSIDE & {*catalogue[cause.id].traits}:
             return False  # what the policy did since came of it
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 

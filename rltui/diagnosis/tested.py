@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.roots import OUTSIDE, dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
 from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_length import OF_LENGTH
@@ -183,7 +183,7 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     by = spell.end if test.during else began + late
-    stood = ""
+    stood, weak = "", None
     for rule in test.rules:
         own = ground.spells.get(rule)
         if own is not None and _since(ground, rule, own) <= by and own.end >= began - late:
@@ -194,9 +194,17 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 stood_long = f"“{_title(rule, own.level)}” had stood for {stood_for} steps before, which proves nothing"
                 return Outcome("unknown", stood_long, long=True)
             since = f" since step {own.onset}" if own.onset is not None else ""
+            if _mere_note(rule, own):
+                if own.onset is not None and own.onset > began + max(0, spell.early - 1):
+                    continue  # a hint that began later is none
+                told = f"all that speaks for it is the note “{_title(rule)}”{since}"
+                weak = weak or Outcome("unknown", told, weak=True)
+                continue
             late_by = 0 if own.onset is None else own.onset - began - spell.early
             is_late = not test.during and late_by > ground.look.facts.clock.stride  # neighbours came together
             return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late, finding=rule)
+    if weak is not None:
+        return weak
     if stood:
         return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
@@ -206,12 +214,21 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
         return Outcome("unknown", f"neither log nor config says {_setting(test.of)}")
     late_ones = [rule for rule in test.rules if rule in ground.spells]
     for rule in late_ones:
+        if _mere_note(rule, ground.spells[rule]):
+            continue
         if ahead := set_out_before(ground.look, ground.spells[rule], began - late, by):
             return Outcome("met", f"the finding “{_title(rule, ground.spells[rule].level)}”: {ahead}")
     if late_ones:
         other = ground.spells[late_ones[0]]
         return Outcome("unmet", f"“{_title(late_ones[0], other.level)}” came later, at step {other.onset}")
     return Outcome("unmet", f"the check “{_title(test.rules[0])}” found nothing")
+
+
+def _mere_note(rule: str, own: Spell) -> bool:
+    """Whether a finding about the policy never became a warning: a metric may move so in a healthy run, and that proves
+    no cause. A note about a setting, or about what is around the policy, states a fact."""
+    known = rules().get(rule)
+    return own.peak < WARNING and known is not None and known.group != "config" and not OUTSIDE & {*known.traits}
 
 
 def _stood_for(own: Spell, spell: Spell) -> int:
@@ -338,6 +355,9 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     unmet = [one for one in outcomes if one.answer == "unmet"]
     if stood_long := next((one for one in unknown if one.long), None):
         return stood_long
+    weak = next((one for one in unknown if one.weak), None)
+    if weak is not None:  # a hint is neither proof nor disproof
+        return weak
     if unknown and all(one.weight == SET for one in unmet):
         direct = [
             one for one, asked_for in zip(outcomes, test.tests, strict=True) if not isinstance(asked_for, OtherFinding)

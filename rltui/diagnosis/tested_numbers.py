@@ -33,7 +33,8 @@ class Outcome(Struct, frozen=True):
     """The result of a test. `text`: what was found, in numbers, or what the test would need. `part`: the member of the
     metric that it is about. `at`: the step at which something jumped. `late`: dated after what it should explain,
     though by no more than dates may err. `long`: it had been so for long and did no harm. `finding`: the rule whose
-    finding it is, if it is one."""
+    finding it is, if it is one. `weak`: a mere note speaks for it, which
+    proves nothing."""
 
     answer: Answer
     text: str
@@ -43,12 +44,15 @@ class Outcome(Struct, frozen=True):
     late: bool = False
     long: bool = False
     finding: str = ""
+    weak: bool = False
 
 
 class Spell(Struct, frozen=True):
     """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
-    may be too early, as for a fall that only the next evaluation showed. `level`: the highest one. `moved`: the metric
-    that dates it. `heads`: the one that it heads, which tells of several validation sets which it is about."""
+    may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
+    highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
+    that it heads, which tells of several validation sets which it is
+    about."""
 
     onset: int | None
     end: int
@@ -56,6 +60,7 @@ class Spell(Struct, frozen=True):
     level: int = 0
     moved: str = ""
     heads: str = ""
+    peak: int = 0
 
 
 LEVEL_POINTS = 20
@@ -322,6 +327,8 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
         return f"was {value_of(facts.name, level)} until step {until}, and it began at step {onset}"
     counts = meaning is not None and meaning.group == COUNTERS
     by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + gap_before(facts, onset))
+    if counts and spell.early:
+        by -= 1  # what an evaluation shows came of steps before it
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
     if at_onset is None or NUMBERS[test.op](at_onset, test.value):
         return ""

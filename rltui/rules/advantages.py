@@ -21,8 +21,6 @@ from rltui.rules.base import (
     head,
     held,
     logged_for,
-    losing,
-    loud,
     paying,
     reward_name,
     rule,
@@ -30,45 +28,7 @@ from rltui.rules.base import (
     told,
     validation,
 )
-from rltui.rules.gradient import recent_spikes
-from rltui.rules.traits import Trait
 from rltui.run.sums import median
-
-
-@rule("critic-uninformative", Look)
-def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Explained variance near or below 0 after the critic's warm-up."""
-    explained = look.values("vf_explained_var")
-    if len(explained) < p["warmup"]:
-        return []
-    now = tail(explained, 20)
-    eased = now >= p["notice"]
-    if eased and not held(look, "critic-uninformative"):
-        return []
-    level = EASED if eased else NOTICE
-    still = len(explained) >= p["long"] and look.trend("vf_explained_var").direction <= 0
-    useless = now <= (p["little"] if still else p["warn"])
-    if useless and not paying(look, "critic-uninformative"):
-        level = CRITICAL if now < p["crit"] and losing(look) else WARNING
-    worth = "helps little" if now > 0 else "is no better than a constant" if now == 0 else "only adds noise"
-    text = (
-        f"The critic explains {num(now)} of the variance of the returns (a constant: 0, all: 1): its baseline {worth}."
-    )
-    proofs = (("vf_explained_var", "median of its newest rows"),)
-    return [Signal(level, text, proofs, moved="vf_explained_var", marks=(Mark.COSTS,) if useless else ())]
-
-
-@rule("value-loss-explosion", Look)
-def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Spikes of the value loss; a warning if they repeat and the reward falls."""
-    spikes = recent_spikes(look, "vf_loss", memory, p["z"], p["factor"])
-    if not spikes:
-        return []
-    level = NOTICE
-    if losing(look) and len(spikes) >= p["count"]:
-        level = CRITICAL if loud(look, Trait.COLLAPSE) else WARNING
-    text = f"The value loss jumped {len(spikes)} time{'s' if len(spikes) > 1 else ''} in the last 50 rows."
-    return [Signal(level, text, (("vf_loss", ""),), onset_step=min(spikes))]
 
 
 @rule("cfg-group-size-degenerate", Look)

@@ -15,6 +15,7 @@ from rltui.evidence.trends import flat, sd_d
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
+    MOST_ROWS,
     Memory,
     Params,
     critical,
@@ -94,12 +95,12 @@ def _size_in(name: str) -> float | None:
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Learning rate above the usual band, or many times what it was. The band is loud only where in the first tenth KL
-    rose and the reward fell, until the reward is above its start: a dip that is made good harmed nothing."""
+    """Learning rate above the usual band in more than a few rows, or many times what it was. The band is loud only
+    where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is made good
+    harmed nothing."""
     if (jump := _rate_jumped(look, p, memory)) is not None:
         return [jump]
-    logged = look.blocks("lr")
-    rate = float(logged.highs.max()) if logged is not None else look.settings.lr
+    rate = _in_use(look, p["held"])
     size = _model_size(look)
     if rate is None or look.settings.critic or (size is not None and size < SMALL_MODEL):
         return []
@@ -110,14 +111,14 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     swings = _loss_swings(look, p)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
-    elif memory and not look.settings.preference and gained(look):
-        memory.clear()
+    elif "proof" in memory and not look.settings.preference and gained(look):
+        del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):
         return []  # whatever the band says, its updates hardly move this policy
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
-    proven = bool(memory)
+    proven = "proof" in memory
 
     def text() -> str:
         kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
@@ -125,6 +126,16 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return sentences(band, swings or ("KL rose and the reward fell in the first rows" if proven else ""))
 
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
+
+
+def _in_use(look: Look, held: float) -> float | None:
+    """The highest rate that was in use for more than a few rows under the present config; as set, if none is logged."""
+    series = look.series("lr")
+    if series is None:
+        return look.settings.lr
+    since = 0 if look.set_since is None else int(series.steps.searchsorted(look.set_since))
+    values = series.values[max(min(since, len(series) - 1), len(series) - MOST_ROWS) :]
+    return float(np.quantile(values, held))
 
 
 def _above(look: Look, rate: float) -> int | None:

@@ -28,8 +28,10 @@ from rltui.run.sums import mean, median
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
 KEPT = 3
-PAST_ROWS = 200
-"""Newest rows in which the beginning of a growth is sought."""
+PAST_ROWS = 400
+"""Rows from its lowest level on in which the beginning of a growth is sought."""
+LEVEL_ROWS = 20
+"""Rows of a level."""
 
 
 def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float) -> list[int]:
@@ -119,20 +121,22 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL if driven and losing(look) else WARNING
     text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"
     text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + (". The reward pays for it." if paid else ".")
-    since = _grew_since(look, memory) if now >= p["huge"] * first else None
+    since = _grew_since(look, memory) if now >= p["factor"] * first else None
     return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm", onset_step=since)]
 
 
 def _grew_since(look: Look, memory: Memory) -> int | None:
-    """The step from which on a norm that grew by powers of ten did so: on its own scale the beginning does not show."""
+    """The step from which on a norm that grew many times did so: on its own scale the beginning does not show."""
     series = look.series("grad_norm")
     if "since" not in memory and series is not None:
-        newest = series.where(series.values > 0)
-        values = np.log(newest.values[-PAST_ROWS:])
+        positive = series.where(series.values > 0)
+        levels = block_medians(positive.values, max(1, len(positive) // LEVEL_ROWS))
+        lowest = len(positive) - LEVEL_ROWS * (len(levels) - int(levels.argmin()))
+        values = np.log(positive.values[lowest : lowest + PAST_ROWS])
         at, clear = first_turn(values)
         if clear < CLEAR:
             return None
-        memory["since"] = float(newest.steps[len(newest) - len(values) + at])
+        memory["since"] = float(positive.steps[lowest + at])
     return int(memory["since"]) if "since" in memory else None
 
 

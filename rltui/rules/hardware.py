@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from rltui.evidence.beside_rows import GIB, Measured, name
 from rltui.evidence.forecast import capacity, drift, gpu_memory
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import WINDOW, onset, theil_sen, trend
+from rltui.evidence.trends import WINDOW, first_turn, theil_sen, trend
 from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.processes import role_of
@@ -37,6 +38,8 @@ FATAL_XIDS = {
 SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
 
 
+MOST_POINTS = 400
+"""Points of a whole run in which the beginning of a growth is sought."""
 MANY = 3
 """Up to so many GPUs have a finding each; more with the same fault share one."""
 
@@ -85,6 +88,7 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     if peak is None or seen.gpus or not len(peak):
         return []
     now, level, said = float(peak.values[-1]), 0, []  # told as logged, in GiB
+    marks: tuple[Mark, ...] = ()
     total = seen.capacity_gb / GIB if seen.capacity_gb is not None else None
     if total is not None and now / total > p["notice"]:
         level = WARNING if now / total > p["warn"] else NOTICE
@@ -94,9 +98,11 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     if rise * GIB > p["creep_gb"] and late[-1] > late[0]:
         level = max(level, NOTICE)
         said.append(f"still grows, by {num(rise)} GiB in {num(p['creep_rows'])} steps, to {num(now)} GiB")
+        if began is not None and now >= p["costs"] * peak.values[peak.steps.searchsorted(began)]:
+            marks = (Mark.COSTS,)
     proofs = ((peak.key, ""),)
     text = f"The peak of GPU memory that the trainer logs {' and '.join(said)}."
-    return [Signal(level, text, proofs, subject="logged peak", onset_step=began)] if level else []
+    return [Signal(level, text, proofs, subject="logged peak", onset_step=began, marks=marks)] if level else []
 
 
 def _memory(gpu: Gpu) -> tuple[tuple[str, str], ...]:
@@ -110,7 +116,14 @@ def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]
     if drift(floor) < 0.25 * least * steps / rows or trend(floor.values).direction <= 0:
         return 0.0, None
     x, t = floor.values[-WINDOW:], floor.steps[-WINDOW:].astype(np.float64)
-    return theil_sen(t, x)[0] * rows, int(floor.steps[-WINDOW:][onset(x)])
+    return theil_sen(t, x)[0] * rows, _began(floor)
+
+
+def _began(floor: Series) -> int:
+    """The step at which a growth that still goes on began, of the whole run: of its newest rows alone the date would
+    come later with each row."""
+    apart = -(-len(floor) // MOST_POINTS)
+    return int(floor.steps[::apart][first_turn(floor.values[::apart])[0]])
 
 
 @rule("gpu-fault-or-throttle", Measured, able=gpus_seen)

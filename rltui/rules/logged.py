@@ -28,12 +28,14 @@ WITNESSES = ("lr", "epoch", "response_length_mean", "time_per_step_s", "response
 
 
 class _Hole(Struct, frozen=True):
-    """Non-finite values of a metric within the window. `begin`: first step of the stretch that still goes on, else of
-    the first one; `lasts`: neither did the metric come back from it nor from one as long before."""
+    """Non-finite values of a metric within the window. `begin`: the first step of the episode, whose values lie less
+    than a window apart; `ongoing`: of the stretch that still goes on, if that is longer than all before; `lasts`:
+    neither did the metric come back from it nor from one as long before."""
 
     key: str
     count: int
     begin: int
+    ongoing: int
     lasts: bool
     alone: int  # points of the stretch that still goes on; 0 if the newest one is finite
     last: int  # last step that is not finite
@@ -48,12 +50,13 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     for name, hole in found.items():
         memory.setdefault(f"first {name}", float(hole.begin))
-    start = min(hole.begin for hole in found.values())
+    level = _poisoned(look, found, p)
+    begins = {name: hole.ongoing if level == CRITICAL else hole.begin for name, hole in found.items()}
+    start = min(begins.values())
     total = max(hole.count for hole in found.values())
-    keys = ", ".join(dict.fromkeys(hole.key for hole in found.values() if hole.begin == start))
+    keys = ", ".join(dict.fromkeys(hole.key for name, hole in found.items() if begins[name] == start))
     text = f"{keys} became NaN or infinite at step {start}, with {total} such row{'s' if total > 1 else ''} "
     text += f"in the last {int(min(p['window'], look.n))}"
-    level = _poisoned(look, found, p)
     if level < CRITICAL and _full_of_holes(look, found, p):
         level, text = NOTICE, text + ", as in metrics that cannot overflow: the log has holes"
     elif level == WARNING and not any(hole.alone for hole in found.values()):
@@ -85,10 +88,13 @@ def _hole(look: Look, name: str, window: int) -> _Hole | None:
     good = np.flatnonzero(~bad)
     newest = len(bad) - 1 - int(good[-1]) if len(good) else len(bad)
     longest = int(np.diff(good).max()) - 1 if len(good) > 1 else 0
-    begin = len(bad) - newest if newest > longest else recent + int(at[0])
-    return _Hole(
-        logged.key, len(at), int(logged.steps[begin]), newest > longest, newest, int(logged.steps[recent + int(at[-1])])
-    )
+    every = np.flatnonzero(bad)
+    apart = np.flatnonzero(np.diff(logged.rows[every]) >= window)
+    begin = int(every[apart[-1] + 1 if len(apart) else 0])
+    lasts = newest > longest
+    steps = logged.steps
+    ongoing = int(steps[len(bad) - newest if lasts else begin])
+    return _Hole(logged.key, len(at), int(steps[begin]), ongoing, lasts, newest, int(steps[recent + int(at[-1])]))
 
 
 def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:

@@ -11,6 +11,7 @@ from rltui.rules import (  # each registers its detectors
     advantages,  # noqa: F401
     checkpoints,  # noqa: F401
     config,  # noqa: F401
+    critic,  # noqa: F401
     entropy,  # noqa: F401
     environment,  # noqa: F401
     generation,  # noqa: F401

@@ -93,7 +93,7 @@ def test_a_critic_that_explains_next_to_nothing_is_told_with_its_learning_rate(t
     found = finding(said, "critic-uninformative")
     assert found is not None
     assert found["severity"] == "info"
-    assert said["verdict"]["text"].startswith("No fault found, but critic still predicts poorly: ")
+    assert said["verdict"]["text"].startswith("No fault found, but critic predicts poorly: ")
     assert "lr = 2e-8" in said["answer"]["why"]
 
 

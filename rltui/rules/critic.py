@@ -1,0 +1,173 @@
+"""The critic: what it explains of the returns, and its loss."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import first_turn
+from rltui.rules.base import Memory, Params, held, losing, loud, paying, rule, tail
+from rltui.rules.gradient import recent_spikes
+from rltui.rules.traits import Trait
+from rltui.run.table import Floats, Ints, Series
+
+BLOCK = 20
+"""Rows of a level."""
+TURN_ROWS = 400
+"""Rows behind its best level in which the beginning of a decay is sought."""
+SIZES = (
+    ("score_mean", ""),
+    ("reward_mean", ""),
+    ("reward_std", ""),
+    ("score_max", "score_min"),
+    ("reward_max", "reward_min"),
+)
+"""What tells how large rewards are: a metric, or how far two lie apart. No returns: with a lambda below 1 they hold the
+critic's own values."""
+
+
+@rule("critic-uninformative", Look)
+def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Explained variance near or below 0 after the critic's warm-up. A reward that gains excuses a critic that is slow
+    to learn, and none that knew its returns and lost them. `memory` keeps since when it has been lost."""
+    series = look.series("vf_explained_var")
+    if series is None or len(series) < p["warmup"]:
+        return []
+    explained = series.values
+    now = tail(explained, 20)
+    eased = now >= p["notice"]
+    if eased:
+        memory.clear()
+        if not held(look, "critic-uninformative"):
+            return []
+    level = EASED if eased else NOTICE
+    best, since = _best_before(look, series, p["good"])
+    lost = not eased and since is not None
+    if lost:
+        memory["since"] = min(memory.get("since", np.inf), float(since or 0))
+    still = len(explained) >= p["long"] and look.trend("vf_explained_var").direction <= 0
+    useless = now <= (p["little"] if still else p["warn"])
+    if useless and (lost or not paying(look, "critic-uninformative")):
+        level = CRITICAL if now < p["crit"] and losing(look) else WARNING
+    worth = "helps little" if now > 0 else "is no better than a constant" if now == 0 else "only adds noise"
+    text = (
+        f"The critic explains {num(now)} of the variance of the returns (a constant: 0, all: 1): its baseline {worth}."
+    )
+    if lost:
+        text += f" At its best it explained {num(best)}."
+    proofs = (("vf_explained_var", "median of its newest rows"),)
+    onset = int(memory["since"]) if "since" in memory else None
+    marks = (Mark.COSTS,) if useless else ()
+    return [Signal(level, text, proofs, moved="vf_explained_var", onset_step=onset, marks=marks)]
+
+
+def _best_before(look: Look, series: Series, good: float) -> tuple[float, int | None]:
+    """The best level of the explained variance, and the step from which on it was lost if that was a good one."""
+    levels, first = _levels(look, "vf_explained_var")
+    at = int(levels.argmax()) if len(levels) > 1 else 0
+    if len(levels) < 2 or levels[at] < good:
+        return 0.0, None
+    return float(levels[at]), _turned(series, series.values, int(first[at]))
+
+
+def _levels(look: Look, name: str) -> tuple[Floats, Ints]:
+    """Medians of at least `BLOCK` rows each, from the newest back to the first, in order, and the point with which each
+    begins."""
+    blocks = look.blocks(name)
+    if blocks is None:
+        return np.empty(0), np.empty(0, np.int64)
+    each = -(-BLOCK // blocks.size)
+    count, over = divmod(len(blocks.medians), each)
+    levels: Floats = np.median(blocks.medians[over:].reshape(count, each), axis=1) if count else np.empty(0)
+    return levels, (over + each * np.arange(count)) * blocks.size
+
+
+def _turned(series: Series, x: Floats, first: int) -> int:
+    """The step at which a metric turns away from the level that begins at a point."""
+    return int(series.steps[first + first_turn(x[first : first + TURN_ROWS])[0]])
+
+
+class _Growth(Struct, frozen=True):
+    """A level that stands so many times above what it was, beyond what larger rewards explain, since a step."""
+
+    times: float
+    before: float
+    now: float
+    since: int
+
+
+@rule("value-loss-explosion", Look)
+def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The value loss stands many times above its own level, or has spikes; those are a warning if they repeat and the
+    reward falls. `memory` holds the spikes, and since when it has grown."""
+    grown = _grown(look, p, memory)
+    if grown is not None:
+        return [grown]
+    spikes = recent_spikes(look, "vf_loss", memory, p["z"], p["factor"])
+    if not spikes:
+        return []
+    level = NOTICE
+    if losing(look) and len(spikes) >= p["count"]:
+        level = CRITICAL if loud(look, Trait.COLLAPSE) else WARNING
+    text = f"The value loss jumped {len(spikes)} time{'s' if len(spikes) > 1 else ''} in the last 50 rows."
+    return [Signal(level, text, (("vf_loss", ""),), onset_step=min(spikes))]
+
+
+def _grown(look: Look, p: Params, memory: Memory) -> Signal | None:
+    found = _growth(look, p)
+    ease = p["ease"] if "since" in memory and held(look, "value-loss-explosion", WARNING) else 1.0
+    if found is None or found.times < p["noted"] * ease:
+        memory.pop("since", None)
+        return None
+    memory["since"] = min(memory.get("since", np.inf), float(found.since))
+    level = WARNING if found.times >= p["grown"] * ease else NOTICE
+    if found.times >= p["huge"] and losing(look):
+        level = CRITICAL
+
+    def text() -> str:
+        whole = num(found.now / found.before)
+        said = f"The value loss grew from {num(found.before)} to {num(found.now)}, {whole} times its level before"
+        said += f" and {num(found.times)} times what larger rewards explain." if num(found.times) != whole else "."
+        values, rewards = look.values("value_mean"), look.values(look.reward)
+        if len(values) and len(rewards):
+            said += f" The critic's values average {num(tail(values, BLOCK))}, the rewards {num(tail(rewards, BLOCK))}."
+        return said
+
+    proofs = tuple(
+        (name, "") for name in ("vf_loss", "critic_grad_norm", "value_mean") if look.series(name) is not None
+    )
+    return Signal(level, text, proofs, moved="vf_loss", hurt=look.reward, onset_step=int(memory["since"]))
+
+
+def _growth(look: Look, p: Params) -> _Growth | None:
+    """The greatest growth of the value loss against one of its levels behind the warm-up. It is a mean of squares:
+    twice as large rewards explain four times the loss."""
+    series, warmup = look.series("vf_loss"), int(p["warmup"])
+    if series is None or len(series) < warmup + 2 * BLOCK:
+        return None
+    levels, first = _levels(look, "vf_loss")
+    levels, first = levels[first >= warmup], first[first >= warmup]
+    if len(levels) < 2 or not (levels > 0).all() or levels[-1] < p["noted"] * p["ease"] * levels.min():
+        return None
+    times = levels[-1] / levels[:-1] / np.maximum(1.0, _larger(look, series.steps[first]) ** 2)
+    at = int(times.argmax())
+    logs = np.log(np.maximum(series.values, np.finfo(float).tiny))
+    return _Growth(float(times[at]), float(levels[at]), float(levels[-1]), _turned(series, logs, int(first[at])))
+
+
+def _larger(look: Look, steps: Ints) -> Floats:
+    """How many times as large the rewards are now as they were from each of these steps on, but for the last one."""
+    most = np.zeros(len(steps) - 1)
+    for high, low in SIZES:
+        top, begins = _levels(look, high)
+        bottom = _levels(look, low)[0] if low else np.zeros(len(top))
+        series = look.series(high)
+        if series is None or not len(top) or len(top) != len(bottom):
+            continue
+        size = np.abs(top - bottom)
+        then = size[np.maximum(0, series.steps[begins].searchsorted(steps[:-1], "right") - 1)]
+        most = np.maximum(most, np.divide(size[-1], then, out=np.zeros(len(then)), where=then > 0))
+    return most
