@@ -16,6 +16,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import mann_kendall_p, sd_d
+from rltui.evidence.untrained import untrained
 from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
 from rltui.rules.base import Memory, Params, held, loud, rule
@@ -254,7 +255,9 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"evaluations), {num(z)} standard errors lower"
     )
     below = began <= best and _below_start(x, width, p["below_start"])
-    summary += f" and below its start of {num(began)}.{told.others}" if below else f".{told.others}"
+    moved = untrained(look.facts.metric(look.reward), int(found.series.steps[0])) is not None
+    first = "first evaluation" if moved else "start"
+    summary += f" and below its {first} of {num(began)}.{told.others}" if below else f".{told.others}"
     return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step)]
 
 
