@@ -31,9 +31,9 @@ class Ranking(Struct, frozen=True):
     `sets`: of so many sets together. `basis` says in words what ranks.
     `rose_to`: its last window if the fact table says that it rose since the start. `learnt`: whether the train reward
     was above its start at each step, which few evaluations may not show. `task`: it ranks by how well the task is done,
-    not by a reward that may be farmed. `untrained`: the train reward had moved by the first evaluation, which then is no
-    start: that of validation is not known. `above`: whether the train reward was above its own start at each step, which
-    is all that is known then; `followed`: whether validation may have a share in what it gained since."""
+    not by a reward that may be farmed. `untrained`: the train reward had moved by the first evaluation, which then is
+    no start: that of validation is not known. `above`: whether the train reward was above its own start at each step,
+    which is all that is known then; `followed`: whether validation may have a share in what it gained since."""
 
     steps: Ints
     score: Floats

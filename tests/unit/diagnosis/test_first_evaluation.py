@@ -22,7 +22,7 @@ AGAIN = "Start again from the model that training began with"
 def written(folder: Path, seed: int, reward: Way, validation: Way, first: int = EVERY) -> Path:
     """A run that logs means of four steps, evaluates every 40 from step `first` on and saves every 80."""
     rng, lines = random.Random(seed), []
-    for step in range(0, STEPS + 1):
+    for step in range(STEPS + 1):
         row: dict[str, float] = {"step": step}
         if step and step % LOGGED == 0:
             row["critic/score/mean"] = sum(reward(step - i) for i in range(LOGGED)) / LOGGED + rng.gauss(0, 0.012)
