@@ -63,12 +63,10 @@ def _at_best(found: MetricFacts) -> int:
     return at if at < len(series) - 1 else 0
 
 
-def _best(found: MetricFacts, step: int, peak: float) -> str:
+def _best(found: MetricFacts, step: int, peak: float) -> tuple[float, int]:
     """Best sustained validation and its step, as everywhere else; the rule's own if that lies after its turn."""
     best = found.peak
-    if best is None or best.step > step:
-        return f"{num(peak)} at step {step}"
-    return f"{num(best.value)} at step {best.step}"
+    return (peak, step) if best is None or best.step > step else (best.value, best.step)
 
 
 def _below_start(x: Floats, width: int, errors: float) -> bool:
@@ -86,9 +84,10 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     found, (j, peak, now, z, width) = told.found, told.fall
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
-    began, peaked = float(x[0]), _best(found, step, peak)
-    best = peak if found.peak is None or found.peak.step > step else found.peak.value
-    told_from = f"began at {num(began)}" if began > best else f"peaked at {peaked}"  # smoothed, a first fall is no peak
+    began, (best, best_at) = float(x[0]), _best(found, step, peak)
+    told_from = f"peaked at {num(best)} at step {best_at}"
+    if began > best:
+        told_from = f"began at {num(began)}"  # smoothed, a first fall is no peak
     summary = (
         f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "
         f"evaluations), {num(z)} standard errors lower"
@@ -97,7 +96,8 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     moved = untrained(look.facts.metric(look.reward), int(found.series.steps[0])) is not None
     first = "first evaluation" if moved else "start"
     summary += f" and below its {first} of {num(began)}.{told.others}" if below else f".{told.others}"
-    return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step)]
+    since = None if began > best else best_at
+    return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step, best_step=since)]
 
 
 @rule("train-val-divergence", Look)
@@ -125,13 +125,15 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"Train {name} {went} {num(since.start.value)} → {num(since.end.value)} since step {step} "
         f"(means of {since.end.points} rows), while {told.name} fell from "
     )
-    summary += f"{_best(found, step, peak)} to {num(now)} (mean of the last {width} evaluations).{told.others}"
+    best, best_at = _best(found, step, peak)
+    summary += f"{num(best)} at step {best_at} to {num(now)} (mean of the last {width} evaluations).{told.others}"
     return [
         Signal(
             level,
             summary,
             ((told.proof, f"{num(z)} standard errors below its peak"), (look.reward, f"since step {step}")),
             onset_step=step,
+            best_step=best_at,
         )
     ]
 
