@@ -93,6 +93,17 @@ def without_lone(x: Floats) -> Floats:
     return x
 
 
+def confirmed(x: Floats) -> Floats:
+    """As `without_lone`, and without a newest one that lies as far from the one before: the next one tells which of
+    them is the level."""
+    x = without_lone(x)
+    before = x[:-1]
+    if len(before) < FIVE:
+        return x
+    sd = noise_of_few(before) if len(before) < FEW_POINTS else noise(before)
+    return before if 0.0 < LONE * sd < abs(float(x[-1] - before[-1])) else x
+
+
 FIVE, FEW_POINTS, PART = 5, 10, 10
 """Fewer evaluations have no such neighbours; fewer tell their noise as few do; of each ten one may be a lone one."""
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rltui.evidence import words
 from rltui.evidence.effects import noise_of_few
+from rltui.evidence.evaluations import confirmed
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
@@ -184,8 +185,9 @@ class _Way(NamedTuple):
 
 def _way(x: Floats, all_of_it: Floats | None = None) -> _Way:
     """`all_of_it`: what tells the noise if `x` is a part of it."""
+    x = confirmed(x)
     start, end = _from_first(x)
-    known = x if all_of_it is None else all_of_it
+    known = x if all_of_it is None else confirmed(all_of_it)
     sd = noise_of_few(known) if len(known) < FEW else sd_d(known)
     error = sd * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
     return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
