@@ -8,6 +8,8 @@ from rltui.evidence.model import GO_BACK, USE_BEST, BestCheckpoint, Finding, Fix
 
 NOT_FOUND = "if one is kept elsewhere, as none was found"
 START = "Start again from the model that training began with, as no step beats it"
+START_BY_REWARD = "Start again from the model that training began with, as the train reward was no lower then"
+COMPARE = "Evaluate the model that training began with, too, as it may be better than step"
 
 
 def going_back(finding: Finding, best: BestCheckpoint | None, rises: bool) -> Finding:
@@ -31,6 +33,7 @@ def _told(fix: Fix, best: BestCheckpoint | None, rises: bool) -> Fix | None:
     if rises or best is None:
         return None
     if not best.beats_start:
-        return replace(fix, text=START)
+        unsure = f"{COMPARE} {best.step}" if not best.against else START_BY_REWARD
+        return replace(fix, text=unsure if best.unknown else START)
     step = f"{fix.text}, that of step {best.step}"
     return replace(fix, text=step if saved else f"{step}, {NOT_FOUND}", act=GO_BACK)

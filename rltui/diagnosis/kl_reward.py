@@ -17,6 +17,7 @@ from rltui.evidence.effects import SHORT_LIMIT, between
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision
+from rltui.evidence.parting import goes
 from rltui.evidence.words import way
 from rltui.prose import capital
 from rltui.rules.base import LATELY_LEAST, farmed, gaining, lately_rows, loud, rising, validation_lately
@@ -206,8 +207,8 @@ def _validation(look: Look) -> Way:
         return "down"
     if moved := validation_lately(look):
         return _direction(moved)
-    if held_out.since_start is None and held_out.ordered:
-        return _direction(held_out.ordered)
+    if held_out.since_start is None and (clear := held_out.ordered or goes(held_out.values)):
+        return _direction(clear)
     ends = between(held_out.start, held_out.end, SHORT_LIMIT) if len(held_out.values) >= APART else None
     return _direction(way(held_out.since_start) or way(ends) or way(held_out.recent))
 

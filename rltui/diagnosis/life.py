@@ -107,7 +107,18 @@ def after_look(before: Life, rule: Rule, recovery: Recovery | None, signal: Sign
         after = dated(after, before, after.signal, look)
         if after.level >= WARNING > before.level:
             after = replace(after, band=band_of(recovery, after, look))
-    return after
+    best = after.signal.best_step if after.level and after.signal is not None else None
+    return after if best is None else _since_best(after, best)
+
+
+def _since_best(life: Life, best: int) -> Life:
+    """A life that begins no earlier than the best that its newest sentence names: it was dated by fewer values, or by
+    another sign of the same fault."""
+    opening = life.openings[-1]
+    if opening.begin is None or opening.begin >= best:
+        return life
+    onset, loud = (None if step is None else max(step, best) for step in (opening.onset_step, opening.loud_step))
+    return replace(life, openings=(*life.openings[:-1], replace(opening, onset_step=onset, loud_step=loud)))
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:

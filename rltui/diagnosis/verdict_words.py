@@ -10,6 +10,7 @@ from rltui.diagnosis.stopping import validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
+from rltui.evidence.parting import goes
 from rltui.prose import counted, listed, sentences
 from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
@@ -76,6 +77,8 @@ def _clear(case: Case) -> str:
         head = "No fault found, and no sure gain on validation" if unseen else _all_clear(case)
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but validation fell lately" if validation_lately(case.look) < 0 else head
+        few = facts.validation is not None and goes(facts.validation.values) < 0
+        head = "No fault found, but validation fell" if few else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)

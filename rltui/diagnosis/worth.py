@@ -66,14 +66,30 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     beats = shown or (value >= r.start and bool(r.learnt[at]))
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
-        against += f", where a gain would take {num(least)}" if least > r.start else ""
+        against += f", where {num(least)} or more would show a gain" if least > r.start else ""
     if not beats and at <= r.width // 2:  # its mean holds rows that are no start, and would be another start beside it
         against = "which is the start"
+    unknown = ""
+    if r.untrained is not None and r.above is not None and r.followed is not None:
+        better = shown and r.untrained.moved > 0  # than an evaluation that was better than the start
+        above, followed = bool(r.above[at]), bool(r.followed[at])
+        beats, against = better or (above and followed), "" if better or above else "by train reward no better than it"
+        unknown = "" if better else _unknown(r, r.untrained.moved, above, followed, step)
     limit = "" if before is None else f"of the steps before {before}, where the fault began"
     other = "which alone shows no gain, while the train reward had risen by then" if beats and not shown else ""
-    basis = ", ".join(part for part in (r.basis, other if r.held_out else "", limit, against) if part)
+    no_start = "validation before training is not known" if unknown else ""
+    basis = ", ".join(part for part in (r.basis, no_start or (other if r.held_out else ""), limit, against) if part)
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
-    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before)
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before, unknown)
+
+
+def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> str:
+    way = "risen" if moved > 0 else "fallen"
+    text = f"Validation before training is not known: by the first evaluation, that of step {int(r.steps[0])}, "
+    text += f"the train reward had {way}"
+    if not above:
+        return f"{text}, and at step {step} it is not above its start"
+    return text if followed else f"{text}, and what it gained since does not show in validation"
 
 
 class Worth(Struct, frozen=True):

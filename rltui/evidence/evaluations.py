@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rltui.evidence.effects import noise, noise_of_few
 from rltui.frameworks.load import metrics
 from rltui.run.table import Floats, Ints, Series
 
@@ -66,6 +67,45 @@ def _evaluated(rows: Ints, begins: Ints, every: int) -> NDArray[np.bool_]:
         time[stood[of] - every * time <= slack] -= 1  # a lost row made the one before longer
         first[1:] |= time[1:] > time[:-1]
     return first
+
+
+LONE = 8.0
+"""Sd of the others' noise by which a lone evaluation lies beyond both of its neighbours, which are near each other: it
+failed, or another model was evaluated."""
+NEAR = 3.0
+"""By so many times the distance between them."""
+
+
+def without_lone(x: Floats) -> Floats:
+    """The evaluations, one that lies far from its neighbours on both sides as their mean: no level is drawn by it."""
+    for _ in range(1 + len(x) // PART):
+        if len(x) < FIVE:
+            return x
+        before, after = x[1:-1] - x[:-2], x[1:-1] - x[2:]
+        beyond = np.where(before * after > 0.0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        at = int(beyond.argmax())
+        rest = np.delete(x, at + 1)
+        sd = noise_of_few(rest) if len(rest) < FEW_POINTS else noise(rest)
+        if sd <= 0.0 or beyond[at] <= LONE * sd or beyond[at] <= NEAR * abs(float(x[at + 2] - x[at])):
+            return x
+        x = x.copy()
+        x[at + 1] = (x[at] + x[at + 2]) / 2.0
+    return x
+
+
+def confirmed(x: Floats) -> Floats:
+    """As `without_lone`, and without a newest one that lies as far from the one before: the next one tells which of
+    them is the level."""
+    x = without_lone(x)
+    before = x[:-1]
+    if len(before) < FIVE:
+        return x
+    sd = noise_of_few(before) if len(before) < FEW_POINTS else noise(before)
+    return before if 0.0 < LONE * sd < abs(float(x[-1] - before[-1])) else x
+
+
+FIVE, FEW_POINTS, PART = 5, 10, 10
+"""Fewer evaluations have no such neighbours; fewer tell their noise as few do; of each ten one may be a lone one."""
 
 
 class Validated(Protocol):

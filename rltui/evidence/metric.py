@@ -26,6 +26,7 @@ from rltui.evidence.effects import (
     off_trend,
     wander,
 )
+from rltui.evidence.evaluations import without_lone
 from rltui.evidence.peak import Curve, Peak, best, fallen, highest, smoothed, sustained
 from rltui.evidence.seen import Summed
 from rltui.evidence.shapes import window_rows
@@ -82,6 +83,11 @@ class MetricFacts:
         return self.series.values
 
     @cached
+    def _borne(self) -> Floats:
+        """What levels are made of: of evaluations without a lone one that failed."""
+        return without_lone(self.values) if self.held_out else self.values
+
+    @cached
     def noise(self) -> float:
         """Sd of the noise from point to point (see `effects.noise`)."""
         return noise(self.values, self._off)
@@ -113,7 +119,7 @@ class MetricFacts:
         return self._mean(n - window_rows(n, self._seen.window), n)
 
     def _mean(self, begin: int, stop: int) -> Level:
-        x, steps = self.values[begin:stop], self.series.steps
+        x, steps = self._borne[begin:stop], self.series.steps
         value = float(np.add.reduce(x)) / len(x)
         if not isfinite(value):
             value = float(np.add.reduce(x / len(x)))  # the sum overflows, the mean does not
@@ -345,7 +351,7 @@ class MetricFacts:
         """Newest third of the points against as many before it, twice as many if there are: of evaluations, which are
         few and draw their noise anew each time. Noise by the mean difference (von Neumann 1941: 1.128 sd). None below
         4 points."""
-        x = self.values
+        x = self._borne
         if len(x) < 4:
             return None
         third = max(2, len(x) // 3)

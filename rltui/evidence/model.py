@@ -154,7 +154,8 @@ class BestCheckpoint(Struct, frozen=True):
 
     `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
     stands against the start, if it does not beat that. `sets`: validation sets that rank together, of which `metric` is
-    one. `before`: the step of the fault's beginning, if a later state would be the best of all.
+    one. `before`: the step of the fault's beginning, if a later state would be the best of all. `unknown`: a sentence
+    that says so if no evaluation tells the start, which it then beats if the train reward was above its own.
     """
 
     step: int
@@ -168,6 +169,7 @@ class BestCheckpoint(Struct, frozen=True):
     against: str = ""
     sets: int = 1
     before: int | None = None
+    unknown: str = ""
 
     @property
     def called(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rltui.evidence.blocks import BlockCache, Blocks
@@ -15,6 +16,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.peak import borne_out, highest, least_of, smoothed
 from rltui.evidence.trends import running_medians, sd_d
+from rltui.evidence.untrained import Untrained, untrained
 from rltui.frameworks.parts import is_task
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
@@ -29,7 +31,9 @@ class Ranking(Struct, frozen=True):
     `sets`: of so many sets together. `basis` says in words what ranks.
     `rose_to`: its last window if the fact table says that it rose since the start. `learnt`: whether the train reward
     was above its start at each step, which few evaluations may not show. `task`: it ranks by how well the task is done,
-    not by a reward that may be farmed."""
+    not by a reward that may be farmed. `untrained`: the train reward had moved by the first evaluation, which then is
+    no start: that of validation is not known. `above`: whether the train reward was above its own start at each step,
+    which is all that is known then; `followed`: whether validation may have a share in what it gained since."""
 
     steps: Ints
     score: Floats
@@ -47,6 +51,9 @@ class Ranking(Struct, frozen=True):
     sets: int = 1
     rose_to: float | None = None
     task: bool = True
+    untrained: Untrained | None = None
+    above: NDArray[np.bool_] | None = None
+    followed: NDArray[np.bool_] | None = None
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -69,12 +76,13 @@ def ranking(
     if sets:
         main = look.facts.validation_sets[0]
         few = main.since_start is None  # so many that they have a course tell by it
-        return _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
+        found = _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
+        return None if found is None else _from_start(found, look.facts.metric(_rewarded(look)))
     task = _task_part(look) if farmed else None
     if task is not None:
         basis = f"{task.name} in training, as the total reward stands for the task no longer"
         return _in_training(task, BlockCache().get(task.name, task.values), basis, task=True)
-    name = "dpo_accuracy" if look.settings.preference else look.reward
+    name = _rewarded(look)
     basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
     reward = look.facts.metric(name)
     own = None if reward is None or before is None or not saved else _until(reward.series, before)
@@ -83,6 +91,23 @@ def ranking(
         if of_before is not None:
             return of_before
     return _in_training(reward, look.blocks(name), basis, task=False)
+
+
+def _rewarded(look: Look) -> str:
+    return "dpo_accuracy" if look.settings.preference else look.reward
+
+
+def _from_start(found: Ranking, train: MetricFacts | None) -> Ranking:
+    before = untrained(train, int(found.steps[0]))
+    if train is None or before is None:
+        return found
+    since = _keeps_up(train.since_step(int(found.steps[0])), found.steps, found.value, _of_both(found))
+    return replace(found, untrained=before, above=before.exceeded(train, found.steps, RISEN), followed=since)
+
+
+def _of_both(found: Ranking) -> float:
+    """Error of a difference of its values from its first."""
+    return float(found.value_se * np.sqrt(1 + found.width))
 
 
 FEWEST_ROWS = 10

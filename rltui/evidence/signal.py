@@ -38,6 +38,7 @@ class Signal(Struct, frozen=True):
     causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page
     fixes: tuple[Fix, ...] = ()
     until: int | None = None  # the last step at which it was so, of a rule that counts what it saw for some rows on
+    best_step: int | None = None  # of the best that its sentence names: what fell from it began no earlier
     lasted: int = 0  # newest rows in all of which the rule itself has seen it hold: they count for how long it has to
 
     @property

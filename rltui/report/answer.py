@@ -240,6 +240,10 @@ def _keep(report: Report) -> str:
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
     value += f", by {best.sets} validation sets together" if best.sets > 1 else ""
     saved = "no saved checkpoint was found" if best.on_disk is None else "no saved checkpoint is of use"
+    unknown = f" {best.unknown}." if best.unknown else ""
+    if not best.beats_start and best.unknown:
+        nothing = "nothing saved is known to beat the start" if best.path is not None else saved
+        return f"{nothing}. The best step{_before(best)} is {best.step} ({value}).{unknown}"
     if not best.beats_start:
         nothing = "nothing saved beats the start" if best.path is not None else f"{saved}, and no step beats the start"
         if best.against.startswith("no better"):
@@ -247,10 +251,10 @@ def _keep(report: Report) -> str:
         against = f", {best.against}" if best.against else ""
         return f"{nothing}. The best{_before(best)} is step {best.step} ({value}{against})."
     if best.path is None:
-        return f"{saved}. The best step{_before(best)} was {best.step} ({value})."
+        return f"{saved}. The best step{_before(best)} was {best.step} ({value}).{unknown}"
     limit = f" It is the best{_before(best)}." if best.before is not None else ""
     lost = " It is no longer on disk." if best.on_disk is False else ""
-    return f"the checkpoint of step {best.step} ({value}).{limit}{lost}"
+    return f"the checkpoint of step {best.step} ({value}).{limit}{lost}{unknown}"
 
 
 def _before(best: BestCheckpoint) -> str:

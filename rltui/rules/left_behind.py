@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rltui.evidence import words
 from rltui.evidence.effects import noise_of_few
+from rltui.evidence.evaluations import confirmed
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
@@ -14,6 +15,7 @@ from rltui.evidence.parting import parted_at
 from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
+from rltui.evidence.untrained import untrained
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, tail
 from rltui.run.table import Floats, Series
@@ -52,10 +54,23 @@ def _apart(look: Look, p: Params) -> list[Signal]:
     ]
 
 
+def _while_evaluated(look: Look) -> MetricFacts | None:
+    """The train reward, from the first evaluation on if it had moved by then: what it gained before no evaluation can
+    show."""
+    train, sets = look.facts.metric(look.reward), look.facts.validation_sets
+    first = min((int(one.series.steps[0]) for one in sets), default=0)
+    return train if train is None or untrained(train, first) is None else train.since_step(first)
+
+
+def _since(look: Look, train: MetricFacts) -> str:
+    first = int(train.series.steps[0])
+    return "" if train is look.facts.metric(look.reward) else f" since step {first}, that of the first evaluation"
+
+
 def _left_behind(look: Look, p: Params) -> list[Signal]:
     """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
     far to go: what is learnt holds for the train prompts alone."""
-    train, sets, profile = look.facts.metric(look.reward), look.facts.validation_sets, look.profile
+    train, sets, profile = _while_evaluated(look), look.facts.validation_sets, look.profile
     gain = None if train is None else train.since_start
     if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
         return []
@@ -69,7 +84,8 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     if most >= p["behind"] * gain.value or not all(alike) or max(way.start for way in ways) > 1 - gain.value:
         return []
     name = words.called(look.facts, look.reward)
-    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, and validation, which began near it, "
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}{_since(look, train)}, and validation, "
+    text += "which began near it, "
     text += _went(ways[0], most)
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
     return [Signal(WARNING, text, proofs, onset_step=parted_at(train.series, sets[0].series))]
@@ -134,7 +150,7 @@ def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: i
 def _unmoved(look: Look, p: Params) -> list[Signal]:
     """Train reward gained most of what there was to gain, of whatever scale, and no validation set, all of them shares,
     a quarter of that part of its own way: another task, or nothing of it is learnt for other prompts."""
-    train, sets = look.facts.metric(look.reward), look.facts.validation_sets
+    train, sets = _while_evaluated(look), look.facts.validation_sets
     gain = None if train is None else train.since_start
     if train is None or gain is None or gain.errors < p["se"] or not sets:
         return []
@@ -152,8 +168,8 @@ def _unmoved(look: Look, p: Params) -> list[Signal]:
     if any(way.sure or way.most >= p["behind"] * part * (1.0 - way.start) for way in ways):
         return []
     name = words.called(look.facts, look.reward)
-    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}, {percent(part)} of what "
-    text += f"there was to gain, and validation {_went(ways[0], max(way.most for way in ways))}"
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)}{_since(look, train)}, "
+    text += f"{percent(part)} of what there was to gain, and validation {_went(ways[0], max(way.most for way in ways))}"
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
     return [Signal(NOTICE, text, proofs, onset_step=int(sets[0].series.steps[0]), marks=(Mark.COSTS,))]
 
@@ -169,15 +185,17 @@ class _Way(NamedTuple):
 
 def _way(x: Floats, all_of_it: Floats | None = None) -> _Way:
     """`all_of_it`: what tells the noise if `x` is a part of it."""
+    x = confirmed(x)
     start, end = _from_first(x)
-    known = x if all_of_it is None else all_of_it
+    known = x if all_of_it is None else confirmed(all_of_it)
     sd = noise_of_few(known) if len(known) < FEW else sd_d(known)
     error = sd * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
     return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
 
 
-def _went(way: _Way, most: float, of: str = "its start, and the mean of the last third of its evaluations") -> str:
-    return f"went {num(way.start)} → {num(way.end)} ({of}): a gain of {num(max(most, 0.0))} or more would show."
+def _went(way: _Way, most: float, of: str = "its first evaluations, and the mean of the last third") -> str:
+    gain = f"a gain of {num(most)} at most" if most > 0.0 else "no gain"
+    return f"went {num(way.start)} → {num(way.end)} ({of}): {gain}."
 
 
 def _moved(held_out: Floats) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rltui.rules.catalogue import rules
-from rltui.rules.held_out import _drifted, _fallen
+from rltui.rules.falls import drifted, fallen
 from tests.unit.reported import told
 
 STEPS = 300
@@ -63,7 +63,7 @@ def test_how_often_a_level_validation_is_said_to_fall() -> None:
     for of in range(200):
         prompts = (30, 64, 200, 1000)[of % 4]
         x = rng.binomial(prompts, 0.4, 40) / prompts
-        alarms += any(_fallen(x[:n], p) is not None for n in range(7, 41))
+        alarms += any(fallen(x[:n], p) is not None for n in range(7, 41))
     assert alarms <= 14  # 5 % of 200, and two standard errors
 
 
@@ -92,7 +92,7 @@ def test_how_often_a_level_whose_noise_carries_on_is_said_to_drift_down(carries:
         x = np.full(300, 0.5)
         for i, new in enumerate(rng.normal(0, 0.02 * (1.0 - carries**2) ** 0.5, 299)):
             x[i + 1] = 0.5 + carries * (x[i] - 0.5) + new
-        alarms += any(_drifted(x[:n][-100:], p) is not None for n in range(90, 301, 3))
+        alarms += any(drifted(x[:n][-100:], p) is not None for n in range(90, 301, 3))
     assert alarms <= 8
 
 
@@ -103,5 +103,5 @@ def test_a_rise_and_fall_of_few_evaluations_is_seen_as_often_as_the_page_says() 
     t, seen = np.arange(1, 13) / 12, 0
     for _ in range(100):
         x = np.where(t < 0.5, 0.23 + 0.44 * t, 0.45 - 0.22 * (t - 0.5)) + 0.012 * rng.normal(size=12)
-        seen += any(_fallen(x[:n], p) is not None for n in range(7, 13))
+        seen += any(fallen(x[:n], p) is not None for n in range(7, 13))
     assert seen >= 62

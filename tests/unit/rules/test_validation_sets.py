@@ -15,7 +15,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.rules.catalogue import rules
-from rltui.rules.held_out import _drifted, _fallen
+from rltui.rules.falls import drifted, fallen
 from tests.unit.reported import told
 
 STEPS, EVERY, TURN = 300, 5, 120
@@ -113,7 +113,7 @@ def test_how_often_any_of_many_level_sets_is_said_to_fall() -> None:
     for _ in range(120):
         sets = [rng.binomial(200, 0.4, 40) / 200 for _ in range(SETS)]
         alarms += any(
-            _fallen(x[:n], p, SETS) is not None or _drifted(x[:n], p, SETS) is not None
+            fallen(x[:n], p, SETS) is not None or drifted(x[:n], p, SETS) is not None
             for x in sets
             for n in range(7, 41)
         )
