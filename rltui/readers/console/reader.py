@@ -11,7 +11,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record, Recurring
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
@@ -91,6 +91,10 @@ class ConsoleReader(LineReader):
     def left_out(self) -> list[LeftOut]:
         """The lines from which nothing was taken."""
         return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
+
+    def recurring(self) -> list[Recurring]:
+        """Those of them that recur and hold named numbers, the most frequent first."""
+        return self._untaken.recurring()
 
     def feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
