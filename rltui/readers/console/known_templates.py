@@ -1,8 +1,8 @@
 """The wordings of a log's lines: which state steps, which may, and which cannot.
 
 A skeleton is a line without its numbers. Lines of one skeleton are held back until there are enough to decide whether a
-number in them counts the steps. The first counter that is found is that of the run. Lines that count something else
-belong to the step above them.
+number in them counts the steps. The first counter that is found is that of the run, until lines of another form count
+on where its lines ended. Lines that count something else belong to the step above them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.name_words import either, is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import (
     WITHIN,
@@ -33,6 +33,7 @@ from rltui.readers.console.step_template import (
     promising,
     rises,
 )
+from rltui.readers.console.successors import SETTLED, StepCourse
 from rltui.readers.console.values_above import Ahead, lead
 
 SEEN = 3
@@ -59,6 +60,8 @@ class KnownTemplates:
         """The kind of text that states it: `line`, `block` or `table`."""
         self.counts = False
         """Whether rows are counted, as their lines only state a fraction of the epochs."""
+        self.took_over = False
+        """Whether lines of another form state the steps than at first."""
         self.ahead = Ahead()
         self.can_wait = False
         """Whether the lines so far can be read again, before a step is known."""
@@ -67,6 +70,7 @@ class KnownTemplates:
         self._by_key: dict[str, Template] = {}
         self._none: set[str] = set()  # skeletons of lines that cannot be step lines
         self._step: int | None = None
+        self._course = StepCourse()
         self._followed: Template | None = None  # the template of step lines that another reader reads
         self._held = 0  # lines that were held so far
         self._learns = True  # False in copies
@@ -96,7 +100,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
-        twin._within = list(self._within)
+        twin._within, twin._course = list(self._within), self._course.copy()
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
             for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
@@ -149,19 +153,40 @@ class KnownTemplates:
                 return True
         return False
 
-    def follow(self, line: TemplateLine, key: str, step: int) -> None:
-        """Takes a step line that another reader has read."""
+    def follow(self, line: TemplateLine, key: str, step: int) -> list[StepRow]:
+        """Takes a step line that another reader has read. Returns the steps before it, if held lines stated them in
+        another form."""
         self._step = step
+        out: list[StepRow] = []
         if self.main is None:
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
             if counter is None:
-                return
+                self._course.add(step)
+                return out
+            out = self._before(step)
             self.main, self.kind = counter_name(line.slots[counter]), "line"
             self._followed = Template(lines=[line])
             self._followed.decide(counter)
             self._by_key[key] = self._followed
+        self._course.add(step)
         if self._followed is not None:
             self._followed.rows([replace(line)])
+        return out
+
+    def _before(self, step: int) -> list[StepRow]:
+        """The steps in held lines that counted up to right before this step, and not to their total: their count did
+        not have to start again."""
+        for key, counter in self._by_plan.items():
+            template = self._by_key.get(key)
+            if template is None or template.counter is not None:
+                continue
+            last = template.lines[-1].slots[counter]
+            course = StepCourse.of([line.slots[counter].value for line in template.lines])
+            if last.value != last.of and course.stated >= SETTLED and course.is_next(step):
+                template.decide(counter)
+                held, template.lines = template.lines, []
+                return self._given(template, held)[template.told :]
+        return []
 
     def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
         """Takes a line, block or row. Returns the steps that are now known."""
@@ -234,11 +259,15 @@ class KnownTemplates:
         """Whether a number has the name of the counter that states the step."""
         return is_whole(slot) and counter_name(slot) == self.main
 
+    def may_take_over(self, message: str) -> bool:
+        """Whether a line may be the first in another form that states the steps, as it counts on from the newest."""
+        return self._course.is_near(message) and self._course.may_go_on(slots_of(message))
+
     def is_beside(self, line: TemplateLine) -> bool:
         """Whether a line counts something else than the steps, which other lines state."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
-        return not any(map(self.is_main, line.slots))
+        return not any(map(self.is_main, line.slots)) and not self._course.may_go_on(line.slots)
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         if self.main is None and key in self._by_plan and _goes_on(template.lines, self._by_plan[key]):
@@ -273,6 +302,10 @@ class KnownTemplates:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
             self._take_inner(template)
+        elif not template.prefix and self._course.is_followed_by(lines, counter):
+            self.main, self.kind = counter_name(first[counter]), kind
+            self._followed, self.took_over = None, True
+            self._course.begin_anew()
         if not template.prefix:
             lead(template.lines, counter, self.ahead)
         template.rows(template.lines[: template.told])  # these were given out already
@@ -357,7 +390,8 @@ class KnownTemplates:
         if (self.main, self.kind) not in ((None, ""), (counter_name(first[counter]), kind)):
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
-            if not of_step or not is_named(first[counter].name, words().counters):
+            beside = of_step and is_named(first[counter].name, words().counters)
+            if not beside and not self._course.is_followed_by(lines, counter):
                 return None  # a second count beside the one that tells the step
         return counter
 
@@ -388,6 +422,8 @@ class KnownTemplates:
         rows = template.rows(sorted(lines, key=lambda line: line.place))
         if rows and not template.prefix:
             self._step = rows[-1].step
+            for row in rows:
+                self._course.add(row.step)
         return rows
 
 

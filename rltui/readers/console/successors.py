@@ -1,0 +1,75 @@
+"""How the steps of a run went so far, and lines of another form that take over: a program that is started again, or was
+changed, may print its steps in other words. Such lines count on from where the first ones ended; what is counted inside
+a step begins at its own beginning, and is there from the first steps on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.name_words import words
+from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.step_template import is_about, may_count
+
+_WHOLE = lazy(r"(?<![\d.])\d{1,15}(?![\d.])")
+SETTLED = 3
+"""Steps in one form before another may take over: work inside a step would have shown itself by then."""
+
+
+class StepCourse(Struct):
+    """The newest step, the smallest distance between two, and how many came in the form that states them now."""
+
+    newest: int = -1
+    stride: int = 0
+    stated: int = 0
+
+    def copy(self) -> StepCourse:
+        return replace(self)
+
+    def add(self, step: int) -> None:
+        """Takes a step that was stated."""
+        apart = step - self.newest
+        if self.stated and apart > 0:
+            self.stride = min(self.stride or apart, apart)
+        self.newest, self.stated = step, self.stated + 1
+
+    @classmethod
+    def of(cls, steps: Iterable[float]) -> StepCourse:
+        """The course of these steps."""
+        course = cls()
+        for step in steps:
+            course.add(int(step))
+        return course
+
+    def is_next(self, step: float) -> bool:
+        """Whether a step may be the next one. One step may be missing."""
+        return 0 < step - self.newest <= 2 * max(self.stride, 1)
+
+    def goes_on(self, slots: Sequence[Slot], at: int) -> bool:
+        """Whether a number counts on from the newest step."""
+        return is_whole(slots[at]) and self.is_next(slots[at].value)
+
+    def is_near(self, message: str) -> bool:
+        """Whether any number of a line counts on from the newest step."""
+        if self.stated < SETTLED:
+            return False
+        return any(self.is_next(int(text)) for text in _WHOLE.findall(message))
+
+    def may_go_on(self, slots: Sequence[Slot]) -> bool:
+        """Whether a line in a new form may be the first of those that take over: it holds such a number and a
+        metric."""
+        if self.stated < SETTLED or not is_about(list(slots), words().training):
+            return False
+        named = (at for at, slot in enumerate(slots) if slot.of is not None or may_count(slot))
+        return any(self.goes_on(slots, at) for at in named)
+
+    def is_followed_by(self, lines: Sequence[Sequence[Slot]], at: int) -> bool:
+        """Whether the number at place `at` of these lines, which came since the newest step, takes over."""
+        return self.stated >= SETTLED and self.goes_on(lines[0], at)
+
+    def begin_anew(self) -> None:
+        """Another form states the steps from now on."""
+        self.stated = 0
