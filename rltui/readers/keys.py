@@ -56,6 +56,24 @@ def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
     return next((name for name in names(kind) if name in keys), None)
 
 
+@kept
+def _places() -> dict[str, int]:
+    places: dict[str, int] = {}
+    for place, name in enumerate(names("step")):
+        places.setdefault(_spelt(name), place)
+    return places
+
+
+def _spelt(name: str) -> str:
+    return name.lower().replace(" ", "_")
+
+
+def place_of_step(name: str) -> int:
+    """How reliable the name of a count of steps is: its place among the keys, after all of them if it is none. The
+    first two, `step` and `global_step`, are as good as each other: in each epoch a `step` may begin again."""
+    return max(1, _places().get(_spelt(name), len(names("step"))))
+
+
 def of_headings(headings: Sequence[str]) -> dict[str, str]:
     """The keys of HF's dict lines for the columns of the table that a notebook shows: `loss` for `Training Loss`,
     `eval_loss` for `Validation Loss`. Any other column beside it that begins with a capital is of the evaluation, too:
