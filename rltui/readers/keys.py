@@ -24,6 +24,10 @@ NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
 SINCE_EPOCH = 1e8
 """Fewer seconds than this are counted from the start of the run."""
 
+EQUALS = ("step", "global_step", "update")
+"""Names of which the first in a line is as good as the others: in each epoch a `step` may begin again, and beside an
+`update` it may count samples."""
+
 
 KeyKind = Literal["step", "epoch", "total", "time", "config", "update", "text"]
 
@@ -69,9 +73,10 @@ def _spelt(name: str) -> str:
 
 
 def place_of_step(name: str) -> int:
-    """How reliable the name of a count of steps is: its place among the keys, after all of them if it is none. The
-    first two, `step` and `global_step`, are as good as each other: in each epoch a `step` may begin again."""
-    return max(1, _places().get(_spelt(name), len(names("step"))))
+    """How reliable the name of a count of steps is: its place among the keys, after all of them if it is none; those
+    of `EQUALS` share the first."""
+    spelt = _spelt(name)
+    return 0 if spelt in EQUALS else 1 + _places().get(spelt, len(names("step")))
 
 
 def of_headings(headings: Sequence[str]) -> dict[str, str]:

@@ -16,6 +16,12 @@ _PERCENT = lazy(
 )
 """A percentage after its name. One in brackets or after a bar belongs to the number before it, and a progress bar is
 not a share."""
+_SHARE_IN_CELL = lazy(
+    r"(?P<tied>(?:^|[|│┃║])\s*[^\W\d][^\d|│┃║]{0,60}?\s*[|│┃║])(?P<gap>\s*)"
+    rf"(?P<number>[-+]?{_DIGITS})\s?%(?=\s*(?:[|│┃║]\s*(?:[^\W\d]|$)|$))"
+)
+"""A percentage in the cell after that of its name: `│ truncated │ 2.1% │`."""
+_BORDERS = "|│┃║"
 _THOUSANDS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS})(?P<unit>[kKM])(?!\s?=)(?!\w)")
 _OF_TOKENS = lazy(rf"(?<![\w.,@\-])(?P<sign>[-+]?)(?P<number>{_DIGITS}) ?(?P<unit>[kKM])(?= ?tok(?:en)?s?\b)")
 _LONG = lazy(
@@ -66,6 +72,8 @@ def converted(text: str, commas: bool = False) -> str:
         text = _SHAPE.sub(",", text)
     if "%" in text:
         text = _PERCENT.sub(_share, text)
+        if any(border in text for border in _BORDERS):
+            text = _SHARE_IN_CELL.sub(_share, text)
     if "k" in text or "K" in text or "M" in text:
         text = _THOUSANDS.sub(_many, _OF_TOKENS.sub(_many, text))
     if "h" in text or "m" in text:

@@ -32,6 +32,7 @@ from rltui.readers.console.step_template import (
     patience,
     promising,
     rises,
+    skeleton,
 )
 from rltui.readers.console.successors import SETTLED, StepCourse
 from rltui.readers.console.values_above import Ahead, lead
@@ -259,9 +260,12 @@ class KnownTemplates:
         """Whether a number has the name of the counter that states the step."""
         return is_whole(slot) and counter_name(slot) == self.main
 
-    def may_take_over(self, message: str) -> bool:
+    def may_take_over(self, rank: str, message: str) -> bool:
         """Whether a line may be the first in another form that states the steps, as it counts on from the newest."""
-        return self._course.is_near(message) and self._course.may_go_on(slots_of(message))
+        if not (self._course.is_near(message) and self._course.may_go_on(slots_of(message))):
+            return False
+        key = f"{rank}:{skeleton(message)}"
+        return key not in self._by_key and key not in self._none
 
     def is_beside(self, line: TemplateLine) -> bool:
         """Whether a line counts something else than the steps, which other lines state."""

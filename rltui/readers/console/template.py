@@ -125,7 +125,8 @@ class TemplateLearner:
 
     def may_take_over(self, message: str) -> bool:
         """Whether a line below a step that was read elsewhere may be the first in another form that states steps."""
-        return self._known.may_take_over(split_lead(message).message)
+        lead = split_lead(message)
+        return self._known.may_take_over(lead.rank, lead.message)
 
     @property
     def is_open(self) -> bool:

@@ -69,14 +69,17 @@ def test_a_third_form_goes_on_too(tmp_path: Path) -> None:
     assert ends(reported(run(tmp_path, lines)), "reward_mean") == (27, score(1), score(27))
 
 
-def test_parts_of_each_step_are_no_steps(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_parts_of_each_step_are_no_steps(tmp_path: Path, form: str) -> None:
     lines = []
     for i in range(1, 13):
-        lines.append(FORMS["named"](i, 12))
+        lines.append(FORMS[form](i, 12))
         lines += [f"[{k}/8] policy_loss={0.01 * k:.4f} grad_norm={0.3 + 0.01 * i:.3f}" for k in range(1, 9)]
     read = reported(run(tmp_path, lines))
     assert (read["run"]["steps"]["last"], read["run"]["steps"]["rows"]) == (12, 12)
     assert ends(read, "reward_mean") == (12, score(1), score(12))
+    policy = read["metrics"].get("pg_loss")
+    assert policy is None or policy["last_value"] in (0.01, 0.08)  # of the first or the last part
 
 
 @pytest.mark.parametrize(
