@@ -417,8 +417,12 @@ class ConsoleReader(LineReader):
         """Reads a line of one of the dialects. False if none of them knows it."""
         done = self._dialects.line(prefix, message, self._rows.clock, self._line)
         if done:
+            at = None if self._rows.in_doubt else self._rows.step
+            done = [placed for step in done if (placed := step.at_newest(at)) is not None]
             if not all(step.beside or own.is_at(step.step) for step in done):
                 own.stop()
+            if any(step.beside for step in done):
+                self._tell(own.close())  # before the names of these are known: an open end gives no new names
             self._intake.add_steps(done, self._line, plans=True)
         return done is not None
 

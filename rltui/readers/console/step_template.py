@@ -351,4 +351,6 @@ def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) ->
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:
             cells.setdefault(name, x)
+    for name in [one for one in cells if one.endswith("_mean") and f"{one[:-5]} mean" in cells]:
+        del cells[name]  # of a list, which may be cut short: its own mean is stated beside it
     return cells
