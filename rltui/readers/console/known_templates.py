@@ -34,15 +34,13 @@ from rltui.readers.console.step_template import (
     rises,
     skeleton,
 )
-from rltui.readers.console.successors import SETTLED, StepCourse
+from rltui.readers.console.successors import OUTER, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
 FIRST_RANK = "0"
 """The process of a training whose lines are preferred, even if another process printed its steps first."""
-OUTER = 24
-"""Most lines of a count that may be inside another count while that one is waited for."""
 MOST_WITHIN = 2000
 """Most such lines that are kept."""
 MOST_PARTS = 1024
@@ -274,14 +272,14 @@ class KnownTemplates:
         return not any(map(self.is_main, line.slots)) and not self._course.may_go_on(line.slots)
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
-        if self.main is None and key in self._by_plan and _goes_on(template.lines, self._by_plan[key]):
+        if self.main is None and key in self._by_plan and goes_on(template.lines, self._by_plan[key]):
             return []
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
-        resumed = planned if planned is not None and _goes_back(template.lines, planned) else None
+        resumed = planned if planned is not None and goes_back(template.lines, planned) else None
         counter = self._counter(template, lines, kind) if resumed is None else resumed
         if resumed is None and counter is not None and self._may_begin_anew(template, counter):
             self._by_plan[key] = counter
@@ -361,7 +359,7 @@ class KnownTemplates:
             return False
         if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
             return False
-        return all(_goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
+        return all(goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count inside a step that a line above them states: `rollout 5 | reward 0.3`, and
@@ -438,24 +436,3 @@ def _only_pairs(template: Template) -> bool:
         slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
     )
     return not counted and bool(first.message) and measures(pair_cells(first.message) or {})
-
-
-def _goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:
-    """Whether the count in the newest of these lines fell before it reached its total, and not to its beginning: a
-    launch goes on from a checkpoint. What is counted inside a step begins at its beginning."""
-    before, newest = lines[-2].slots[counter], lines[-1].slots[counter]
-    return before.of is not None and 1 < newest.value < before.value < before.of
-
-
-def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
-    """Whether the newest of these lines counts on from the one before, and the count has not yet had to start again. If
-    it has many parts, the lines must follow each other directly."""
-    if any(len(line.slots) <= counter for line in lines[-2:]):
-        return False
-    before, now = lines[-2].slots[counter], lines[-1].slots[counter]
-    if now.of is None or now.of != before.of or not is_whole(now):
-        return False
-    apart = now.of > OUTER and (
-        lines[-1].lines[:1] != tuple(at + 1 for at in lines[-2].lines[-1:]) or bool(lines[-2].below)
-    )
-    return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2

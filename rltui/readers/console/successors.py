@@ -12,9 +12,11 @@ from msgspec.structs import replace
 from rltui.lazy_regex import lazy
 from rltui.readers.console.name_words import words
 from rltui.readers.console.named_numbers import Slot, is_whole
-from rltui.readers.console.step_template import is_about, may_count
+from rltui.readers.console.step_template import TemplateLine, is_about, may_count
 
 _WHOLE = lazy(r"(?<![\d.])\d{1,15}(?![\d.])")
+OUTER = 24
+"""Most lines of a count that may be inside another count while that one is waited for."""
 SETTLED = 3
 """Steps in one form before another may take over: work inside a step would have shown itself by then."""
 
@@ -73,3 +75,24 @@ class StepCourse(Struct):
     def begin_anew(self) -> None:
         """Another form states the steps from now on."""
         self.stated = 0
+
+
+def goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether the count in the newest of these lines fell before it reached its total, and not to its beginning: a
+    launch goes on from a checkpoint. What is counted inside a step begins at its beginning."""
+    before, newest = lines[-2].slots[counter], lines[-1].slots[counter]
+    return before.of is not None and 1 < newest.value < before.value < before.of
+
+
+def goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether the newest of these lines counts on from the one before, and the count has not yet had to start again. If
+    it has many parts, the lines must follow each other directly."""
+    if any(len(line.slots) <= counter for line in lines[-2:]):
+        return False
+    before, now = lines[-2].slots[counter], lines[-1].slots[counter]
+    if now.of is None or now.of != before.of or not is_whole(now):
+        return False
+    apart = now.of > OUTER and (
+        lines[-1].lines[:1] != tuple(at + 1 for at in lines[-2].lines[-1:]) or bool(lines[-2].below)
+    )
+    return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2
