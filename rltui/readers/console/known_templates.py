@@ -160,14 +160,14 @@ class KnownTemplates:
         if self.main is None:
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
             if counter is None:
-                self._course.add(step)
+                self._course.add(step, line.names(None))
                 return out
             out = self._before(step)
             self.main, self.kind = counter_name(line.slots[counter]), "line"
             self._followed = Template(lines=[line])
             self._followed.decide(counter)
             self._by_key[key] = self._followed
-        self._course.add(step)
+        self._course.add(step, line.names(None))
         if self._followed is not None:
             self._followed.rows([replace(line)])
         return out
@@ -425,7 +425,7 @@ class KnownTemplates:
         if rows and not template.prefix:
             self._step = rows[-1].step
             for row in rows:
-                self._course.add(row.step)
+                self._course.add(row.step, row.cells)
         return rows
 
 

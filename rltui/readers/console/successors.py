@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import words
+from rltui.readers.console.name_words import shown, words
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import TemplateLine, is_about, may_count
 
+_WORD = lazy(r"[^\W\d_]+")
 _WHOLE = lazy(r"(?<![\d.])\d{1,15}(?![\d.])")
 OUTER = 24
 """Most lines of a count that may be inside another count while that one is waited for."""
@@ -22,17 +23,21 @@ SETTLED = 3
 
 
 class StepCourse(Struct):
-    """The newest step, the smallest distance between two, and how many came in the form that states them now."""
+    """The newest step, the smallest distance between two, how many came in the form that states them now, and the words
+    for metrics beside the first of them."""
 
     newest: int = -1
     stride: int = 0
     stated: int = 0
+    measured: set[str] = field(default_factory=set)
 
     def copy(self) -> StepCourse:
-        return replace(self)
+        return replace(self, measured=set(self.measured))
 
-    def add(self, step: int) -> None:
-        """Takes a step that was stated."""
+    def add(self, step: int, names: Iterable[str] = ()) -> None:
+        """Takes a step that was stated, and the names beside it."""
+        if self.stated < SETTLED:
+            self.measured |= _measured(names)
         apart = step - self.newest
         if self.stated and apart > 0:
             self.stride = min(self.stride or apart, apart)
@@ -52,7 +57,12 @@ class StepCourse(Struct):
 
     def goes_on(self, slots: Sequence[Slot], at: int) -> bool:
         """Whether a number counts on from the newest step."""
-        return is_whole(slots[at]) and self.is_next(slots[at].value)
+        return is_whole(slots[at]) and self.is_next(slots[at].value) and self._is_alike(slots)
+
+    def _is_alike(self, slots: Iterable[Slot]) -> bool:
+        """Whether a line has a metric of the steps so far: what another program counts from there on has others. True
+        if these are not known, as they stand below the lines with the steps."""
+        return not self.measured or not self.measured.isdisjoint(_measured(slot.name for slot in slots))
 
     def is_near(self, message: str) -> bool:
         """Whether any number of a line counts on from the newest step."""
@@ -74,7 +84,13 @@ class StepCourse(Struct):
 
     def begin_anew(self) -> None:
         """Another form states the steps from now on."""
-        self.stated = 0
+        self.stated, self.measured = 0, set()
+
+
+def _measured(names: Iterable[str]) -> set[str]:
+    """The words for metrics in names."""
+    said = (word.lower() for name in names for word in _WORD.findall(shown(name)))
+    return {word for word in said if word in words().training}
 
 
 def goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:

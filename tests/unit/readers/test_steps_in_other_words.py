@@ -85,6 +85,7 @@ def test_parts_of_each_step_are_no_steps(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
+        "[{k}/40] accuracy=0.5 latency=3.2",
         "shard {k}/40 of the checkpoint written in 1.2 s",
         "[{k}/40] worker restarted, queue=3",
         "problem {k}/40: 812 tokens",
