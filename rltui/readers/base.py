@@ -182,6 +182,19 @@ class LeftOut(Struct, frozen=True):
     text: str = ""
 
 
+class Recurring(Struct, frozen=True):
+    """Lines of one form from which nothing was taken: the names of their numbers (`eval/` is put before those of an
+    evaluation), how many they are, where the first is, its text, why, and a pattern for `--line` that reads them (""
+    if there is none)."""
+
+    names: tuple[str, ...]
+    count: int
+    first: str
+    text: str
+    reason: str
+    pattern: str = ""
+
+
 class Hint(NamedTuple):
     """How the user can get more of this source read; empty if there is no way."""
 
@@ -227,6 +240,10 @@ class LineReader(ABC):
     @abstractmethod
     def left_out(self) -> list[LeftOut]:
         """The lines from which nothing was taken."""
+
+    @abstractmethod
+    def recurring(self) -> list[Recurring]:
+        """Those of them that recur and hold named numbers, the most frequent first."""
 
 
 class ContainedRun(NamedTuple):

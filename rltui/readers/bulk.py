@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rltui.readers.base import NO_STEP, Rows
 from rltui.readers.byte_texts import KeyTable
 from rltui.readers.keys import FINER_UNITS, LAST_SECOND, MAX_STEP, SINCE_EPOCH, StepColumn, times_of
-from rltui.readers.rows import number
+from rltui.readers.rows import measured, number
 from rltui.text import clean_key
 
 Ints = NDArray[np.int64]
@@ -123,11 +123,12 @@ def no_times(count: int) -> Floats:
     return np.full(count, nan)
 
 
-def numbers(cells: Floats | Sequence[str]) -> Floats:
-    """Cells as numbers: NaN is a missing cell or a word, an infinity a cell that was logged as not finite."""
+def numbers(name: str, cells: Floats | Sequence[str]) -> Floats:
+    """The cells of a column as numbers. NaN is a missing cell or a word, an infinity one that was logged as not
+    finite."""
     if isinstance(cells, np.ndarray):
         return cells
-    found = [nan if (x := number(cell)) is None else x if isfinite(x) else inf for cell in cells]
+    found = [nan if (x := measured(name, cell)) is None else x if isfinite(x) else inf for cell in cells]
     return np.array(found, dtype=np.float64)
 
 

@@ -215,10 +215,10 @@ class CsvReader:
         self._line += count
         steps = bulk.steps(None if table.step is None else cells[table.step], count, self._steps, first)
         if table.epoch is not None:
-            steps = self._epochs.many(bulk.numbers(cells[table.epoch]), steps)
+            steps = self._epochs.many(bulk.numbers(table.epoch, cells[table.epoch]), steps)
         times = bulk.no_times(count) if table.time is None else bulk.times(cells[table.time])
         self._rows.zoned = table.time is not None and names_zone(cells[table.time][-1])
-        columns = {key: bulk.numbers(cells[column]) for column, key in self._metrics.items()}
+        columns = {key: bulk.numbers(key, cells[column]) for column, key in self._metrics.items()}
         self._means.alone += count
         self._rows.add_columns(steps, times, columns)
         newest: dict[str, object] = {
@@ -226,7 +226,7 @@ class CsvReader:
         }
         self._before = (int(steps[-1]), newest, float(times[-1]))
         if self._total is not None:
-            self._planned(float(bulk.numbers(cells[self._total])[-1]))
+            self._planned(float(bulk.numbers(self._total, cells[self._total])[-1]))
         return True
 
     def _read(self, lines: list[bytes]) -> list[Record]:
@@ -305,9 +305,7 @@ class CsvReader:
             step = self._epochs.step(epoch_of(row[table.epoch]), step)
         time = nan if table.time is None else time_of(row[table.time])
         self._rows.zoned = table.time is not None and names_zone(row[table.time])
-        metrics: dict[str, object] = {
-            key: cell if "%" not in (cell := row[column]) else share(cell) for column, key in self._metrics.items()
-        }
+        metrics: dict[str, object] = {key: row[column] for column, key in self._metrics.items()}
         if not table.is_plain:
             if self._run and table.run is not None and row[table.run].strip() != self._run:
                 return
@@ -387,12 +385,6 @@ class CsvReader:
     def _skip(self, reason: str, line: int | None = None, count: int = 1) -> None:
         self.skipped[reason] += count
         self.skipped_at.setdefault(reason, f"line {line or self._line}")
-
-
-def share(cell: str) -> object:
-    """The number in a cell such as `12.5%`; any other cell as it is."""
-    found = number(cell.strip().removesuffix("%"))
-    return cell if found is None or not cell.strip().endswith("%") else found / 100
 
 
 def _filled(cells: dict[str, object]) -> dict[str, object]:

@@ -24,6 +24,10 @@ NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
 SINCE_EPOCH = 1e8
 """Fewer seconds than this are counted from the start of the run."""
 
+EQUALS = ("step", "global_step", "update")
+"""Names of which the first in a line is as good as the others: in each epoch a `step` may begin again, and beside an
+`update` it may count samples."""
+
 
 KeyKind = Literal["step", "epoch", "total", "time", "config", "update", "text"]
 
@@ -54,6 +58,25 @@ def names(kind: KeyKind) -> tuple[str, ...]:
 def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
     """The first key of a kind that is among `keys`."""
     return next((name for name in names(kind) if name in keys), None)
+
+
+@kept
+def _places() -> dict[str, int]:
+    places: dict[str, int] = {}
+    for place, name in enumerate(names("step")):
+        places.setdefault(_spelt(name), place)
+    return places
+
+
+def _spelt(name: str) -> str:
+    return name.lower().replace(" ", "_")
+
+
+def place_of_step(name: str) -> int:
+    """How reliable the name of a count of steps is: its place among the keys, after all of them if it is none; those
+    of `EQUALS` share the first."""
+    spelt = _spelt(name)
+    return 0 if spelt in EQUALS else 1 + _places().get(spelt, len(names("step")))
 
 
 def of_headings(headings: Sequence[str]) -> dict[str, str]:

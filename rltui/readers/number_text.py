@@ -39,6 +39,8 @@ _NO_VALUE = lazy(
     r"(?=[\s,;|)\]}]|$)[,;]?"
 )
 """A name, and the text in place of a value that was not measured."""
+_LEADERS = lazy(r"(?<=[\w%)\]])\s?(?:\.{2,}|…+|·{2,}|_{3,})\s*(?=[:=]\s*(?:[-+]?\.?\d|[nN]a[nN]\b|[-+]?[iI]nf))")
+"""Dots that lead the eye from a name to the mark before its number: `loss.......: 0.5`."""
 _POWER = lazy(
     r"(?<![\w.])(?:(?P<number>\d+(?:\.\d+)?)\s?[×x·⋅*]\s?)?10"
     r"(?:\^\{?(?P<caret>[-+]?\d{1,3})\}?|\*\*\(?(?P<stars>[-+]?\d{1,3})\)?|(?P<raised>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))(?!\w)"
@@ -131,11 +133,13 @@ def unwrapped(text: str, commas: bool = False) -> str:
     - the pair `('loss', 0.5)` by `'loss': 0.5`;
     - `reward mean/std: 0.5/0.2` by each statistic with its number;
     - `0.5 reward, 0.2 loss` by names before their numbers;
-    - names without a value, `eval_acc=-`, by nothing.
+    - names without a value, `eval_acc=-`, and the dots in `loss....: 0.5`, by nothing.
 
     `commas`: another line showed that all commas are decimal.
     """
     text = without_gaps(text)
+    if ".." in text or "…" in text or "··" in text or "___" in text:
+        text = _LEADERS.sub("", text)
     if "_" in text:
         text = _GROUPED.sub(lambda found: found[0].replace("_", ""), text)
     if commas or has_decimal_comma(text):

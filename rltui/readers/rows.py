@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from rltui.readers.base import Rows
+from rltui.readers.cell_units import with_unit
 from rltui.readers.number_text import shown_number
 from rltui.text import clean_key
 
@@ -49,6 +50,12 @@ def number(value: object) -> float | None:
         return nan  # an integer too large for a float: counts as not finite
     except ValueError:
         return shown_number(value) if isinstance(value, str) else None
+
+
+def measured(name: str, value: object) -> float | None:
+    """The same for the value of a metric: its text may also hold a unit, which `name` may need to be understood."""
+    found = number(value)
+    return with_unit(name, value) if found is None and isinstance(value, str) else found
 
 
 class _Gathered(Struct):
@@ -109,7 +116,7 @@ class RowBuilder:
             return
         self._settle()
         for place, key in enumerate(keys):
-            self._put(key, start, *_cells(flat[place :: len(keys)]))
+            self._put(key, start, *_cells(key, flat[place :: len(keys)]))
 
     def add_columns(self, steps: NDArray[np.int64], times: Floats, columns: Mapping[str, Floats]) -> None:
         """Adds rows given as columns: NaN stands for a missing cell, infinity for one that was logged as not finite."""
@@ -156,7 +163,7 @@ class RowBuilder:
         numbers = _columns(b"".join(held.numbers), len(held.keys) - len(cells))
         for place, key in enumerate(held.keys):
             if place in cells:
-                self._put(key, held.start, *_cells(cells[place]))
+                self._put(key, held.start, *_cells(key, cells[place]))
             else:
                 self._put(key, held.start, next(numbers), [])
 
@@ -208,13 +215,13 @@ class RowBuilder:
         return name or None
 
 
-def _cells(column: Sequence[object]) -> tuple[array[float] | None, list[int]]:
+def _cells(key: str, column: Sequence[object]) -> tuple[array[float] | None, list[int]]:
     """A column as floats, and the places of non-finite values; None for the column if it holds no number."""
     cells = array("d")
     bad = []
     present = False
     for i, value in enumerate(column):
-        x = number(value)
+        x = measured(key, value)
         if x is None:
             x = nan
         else:

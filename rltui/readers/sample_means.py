@@ -7,7 +7,7 @@ from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
 from rltui.readers.row_kinds import is_measure, row_words, words_of
-from rltui.readers.rows import number
+from rltui.readers.rows import measured
 
 Cells = Mapping[str, object]
 StepRow = tuple[int, dict[str, object], float]
@@ -81,7 +81,7 @@ class SampleMeans:
 def _mean(rows: list[Cells]) -> dict[str, object]:
     out: dict[str, object] = {}
     for key in rows[0]:
-        values = [x for row in rows if (x := _number(row[key])) is not None]
+        values = [x for row in rows if (x := _number(key, row[key])) is not None]
         if values:
             out[key] = _mean_of(values)
     return out
@@ -97,8 +97,8 @@ def _mean_of(values: Sequence[float]) -> float:
         return fsum(x / len(values) for x in values)
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, bool) else number(value)
+def _number(name: str, value: object) -> float | None:
+    return float(value) if isinstance(value, bool) else measured(name, value)
 
 
 def mean_cells(row: dict[str, object]) -> dict[str, object]:
@@ -112,7 +112,7 @@ def mean_cells(row: dict[str, object]) -> dict[str, object]:
             out[key] = value[0]
             continue
         if isinstance(value, list) and is_measure(key):
-            numbers = [x for inner in value if (x := _number(inner)) is not None]
+            numbers = [x for inner in value if (x := _number(key, inner)) is not None]
             if numbers and len(numbers) == len(value):
                 out.setdefault(f"{key}_mean", _mean_of(numbers))
                 continue

@@ -25,7 +25,7 @@ from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column, spread_out
-from rltui.readers.rows import number
+from rltui.readers.rows import measured, number
 from rltui.readers.western import as_utf8
 
 _LOOKED_AT = 400  # lines
@@ -293,8 +293,8 @@ def _is_metrics(row: dict[str, object]) -> bool:
     data = row.get("data")
     cells = data if isinstance(data, dict) else row
     if first_of("step", row) is not None:
-        return any(isinstance(value, dict) or number(value) is not None for value in cells.values())
-    numbers = sum(1 for value in cells.values() if number(value) is not None)
+        return any(isinstance(value, dict) or measured(key, value) is not None for key, value in cells.items())
+    numbers = sum(1 for key, value in cells.items() if measured(key, value) is not None)
     return numbers >= 2 and 2 * numbers >= len(cells)
 
 
@@ -409,8 +409,8 @@ def _csv(text: bytes, name: str) -> str | None:
         mark.learn(row)
     kept = [place for place, column in enumerate(table.columns) if column in table.metrics or column == table.step]
     looked_at = kept if not named else range(len(table.columns))
-    cells = [mark.plain(row[place]) for row in fitting for place in looked_at if row[place]]
-    numbers = sum(1 for cell in cells if cell is None or number(cell.strip().removesuffix("%")) is not None)
+    cells = [(table.columns[place], mark.plain(row[place])) for row in fitting for place in looked_at if row[place]]
+    numbers = sum(1 for name, cell in cells if cell is None or measured(name, cell) is not None)
     some = len(cells) if not named and not table.steps else len(cells) / 2  # all of them, if nothing names the step
     if numbers < some and not (table.long and named):
         return None

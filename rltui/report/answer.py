@@ -15,7 +15,7 @@ from rltui.frameworks.load import first_key
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
-from rltui.prose import ended, listed
+from rltui.prose import capital, ended, listed
 from rltui.records import as_dict
 from rltui.report.causes import cause_setting, fix_setting, likely
 
@@ -77,7 +77,7 @@ def answer(report: Report) -> Answer:
         do=_do(report, leading),
         keep=_keep(report),
         sure=_sure(report, leading),
-        not_looked_at=_not_looked_at(report),
+        not_looked_at=f"{report.lost} {capital(_not_looked_at(report))}" if report.lost else _not_looked_at(report),
     )
 
 

@@ -20,6 +20,7 @@ from rltui.evidence.outages import without
 from rltui.hardware.base import HostSample, newest
 from rltui.plots.numbers import duration
 from rltui.prose import joined
+from rltui.report.lost import lost
 from rltui.report.model import (
     ConfigEntry,
     DiskNow,
@@ -99,6 +100,7 @@ def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None
         facts=diagnosis.facts,
         moved=frame.insight.moved if frame.insight is not None else (),
         outlook=_outlook(frame.insight, diagnosis.findings),
+        lost=lost(run, diagnosis.coverage),
         recording=frame,
         machine=diagnosis.machine,
         at_step=diagnosis.at_step,

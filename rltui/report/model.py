@@ -272,5 +272,6 @@ class Report(Struct, frozen=True, kw_only=True):
     other_config: Mapping[str, object] = field(default_factory=dict)  # own keys -> values that no canonical key has
     outlook: Outlook | None = None  # worked out for whole reports only
     at_step: int | None  # the step that the diagnosis is of
+    lost: str = ""  # what of the logs was not read and would matter, in sentences
     machine: MachineView | None  # what it worked out of the hardware samples
     recording: Recording  # what the report was built from

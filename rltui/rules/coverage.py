@@ -40,6 +40,11 @@ def _expected() -> tuple[Expected, ...]:
     return read(_DATA / "expected.json", ExpectedMetrics).metrics
 
 
+def stand_for(metric: str) -> tuple[str, ...]:
+    """The metrics each of which is enough where this one is expected."""
+    return next((entry.any for entry in _expected() if entry.metric == metric), (metric,))
+
+
 def _applies(when: When, settings: RunSettings) -> bool:
     return {
         "always": True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from rltui.readers.base import LeftOut
+from rltui.readers.base import LeftOut, Recurring
 
 
 class SourceInfo(Struct, frozen=True):
@@ -14,7 +14,8 @@ class SourceInfo(Struct, frozen=True):
     `newest`: the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
     `Rows`). `lag`: how late its writer is known to write, in words ("" if it writes at once). `broken`: the error of
     its reader (a bug of rltui), after which nothing more was read. `untaken`: console lines from which nothing was
-    taken; they do not look like rows.
+    taken; they do not look like rows. `recurring`: those of them that come again and again and name numbers.
+    `replaced`: rows whose place a row of the same step with other values took.
     """
 
     path: str
@@ -29,6 +30,8 @@ class SourceInfo(Struct, frozen=True):
     lag: str = ""
     skipped_at: dict[str, str] = field(default_factory=dict)
     untaken: tuple[LeftOut, ...] = ()
+    recurring: tuple[Recurring, ...] = ()
+    replaced: int = 0
     broken: str = ""
 
     def left_out(self) -> tuple[LeftOut, ...]:

@@ -75,6 +75,7 @@ def told(feed: AnyFeed) -> SourceInfo:
         notes.append(f"rows that came again unchanged: {table.repeated}")
     notes += [feed.hint] if feed.hint else []
     lines = line_reader(feed.reader)
+    lines = None if feed.gap else lines  # the ends alone give no total
     return SourceInfo(
         path=feed.path,
         format=feed.format,
@@ -86,5 +87,7 @@ def told(feed: AnyFeed) -> SourceInfo:
         zoned=feed.part.table.zoned,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
-        untaken=() if lines is None or feed.gap else tuple(lines.left_out()),  # the ends alone give no total
+        untaken=() if lines is None else tuple(lines.left_out()),
+        recurring=() if lines is None else tuple(lines.recurring()),
+        replaced=0 if AVERAGED in feed.remarks else table.overwritten,
     )

@@ -314,19 +314,21 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     unreadable = next((head for head in heads if isinstance(head, SourceError)), None)
     if unreadable is not None:
         return _said(unreadable.path, unreadable.text)
-    if len(listing.files) == 1 and listing.files[0].path == path:
+    left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
+    left_out = f"Left out: {left_out}" if left_out else ""
+    if len(listing.files) == 1:
+        only = listing.files[0].path
         from rltui.readers.console.untaken import hint, suggested
         from rltui.readers.not_a_log import why_not
 
-        head = place.head(path, HEAD)
+        head = place.head(only, HEAD)
         data = head if isinstance(head, bytes) else b""
         if not data:
-            return f"{path}: no training log recognised: it is empty so far"
+            return f"{only}: no training log recognised: {joined(('it is empty so far', left_out))}"
         lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
-        why = joined((why_not(data), hint(suggested(enumerate(lines, 1))) or FORCE))
-        return f"{path}: no training log recognised: {why}"
-    left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
-    left_out = f" Left out: {left_out}." if left_out else ""
+        why = joined((why_not(data), left_out, hint(suggested(enumerate(lines, 1))) or FORCE))
+        return f"{only}: no training log recognised: {why}"
+    left_out = f" {left_out}." if left_out else ""
     if not listing.files:
         where = "Name the directory or the file that training writes"
         return f"{path}: no training log recognised, no file in it has a name that logs have.{left_out} {where}"

@@ -29,7 +29,7 @@ from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.plain_lines import NUMBER_IN, done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
 from rltui.readers.console.values_above import stand_above
-from rltui.readers.keys import first_of
+from rltui.readers.keys import first_of, place_of_step
 from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400
@@ -327,6 +327,18 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     return int(step), cells
 
 
+def _by_best_name(begun: StepBlock | None, name: str) -> StepBlock | None:
+    """The step of a line by the most reliable of its names, as in a table with these columns. `name`: of its count."""
+    best = None if begun is None else first_of("step", begun.cells)
+    if begun is None or best is None or place_of_step(best) >= place_of_step(name):
+        return begun
+    count = begun.cells[best]
+    if not count.is_integer() or not 0 <= count < 1e15:
+        return begun
+    cells = {key: x for key, x in begun.cells.items() if key != best}
+    return StepBlock(int(count), cells=cells | {name: float(begun.step)})
+
+
 @nothing_alike
 def step_line(message: str) -> StepBlock | None:
     """The step that a line or heading begins; None for any other line."""
@@ -342,7 +354,8 @@ def step_line(message: str) -> StepBlock | None:
     if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
         return None  # the line holds more than can be read here
     total = steps[0][2]
-    return StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
+    begun = StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
+    return _by_best_name(begun, _name_of(steps[0]))
 
 
 def _count(text: str) -> int:
@@ -365,7 +378,13 @@ def _begun(message: str) -> StepBlock | None:
         else:
             cells.update((name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
     total = begin[2]
-    return StepBlock(_count(begin[1]), _count(total) if total else None, cells) if len(cells) > 1 else None
+    begun = StepBlock(_count(begin[1]), _count(total) if total else None, cells) if len(cells) > 1 else None
+    return _by_best_name(begun, _name_of(begin))
+
+
+def _name_of(step: re.Match[str]) -> str:
+    """The name before a count of steps."""
+    return step.string[: step.start(1)].strip(" [:=#")
 
 
 def attributes(message: str) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """The wordings of a log's lines: which state steps, which may, and which cannot.
 
 A skeleton is a line without its numbers. Lines of one skeleton are held back until there are enough to decide whether a
-number in them counts the steps. The first counter that is found is that of the run. Lines that count something else
-belong to the step above them.
+number in them counts the steps. The first counter that is found is that of the run, until lines of another form count
+on where its lines ended. Lines that count something else belong to the step above them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.name_words import either, is_named, last_word, measures, words
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import (
     WITHIN,
@@ -32,15 +32,15 @@ from rltui.readers.console.step_template import (
     patience,
     promising,
     rises,
+    skeleton,
 )
+from rltui.readers.console.successors import OUTER, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
 FIRST_RANK = "0"
 """The process of a training whose lines are preferred, even if another process printed its steps first."""
-OUTER = 24
-"""Most lines of a count that may be inside another count while that one is waited for."""
 MOST_WITHIN = 2000
 """Most such lines that are kept."""
 MOST_PARTS = 1024
@@ -59,6 +59,8 @@ class KnownTemplates:
         """The kind of text that states it: `line`, `block` or `table`."""
         self.counts = False
         """Whether rows are counted, as their lines only state a fraction of the epochs."""
+        self.took_over = False
+        """Whether lines of another form state the steps than at first."""
         self.ahead = Ahead()
         self.can_wait = False
         """Whether the lines so far can be read again, before a step is known."""
@@ -67,6 +69,7 @@ class KnownTemplates:
         self._by_key: dict[str, Template] = {}
         self._none: set[str] = set()  # skeletons of lines that cannot be step lines
         self._step: int | None = None
+        self._course = StepCourse()
         self._followed: Template | None = None  # the template of step lines that another reader reads
         self._held = 0  # lines that were held so far
         self._learns = True  # False in copies
@@ -96,7 +99,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
-        twin._within = list(self._within)
+        twin._within, twin._course = list(self._within), self._course.copy()
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
             for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
@@ -149,19 +152,40 @@ class KnownTemplates:
                 return True
         return False
 
-    def follow(self, line: TemplateLine, key: str, step: int) -> None:
-        """Takes a step line that another reader has read."""
+    def follow(self, line: TemplateLine, key: str, step: int) -> list[StepRow]:
+        """Takes a step line that another reader has read. Returns the steps before it, if held lines stated them in
+        another form."""
         self._step = step
+        out: list[StepRow] = []
         if self.main is None:
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
             if counter is None:
-                return
+                self._course.add(step, line.names(None))
+                return out
+            out = self._before(step)
             self.main, self.kind = counter_name(line.slots[counter]), "line"
             self._followed = Template(lines=[line])
             self._followed.decide(counter)
             self._by_key[key] = self._followed
+        self._course.add(step, line.names(None))
         if self._followed is not None:
             self._followed.rows([replace(line)])
+        return out
+
+    def _before(self, step: int) -> list[StepRow]:
+        """The steps in held lines that counted up to right before this step, and not to their total: their count did
+        not have to start again."""
+        for key, counter in self._by_plan.items():
+            template = self._by_key.get(key)
+            if template is None or template.counter is not None:
+                continue
+            last = template.lines[-1].slots[counter]
+            course = StepCourse.of([line.slots[counter].value for line in template.lines])
+            if last.value != last.of and course.stated >= SETTLED and course.is_next(step):
+                template.decide(counter)
+                held, template.lines = template.lines, []
+                return self._given(template, held)[template.told :]
+        return []
 
     def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
         """Takes a line, block or row. Returns the steps that are now known."""
@@ -234,21 +258,28 @@ class KnownTemplates:
         """Whether a number has the name of the counter that states the step."""
         return is_whole(slot) and counter_name(slot) == self.main
 
+    def may_take_over(self, rank: str, message: str) -> bool:
+        """Whether a line may be the first in another form that states the steps, as it counts on from the newest."""
+        if not (self._course.is_near(message) and self._course.may_go_on(slots_of(message))):
+            return False
+        key = f"{rank}:{skeleton(message)}"
+        return key not in self._by_key and key not in self._none
+
     def is_beside(self, line: TemplateLine) -> bool:
         """Whether a line counts something else than the steps, which other lines state."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
-        return not any(map(self.is_main, line.slots))
+        return not any(map(self.is_main, line.slots)) and not self._course.may_go_on(line.slots)
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
-        if self.main is None and key in self._by_plan and _goes_on(template.lines, self._by_plan[key]):
+        if self.main is None and key in self._by_plan and goes_on(template.lines, self._by_plan[key]):
             return []
         lines = [line.slots for line in template.lines]
         first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
-        resumed = planned if planned is not None and _goes_back(template.lines, planned) else None
+        resumed = planned if planned is not None and goes_back(template.lines, planned) else None
         counter = self._counter(template, lines, kind) if resumed is None else resumed
         if resumed is None and counter is not None and self._may_begin_anew(template, counter):
             self._by_plan[key] = counter
@@ -273,6 +304,10 @@ class KnownTemplates:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
             self._take_inner(template)
+        elif not template.prefix and self._course.is_followed_by(lines, counter):
+            self.main, self.kind = counter_name(first[counter]), kind
+            self._followed, self.took_over = None, True
+            self._course.begin_anew()
         if not template.prefix:
             lead(template.lines, counter, self.ahead)
         template.rows(template.lines[: template.told])  # these were given out already
@@ -324,7 +359,7 @@ class KnownTemplates:
             return False
         if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
             return False
-        return all(_goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
+        return all(goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count inside a step that a line above them states: `rollout 5 | reward 0.3`, and
@@ -357,7 +392,8 @@ class KnownTemplates:
         if (self.main, self.kind) not in ((None, ""), (counter_name(first[counter]), kind)):
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
-            if not of_step or not is_named(first[counter].name, words().counters):
+            beside = of_step and is_named(first[counter].name, words().counters)
+            if not beside and not self._course.is_followed_by(lines, counter):
                 return None  # a second count beside the one that tells the step
         return counter
 
@@ -388,6 +424,8 @@ class KnownTemplates:
         rows = template.rows(sorted(lines, key=lambda line: line.place))
         if rows and not template.prefix:
             self._step = rows[-1].step
+            for row in rows:
+                self._course.add(row.step, row.cells)
         return rows
 
 
@@ -398,24 +436,3 @@ def _only_pairs(template: Template) -> bool:
         slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
     )
     return not counted and bool(first.message) and measures(pair_cells(first.message) or {})
-
-
-def _goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:
-    """Whether the count in the newest of these lines fell before it reached its total, and not to its beginning: a
-    launch goes on from a checkpoint. What is counted inside a step begins at its beginning."""
-    before, newest = lines[-2].slots[counter], lines[-1].slots[counter]
-    return before.of is not None and 1 < newest.value < before.value < before.of
-
-
-def _goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:
-    """Whether the newest of these lines counts on from the one before, and the count has not yet had to start again. If
-    it has many parts, the lines must follow each other directly."""
-    if any(len(line.slots) <= counter for line in lines[-2:]):
-        return False
-    before, now = lines[-2].slots[counter], lines[-1].slots[counter]
-    if now.of is None or now.of != before.of or not is_whole(now):
-        return False
-    apart = now.of > OUTER and (
-        lines[-1].lines[:1] != tuple(at + 1 for at in lines[-2].lines[-1:]) or bool(lines[-2].below)
-    )
-    return now.value - before.value in (0, 1) and not apart and len(lines) < now.of + 2

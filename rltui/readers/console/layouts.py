@@ -37,6 +37,7 @@ BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
 _CELLS = lazy(
     rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})"
+    r"(?:\s?([a-zA-Z]{1,6}(?:/[a-zA-Z]{1,6})?)(?=\s*(?:[|│┃║]|$)))?"
     rf"(?:\s*[|│┃║](?!\s*{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
 )
 """What follows the number is not another number: a change in percent, a note."""
@@ -66,7 +67,14 @@ _BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
 _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
 """A time after the counts of a heading."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
+_BETWEEN_RULES = lazy(r"^[^\w\[\](){}<>\"']{2,}\s([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)\s[^\w\[\](){}<>\"']{2,}$")
+"""A title within a rule, or between two: `-- rollout --------`."""
 _TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
+_TITLED_APART = lazy(
+    r"^[^\w]*([^\W\d][\w/\-]*)(?:\]?(?:\s{2,}|\t)|\s?[|│»]\s+)"
+    rf"(?=[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*)?(?:\s?[=:]\s*|\s+){NUMBER_TEXT})"
+)
+"""A title that only a gap or a bar sets apart: `policy   loss 0.1  kl 0.01`."""
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
@@ -109,7 +117,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):
-            return {one[1].strip(): value(one[2])}
+            return {timed(one[1].strip(), one[3] or ""): value(one[2])}
     if filled := _FILLED_BAR.match(message):
         if filled[1] != filled[2]:
             return None
@@ -150,15 +158,20 @@ def logged_cells(message: str) -> dict[str, float]:
 
 
 def title(message: str) -> str:
-    """The title for some of the lines below: `policy:`, `[critic]`; empty for any other line."""
+    """The title for some of the lines below: `policy:`, `[critic]`, `-- policy ---`; empty for any other line."""
     found = _TITLE.match(message)
-    return "" if found is None else (found[1] or found[2]).strip(" /")
+    if found is not None:
+        return (found[1] or found[2]).strip(" /")
+    ruled = _BETWEEN_RULES.match(message.strip()) if len(message) < HEADLINE else None
+    return ruled[1] if ruled is not None and not has_word(ruled[1], either("texts", "items", "places", "prose")) else ""
 
 
 def titled(message: str) -> tuple[str, str]:
     """The title before the pairs of a line, and the pairs: `policy: loss=0.1 lr=1e-6`. ("", line) if it has no
     title."""
     found = _TITLED.match(message)
+    if found is None and (apart := _TITLED_APART.match(message)) is not None and not pair_cells(message):
+        found = apart if pair_cells(message[apart.end() :]) else None
     if found is None or has_word(found[1], words().items):
         return "", message
     return found[1], message[found.end() :]

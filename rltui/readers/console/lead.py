@@ -146,10 +146,11 @@ _TAG = lazy(
 
 _NAMED = lazy(
     r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)"
-    r"|([A-Za-z][\w.\-]{0,40}):\s(?!\s*[-+]?\.?\d[\d.,]*\s?%?[A-Za-z/]{0,8}\s*(?:[,;|│┃]|$))(?=.*[:=|│┃]))\s*"
+    r"|([A-Za-z][\w.\-]{0,40}):\s(?!\s*[-+]?\.?\d[\d.,]*\s?%?[A-Za-z/]{0,8}"
+    r"(?:\s*(?:[,;|│┃]|$)|(?:\s{2,}|\t)[^\W\d]))(?=.*[:=|│┃]))\s*"
 )
-"""The name of a program or a part of one, in brackets or before a colon. A name right before a single number belongs to
-that number."""
+"""The name of a program or a part of one, in brackets or before a colon. A name right before a single number, or
+a number in a column of its own, belongs to that number."""
 
 _CONTAINER = lazy(
     rf"(?:{_POD} )?{DATE}T{CLOCK} (?:std(?:out|err) [FP](?: |$))?"

@@ -243,6 +243,9 @@ class OwnWords(OpenEnd[_Known]):
         if begun is None or not self._believes(begun, step):
             if block is None or begun is not None:
                 return None
+            if self._learner is not None and self._learner.may_take_over(message):
+                block.over = True
+                return None
             block.lines += 1
             if block.lines > generic.MAX_BLOCK:
                 return self.close() or None
@@ -260,8 +263,7 @@ class OwnWords(OpenEnd[_Known]):
             return []
         self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
-        if self._learner is not None:
-            self._learner.follow(message, begun.step)
+        earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
         begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
@@ -270,7 +272,7 @@ class OwnWords(OpenEnd[_Known]):
             if len(parts) < 2 and any(block.cells.get(name, x) != x for name, x in begun.cells.items()):
                 self._skip(STATED_TWICE)
             block.join(begun, same)
-            return []
+            return earlier
         if block is not None:
             block.go_on(begun)
         elif self._learner is not None and begun.cells and self._newest[0] < 0:
@@ -283,7 +285,7 @@ class OwnWords(OpenEnd[_Known]):
         begun.led = lead if program(lead) else None
         begun.printed, begun.lines_below = begun.headed and not lead.before, self._below_heads
         begun.known = frozenset(self._below)
-        return [*closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
+        return [*earlier, *closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names `count`, which may start again in each epoch."""
@@ -371,6 +373,8 @@ class OwnWords(OpenEnd[_Known]):
         """Rows of probable step lines that were held back, as nothing more comes for now, or ever (`over`). Numbers
         that blocks of steps state are left out of them: otherwise these steps would be stated twice."""
         rows = [] if self._learner is None else self._learner.settle(over)
+        if self._learner is not None and self._learner.took_over:
+            return rows
         return [
             replace(row, cells={name: x for name, x in row.cells.items() if name not in self._in_blocks})
             for row in rows

@@ -11,7 +11,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record, Recurring
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
@@ -91,6 +91,10 @@ class ConsoleReader(LineReader):
     def left_out(self) -> list[LeftOut]:
         """The lines from which nothing was taken."""
         return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
+
+    def recurring(self) -> list[Recurring]:
+        """Those of them that recur and hold named numbers, the most frequent first."""
+        return self._untaken.recurring()
 
     def feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
@@ -415,8 +419,12 @@ class ConsoleReader(LineReader):
         """Reads a line of one of the dialects. False if none of them knows it."""
         done = self._dialects.line(prefix, message, self._rows.clock, self._line)
         if done:
+            at = None if self._rows.in_doubt else self._rows.step
+            done = [placed for step in done if (placed := step.at_newest(at)) is not None]
             if not all(step.beside or own.is_at(step.step) for step in done):
                 own.stop()
+            if any(step.beside for step in done):
+                self._tell(own.close())  # before the names of these are known: an open end gives no new names
             self._intake.add_steps(done, self._line, plans=True)
         return done is not None
 

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.name_words import either, has_word, is_named, last_word, words
+from rltui.readers.console.name_words import either, has_word, is_named, last_word, shown, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
+from rltui.readers.keys import place_of_step
 
 BY_COURSE = 5
 """Lines after which a number without a known name is a counter, if it rises evenly from line to line."""
@@ -102,11 +103,12 @@ def rises(lines: list[list[Slot]]) -> bool:
 def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps; None if there is none. It is whole, never falls (but may start again
     if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. The one that rises most
-    often wins, then the one with the plainer name. One that counts inside the steps of another is taken only if that
+    often wins, then the one with the plainer name, then the one whose name comes first among the keys of steps, as in a
+    table with these columns. One that counts inside the steps of another is taken only if that
     one is not found. Else it is a number that rises evenly (`BY_COURSE`). `epochs`: of each line, from the heading
     above it. `over`: no more lines come."""
     first = lines[0]
-    found: list[tuple[bool, int, int, int]] = []
+    found: list[tuple[bool, int, int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
     if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
         epoch = None
@@ -129,7 +131,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
             continue  # after the numbers it may be a share of something: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
-            found.append((_is_inner(lines[-1], i), -rises, 0 if plain else 1 if slot.of is not None else 2, i))
+            named = 0 if plain else 1 if slot.of is not None else 2
+            found.append((_is_inner(lines[-1], i), -rises, named, place_of_step(shown(slot.name)), i))
     if found:
         inner, *_, best = min(found)
         surely = _is_plain(first[best]) and not inner
@@ -348,4 +351,6 @@ def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) ->
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:
             cells.setdefault(name, x)
+    for name in [one for one in cells if one.endswith("_mean") and f"{one[:-5]} mean" in cells]:
+        del cells[name]  # of a list, which may be cut short: its own mean is stated beside it
     return cells

@@ -119,6 +119,16 @@ class TemplateLearner:
         return self._known.counts
 
     @property
+    def took_over(self) -> bool:
+        """Whether lines found here state the steps that other lines stated at first."""
+        return self._known.took_over
+
+    def may_take_over(self, message: str) -> bool:
+        """Whether a line below a step that was read elsewhere may be the first in another form that states steps."""
+        lead = split_lead(message)
+        return self._known.may_take_over(lead.rank, lead.message)
+
+    @property
     def is_open(self) -> bool:
         """Whether the next line may belong to the text above it."""
         return self._under is not None or self._block.is_open or self._table.is_open
@@ -198,13 +208,14 @@ class TemplateLearner:
             return rows
         return self._words(message)
 
-    def follow(self, message: str, step: int) -> None:
-        """Takes a step line that was read elsewhere: lines that begin like it may belong to it."""
+    def follow(self, message: str, step: int) -> list[StepRow]:
+        """Takes a step line that was read elsewhere: lines that begin like it may belong to it. Returns the steps
+        before it that are known now."""
         lead = split_lead(message)
         rank, message = lead.rank, lead.message
         self._source(program(lead))
         line = TemplateLine(slots_of(message), message, rank=rank)
-        self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
+        return self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
     def _words(self, message: str) -> list[StepRow]:
         """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from itertools import islice, pairwise
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.base import LeftOut
+from rltui.readers.base import LeftOut, Recurring
 from rltui.readers.console.lead import plain, without_lead
-from rltui.readers.console.name_words import has_word, words
+from rltui.readers.console.name_words import has_word, shown, words
 from rltui.readers.console.named_numbers import Slot, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import is_about, may_count
@@ -35,6 +36,8 @@ MAX_WAITING = 5000
 """Most lines, the newest ones, that may still turn out to belong to a step."""
 MAX_LENGTH = 1000
 SHOWN = 100
+MOST_RECURRING = 20
+"""Most forms whose names are told."""
 _DIGIT = re.compile(rb"\d")
 
 
@@ -44,6 +47,8 @@ class _Form(Struct):
     is_prefix: bool = False
     count: int = 0
     reason: str = ""
+    later: list[bytes] = field(default_factory=list)  # the lines after the first, as far as a pattern needs them
+    told: Recurring | None = None
 
 
 class UntakenLines:
@@ -70,10 +75,12 @@ class UntakenLines:
                 self._fold()
             form = self._forms[key] = _Form(line, text[: 2 * SHOWN], _is_prefix(text))
         form.count += 1
+        if len(form.later) < OFTEN - 1 and form.count > 1 + len(form.later):
+            form.later.append(text[: 2 * SHOWN])
         if 0 < self.open_line <= line:
             self._open.append((line, key))
         elif self._waiting is None:
-            if len(self.again) < MAX_FORMS and len(shape) < MAX_LENGTH:
+            if form.count >= OFTEN and len(self.again) < MAX_FORMS and len(shape) < MAX_LENGTH:
                 self.again[shape] = form
         elif len(shape) != len(text):
             if len(self._waiting) >= MAX_WAITING:
@@ -132,7 +139,7 @@ class UntakenLines:
     def told(self) -> list[LeftOut]:
         """For each reason the number of lines, and the first line of its most frequent form."""
         counts = self._single.copy()
-        shown = dict(self._single_at)
+        examples = dict(self._single_at)
         most: Counter[str] = Counter()
         for form in self._forms.values():
             if form.is_prefix:
@@ -142,16 +149,47 @@ class UntakenLines:
                 reason = form.reason = form.reason or _lacks(form.text)
             counts[reason] += form.count
             if reason in (WORDS, ONCE):
-                shown.setdefault(reason, (form.line, form.text))
+                examples.setdefault(reason, (form.line, form.text))
             elif form.count > most[reason]:
                 most[reason] = form.count
-                shown[reason] = form.line, form.text
+                examples[reason] = form.line, form.text
         return [
             LeftOut(reason, counts[reason], f"line {line}", clean(text.decode("utf-8", "replace").strip(), SHOWN))
             for reason in (OTHER_COUNT, NO_METRIC, STEPLESS, NAMELESS, ONCE, WORDS)
             if counts[reason]
-            for line, text in [shown[reason]]
+            for line, text in [examples[reason]]
         ]
+
+    def recurring(self) -> list[Recurring]:
+        """The forms that recur and name numbers, the most frequent first."""
+        often = [form for form in self._forms.values() if form.count >= OFTEN and not form.is_prefix]
+        often.sort(key=lambda form: form.line)
+        found: dict[tuple[tuple[str, ...], str], Recurring] = {}
+        for form in sorted(often, key=lambda form: -form.count)[:MOST_RECURRING]:
+            told = _recurring(form)
+            alike = found.get((told.names, told.reason))  # a sign before a number makes another form
+            if alike is not None:
+                first, more = sorted((alike, told), key=lambda one: int(one.first.split()[1]))
+                told = replace(first, count=first.count + more.count)
+            found[told.names, told.reason] = told
+        return [told for told in sorted(found.values(), key=lambda one: -one.count) if told.names]
+
+
+def _recurring(form: _Form) -> Recurring:
+    if form.told is None:
+        lines = [text.decode("utf-8", "replace") for text in (form.text, *form.later)]
+        message = without_lead(plain(split_prefix(lines[0])[1]))
+        slots = [slot for slot in slots_of(message) if slot.name and not may_count(slot)]
+        before = "eval/" if has_word(message, words().evaluation) else ""
+        names = tuple(
+            dict.fromkeys(before + shown(slot.name) for slot in slots if not has_word(slot.name, words().prose))
+        )
+        found = suggested(enumerate(lines, form.line), len(lines)) if names else None
+        text, form.reason = clean(lines[0].strip(), SHOWN), form.reason or _words_or(_lacks(form.text), form)
+        form.told = Recurring(
+            names, 0, f"line {form.line}", text, form.reason, found.pattern if found is not None else ""
+        )
+    return replace(form.told, count=form.count)
 
 
 def _is_prefix(text: bytes) -> bool:
@@ -228,9 +266,9 @@ class _Alike(Struct):
     numbers: list[list[str]] = field(default_factory=list)
 
 
-def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
+def suggested(lines: Iterable[tuple[int, str]], often: int = OFTEN_STEPLESS) -> Suggestion | None:
     """The most frequent of the numbered lines that hold numbers, preferably with one that only rises. None if none
-    recurs often enough."""
+    recurs often enough. `often`: how often it must come if no number in it rises."""
     kinds: dict[str, _Alike] = {}
     for at, raw in lines:
         text = without_lead(plain(split_prefix(raw)[1]))
@@ -245,7 +283,7 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
     best = max(recurring, key=_worth)
     if _is_bare(best):
         return None  # a pattern of the step alone would read nothing
-    if _rising(best) is None and len(best.numbers) < OFTEN_STEPLESS:
+    if _rising(best) is None and len(best.numbers) < often:
         return None
     return Suggestion(best.first[:SHOWN], len(best.numbers), best.line, _pattern(best))
 

@@ -124,7 +124,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
             room = width - 1 - length(second) - 3
             told = next((text for text in (checks(view), f"{report.checks} checks") if len(text) <= room), "")
             return [*rows, [(" ", "fg"), *second, (f"  {told}", "dim")]]
-        rest = " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
+        rest = report.lost or " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
         return [*rows, [put(f" {rest}", width - 1, "dim")]]
     pad = (" " * indent, "fg")
     room = width - indent - 1
@@ -135,7 +135,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         more, rest = sentences(rest, room - length(second) - 2, whole=True)
         rows.append([pad, *second, (f"  {more}", "fg")])
     sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.judged else ""
-    tail = " ".join(part for part in (rest, sure, verdict.would_change) if part)
+    tail = " ".join(part for part in (report.lost, rest, sure, verdict.would_change) if part)
     rows += [[pad, (line, "dim")] for line in wrapped(tail, room, HEAD_ROWS - len(rows))]
     said = acts(view) if height > HEAD_ROWS else []
     rows += [[pad, put(f"{word}: ", ACT, "dim"), (cut(text, room - ACT), "fg")] for word, text in said]

@@ -143,6 +143,9 @@ class CoverageScreen(TextScreen):
             ran += [(", ", "fg"), (f"{len(broken)} failed", "crit")]
         none: Row = [(f" {len(report.not_applicable)}", "strong"), (" do not apply to this kind of run", "fg")]
         blocks: list[Block] = [("", [logged, ran, *([none] if report.not_applicable else []), []])]
+        if report.lost:
+            unread: list[Row] = [[(f" {line}", "warn")] for line in wrap(report.lost, width - 2)]
+            blocks.append((report.lost, [*unread, []]))
         if broken:
             blocks.append(("", [[(" CHECKS THAT FAILED: A FAULT OF RLTUI, NOT OF THE RUN", "dim")]]))
         for check, error in broken:

@@ -101,6 +101,15 @@ def _console() -> bytes:
     return "\n".join([*lines, "srun: error: Killed", ""]).encode()
 
 
+def _tables() -> bytes:
+    """Tables of an evaluation below steps."""
+    lines = []
+    for s, _ in ROWS:
+        lines += [f"step {s} | loss {s / 7:.3f} | reward {s}", "| benchmark | acc | n |", "|---|---|---|"]
+        lines += [f"| gsm8k | 0.{s:03d} | 1319 |", f"| amc23 | {s}.5% | 40 |"]
+    return ("\n".join(lines) + "\n").encode()
+
+
 def _printed() -> bytes:
     """Rows that were printed at once, between others."""
     rows = [{"step": s, "loss": s / 7, "reward": s} for s, _ in ROWS]
@@ -212,7 +221,7 @@ def _tensorboard() -> bytes:
 SEEDS: dict[str, Callable[[], list[bytes]]] = {
     "verl-console": lambda: [_verl()],
     "trl-console": lambda: [_trl(), *_trl_runs()],
-    "console": lambda: [_console(), _verl() + _trl(), _printed(), *_dialects()],
+    "console": lambda: [_console(), _verl() + _trl(), _printed(), _tables(), *_dialects()],
     "wrapped-console": lambda: [_broken(_verl()), _broken(_console())],
     "jsonl": lambda: [_jsonl()],
     "json": lambda: [

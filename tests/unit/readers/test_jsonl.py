@@ -54,7 +54,7 @@ def test_where_the_step_stands(row: dict[str, object], step: int) -> None:
 
 def test_planned_steps_of_swift_and_llama_factory() -> None:
     found = read("jsonl", '{"loss": 0.5, "global_step/max_steps": "3/100", "elapsed_time": "1m 2s"}\n')
-    assert found.rows == [(3, {"loss": 0.5})]
+    assert found.rows == [(3, {"loss": 0.5, "elapsed_time": 62.0})]
     assert [(n.kind, n.step, n.total) for n in found.notes] == [("progress", 3, 100)]
     found = read(
         "jsonl",

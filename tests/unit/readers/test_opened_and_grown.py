@@ -77,6 +77,10 @@ STYLES: dict[str, Callable[[int], str]] = {
     "dict behind a bar": lambda i: (
         f" {i}%|██▌       | {i}/100 [00:0{i}<01:30,  1.02s/it]{{'loss': {a(i)}, 'reward': {b(i)}, 'epoch': 0.0{i}}}\n"
     ),
+    "table of an evaluation": lambda i: (
+        f"step {i} | loss {b(i)} | reward {a(i)}\n| benchmark | acc |\n|---|---|\n| gsm8k | {a(i)} |\n"
+        f"| own set | 0.5{i} |\n"
+    ),
     "roll": lambda i: (
         f'pipeline step {i} start...\n{{"critic/score/mean": {a(i)}, "actor/kl": {b(i)}}}\npipeline step {i} finished\n'
     ),

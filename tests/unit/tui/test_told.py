@@ -63,3 +63,17 @@ async def test_the_decision_says_by_what_a_checkpoint_is_the_best(open_app: Open
         await pilot.press("D")
         await pilot.pause()
         assert "chosen by validation, math500" in screen_text(app)
+
+
+LOST = "40 lines of train.log with “reward” were left out, as line 2: “[grader] batch 1: reward=0.31”."
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_lines_that_were_left_out_are_told(open_app: Open, size: tuple[int, int]) -> None:
+    frame, report = canned.make()
+    verdict = replace(report.verdict, best_checkpoint=None, text="Neither reward nor validation is logged.")
+    async with open_app([(frame, replace(report, verdict=verdict, lost=LOST))], size) as (app, pilot):
+        await pilot.pause()
+        assert "40 lines of train.log with “reward” were left out" in " ".join(screen_text(app).split())
+        await pilot.press("C")
+        assert "40 lines of train.log with “reward” were left out" in screen_text(app)

@@ -8,11 +8,12 @@ from math import nan
 
 from msgspec.structs import replace
 
-from rltui.readers.console.dialects.base import LineDialect, Step
+from rltui.readers.console.dialects.base import NEWEST, LineDialect, Step
 from rltui.readers.console.dialects.box_table import BoxTable
 from rltui.readers.console.dialects.dict_block import DictBlock
 from rltui.readers.console.dialects.environments import Environments
 from rltui.readers.console.dialects.epoch_steps import EpochSteps
+from rltui.readers.console.dialects.eval_table import EvalTable
 from rltui.readers.console.dialects.metrics_panel import MetricsPanel
 from rltui.readers.console.dialects.roll import RollJson
 from rltui.readers.console.dialects.rollout_dicts import RolloutDicts
@@ -25,6 +26,7 @@ DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     DictBlock,
     Environments,
     EpochSteps,
+    EvalTable,
     MetricsPanel,
     RollJson,
     RolloutDicts,
@@ -109,4 +111,5 @@ class Dialects(OpenEnd[_Known]):
 def knows(messages: Iterable[tuple[str, str]]) -> bool:
     """Whether one of the dialects finds a step in these lines (prefix, message)."""
     dialects = Dialects()
-    return any(dialects.line(prefix, message) for prefix, message in messages) or bool(dialects.close())
+    each = (step for prefix, message in messages for step in dialects.line(prefix, message) or ())
+    return any(step.step != NEWEST for step in each) or bool(dialects.close())

@@ -7,17 +7,20 @@ from math import nan
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 MAX_CELLS = 2000
 """Most cells of one step, so that a table that never ends does not fill memory."""
 MAX_LINES = 2000
 """Most lines of one table or block."""
+NEWEST = -1
+"""In place of a step: that of the log."""
 
 
 class Step(Struct, frozen=True):
     """A step that a line completes, with its cells. `total`: the planned steps, if stated. `time`, and `line` (the
     number of the line where it began), are set by `Dialects`. `beside`: the step has another line of its own, in other
-    words."""
+    words, or is `NEWEST`."""
 
     step: int
     cells: Mapping[str, object]
@@ -25,6 +28,12 @@ class Step(Struct, frozen=True):
     time: float = nan
     line: int = 0
     beside: bool = False
+
+    def at_newest(self, newest: int | None) -> Step | None:
+        """The same, at the log's step if it is to be that; None if that is not known."""
+        if self.step != NEWEST:
+            return self
+        return None if newest is None else replace(self, step=newest)
 
 
 class LineDialect(Protocol):

@@ -6,7 +6,7 @@ import re
 
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
 from rltui.readers.console.lead import bare
-from rltui.readers.rows import number
+from rltui.readers.rows import measured
 
 _AREAL = re.compile(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")
 _STATS = re.compile(r"\bStats \((\d{1,6})/\d{1,6}\):")
@@ -84,7 +84,7 @@ class BoxTable:
         cells = [cell.strip() for cell in text.strip("│").split("│")]
         for key, value in zip(cells[::2], cells[1::2], strict=False):
             whole = key and not key.endswith("…")  # tinker cuts names off that are longer than its column
-            if whole and number(value) is not None and len(self._cells) < MAX_CELLS:
+            if whole and measured(key, value) is not None and len(self._cells) < MAX_CELLS:
                 self._cells[key] = value
         return True
 
