@@ -155,7 +155,19 @@ def _name(name: str) -> str:
     """The name of a number from an evaluation, with that as its first part: `eval/accuracy` for `eval accuracy`."""
     name = name.lower() if _OF_TRIES.search(name) is not None else name
     first, _, rest = name.partition(" ")
-    return f"{first}/{rest}" if rest and first.lower() in words().evaluation else of_evaluation(name)
+    if rest and first.lower() in words().evaluation:
+        return f"{first}/{rest}"
+    return _of_set(name) or of_evaluation(name)
+
+
+def _of_set(name: str) -> str:
+    """The name of a number whose evaluation is named with its data or manner, `GSM8K test acc`, `greedy eval reward`;
+    "" for any other name. `best val acc` is not of this step."""
+    said = name.split()
+    at = next((i for i, word in enumerate(said) if word.lower() in words().evaluation), 0)
+    if not 0 < at < len(said) - 1 or has_word(" ".join(said[:at]), either("no_part", "statistics")):
+        return ""
+    return f"eval/{'_'.join(said[:at])}/{' '.join(said[at + 1 :])}"
 
 
 def _slots(said: str) -> list[Slot]:

@@ -134,6 +134,7 @@ class StepBlock(Struct):
     part: str = ""  # the part of the step that a tag before it names: `[critic] step 3`
     message: str = ""  # the line with the step
     form: str = ""  # what tells such lines from others: see `courses`
+    twice: int = 0  # how many of its numbers have the name of another one in the line
 
     def line(self, message: str, prefix: str) -> bool:
         """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""
@@ -338,11 +339,11 @@ def step_line(message: str) -> StepBlock | None:
     if len(steps) != 1 or len(parts) < 2:
         return _begun(message)
     others = [part for part in parts if not _STEP.match(part)]
-    cells, understood = _pairs(others, _PAIR)
+    cells, understood, twice = _pairs(others, _PAIR)
     if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
         return None  # the line holds more than can be read here
     total = steps[0][2]
-    return StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
+    return StepBlock(_count(steps[0][1]), _count(total) if total else None, cells, twice=twice)
 
 
 def _count(text: str) -> int:
@@ -356,16 +357,22 @@ def _begun(message: str) -> StepBlock | None:
     if begin is None:
         return None
     cells: dict[str, float] = {}
+    twice = 0
     for part in _SPLIT.split(text[begin.end() :]):
         pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
         if pair is not None:
-            cells.update((_named(pair),))
+            twice += _add(cells, *_named(pair))
         elif _WORD.sub("", part).strip(" ,;|"):
             return None
         else:
-            cells.update((name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
+            twice += sum(_add(cells, name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
     total = begin[2]
-    return StepBlock(_count(begin[1]), _count(total) if total else None, cells) if len(cells) > 1 else None
+    return StepBlock(_count(begin[1]), _count(total) if total else None, cells, twice=twice) if len(cells) > 1 else None
+
+
+def _add(cells: dict[str, float], name: str, x: float) -> bool:
+    """Adds a number; the first one of a name counts. True if it is another one with that name."""
+    return cells.setdefault(name, x) != x == x
 
 
 def attributes(message: str) -> dict[str, float]:
@@ -373,7 +380,7 @@ def attributes(message: str) -> dict[str, float]:
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
-    cells, understood = _pairs(parts, _STRICT_PAIR)
+    cells, understood, _ = _pairs(parts, _STRICT_PAIR)
     if cells and understood == len(parts):
         return cells
     return told_whole(without_lead(message).lstrip(MARKS))
@@ -383,7 +390,9 @@ def _parts(message: str) -> list[str]:
     return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
-def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
+def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int, int]:
+    """The numbers of the parts of a line, how many parts were understood, and how many numbers have the name of another
+    one."""
     named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:
@@ -399,7 +408,9 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
             named += [(within[1] if (within := _WITHIN.match(part)) else "", key, value(text)) for key, text in tied]
             understood += 1
     names = sectioned((section, name) for section, name, _ in named)
-    return {name: x for name, (_, _, x) in zip(names, named, strict=True)}, understood
+    cells: dict[str, float] = {}
+    twice = sum(_add(cells, name, x) for name, (_, _, x) in zip(names, named, strict=True))
+    return cells, understood, twice
 
 
 def _named(pair: re.Match[str]) -> tuple[str, float]:
