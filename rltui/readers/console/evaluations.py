@@ -164,9 +164,9 @@ def _name(name: str) -> str:
     first, _, rest = name.partition(" ")
     if rest and first.lower() in words().evaluation:
         return f"{first}/{rest}"
-    if rest and first.lower() in words().held_out:
-        return as_evaluated(first, rest)
-    return _of_set(name) or of_evaluation(name)
+    if of_set := _of_set(name):
+        return of_set
+    return as_evaluated(first, rest) if rest and first.lower() in words().held_out else of_evaluation(name)
 
 
 def _of_set(name: str) -> str:
@@ -243,8 +243,8 @@ def _at_count(found: re.Match[str], newest: int) -> str | None:
     if not (at_step or near):
         return None
     rest = found.string[found.end() :]
+    told = [slot for slot in slots_of(with_units(rest)) if slot.name]
     others, known = either("items", "places", "prose", "durations"), words()
-    told = [slot for slot in slots_of(with_units(rest)) if slot.name and slot.name.lower() not in known.amounts]
     sets = ":" in found[3] and any("." in slot.text for slot in told) and len(rest) <= MOST
     if sets and not any(has_word(slot.name, others) or is_named(slot.name, known.counters) for slot in told):
         return "{" + ", ".join([f"'step': {step}", *(f"'{slot.name}': {slot.value!r}" for slot in told)]) + "}"
