@@ -9,8 +9,8 @@ import re
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
-from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.group_words import as_evaluated
+from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
 from rltui.readers.console.name_words import either, has_word, is_named, last_word, measures, words
