@@ -8,11 +8,12 @@ before anything else reads the line.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from msgspec import Struct
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.forms import unchanged_alike
+from rltui.readers.console.forms import RECENT, unchanged_alike
 from rltui.readers.console.name_words import either, has_word, is_named, words
 from rltui.readers.console.named_numbers import NUMBER, UNIT
 from rltui.readers.console.sections import part_of_step
@@ -65,6 +66,7 @@ class _Pair(Struct):
         return len(said) > 1 and said[0] in words().held_out
 
 
+@lru_cache(maxsize=RECENT)
 @unchanged_alike
 def grouped(message: str) -> str:
     """A line with its group words in the names of their numbers. It is unchanged if no name occurs for two groups, and

@@ -15,6 +15,8 @@ from rltui.readers.number_text import NUMBER
 
 MOST = 400
 """Most characters of such a line, and most labels that are kept."""
+MOST_TEXTS = 16
+"""Most own lines of a step that are kept."""
 _STEP = lazy(
     r"\W{0,4}(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2})[\s:=#]{0,3}(?P<count>\d[\d,]{0,15})"
     r"(?:\s?/\s?\d{1,15})?[\])]?(?:\s*[,:|>│–—-]+)?\s+"
@@ -45,17 +47,23 @@ class LabelledLines:
 
     def __init__(self) -> None:
         self._own = (-1, "")  # the newest step of an own line, and its label
-        self._names: set[str] = set()  # names in its own lines
+        self._texts: tuple[str, ...] = ()  # its own lines
+        self._newest = "", ""  # the newest line, and how it was told: it is asked for several times
         self._beside: set[str] = set()
 
     def copy(self) -> LabelledLines:
         twin = copy.copy(self)
-        twin._beside, twin._names = set(self._beside), set(self._names)
+        twin._beside = set(self._beside)
         return twin
 
     def told(self, message: str) -> str:
         """A line with its label in the names of its numbers, if it is beside the own line of its step; any other line
         unchanged."""
+        if message != self._newest[0]:
+            self._newest = message, self._told(message)
+        return self._newest[1]
+
+    def _told(self, message: str) -> str:
         lead = message[: len(message) - len(bare(message))]
         step = _STEP.match(message, len(lead)) if len(message) <= MOST else None
         known = words()
@@ -73,24 +81,28 @@ class LabelledLines:
             return message
         if label in known.held_out or has_word(label, either("held_out", "benchmarks")):
             return message[: step.end()] + labelled(rest, f"eval/{_BLANKS.sub('_', label)}")
-        names = names_in(rest)
-        if not self._is_beside(count, label, names):
-            self._names = {*(self._names if count == self._own[0] else ()), *names}
+        if not self._is_beside(count, label, rest):
+            self._texts = (*self._texts, rest)[-MOST_TEXTS:] if count == self._own[0] else (rest,)
             self._own = count, label
             return message
         if found is None:
             return message
         of_step = label in known.phases | known.parts | known.groups
-        return message[: step.end()] + labelled(rest, _BLANKS.sub("_", label), self._names if of_step else None)
+        return message[: step.end()] + labelled(rest, _BLANKS.sub("_", label), self._names() if of_step else None)
 
-    def _is_beside(self, count: int, label: str, names: list[str]) -> bool:
+    def _names(self) -> set[str]:
+        """The names in the own lines of the newest step."""
+        return {name for text in self._texts for name in names_in(text)}
+
+    def _is_beside(self, count: int, label: str, rest: str) -> bool:
         """Whether a line with this step and label is none of the log's own lines."""
         newest, own = self._own
         if label in self._beside:
             return True
+        if count != newest or label == own:
+            return False
         counted = either("counters", "weak_counters", "statistics")
-        again = any(name in self._names and not is_named(name, counted) for name in names)
-        if count != newest or label == own or not again:
+        if not any(not is_named(name, counted) for name in self._names().intersection(names_in(rest))):
             return False
         comes_first = own and (not label or has_word(label, words().of_training))
         beside = own if comes_first else label
