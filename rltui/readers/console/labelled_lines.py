@@ -24,7 +24,7 @@ _STEP = lazy(
 _NAMES = r"[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*){0,2}"
 _LABEL = lazy(
     r"(?:[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*"
-    r"|(?P<title>[^\W\d][\w\-]{0,30}(?: [\w\-]{1,20})?)(?::\s+|\s*[|│]\s+)"
+    r"|(?P<title>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,20})?)(?::\s+|\s*[|│]\s+)"
     r"|(?P<kind>[^\W\d]\w{0,20})[=:](?P<value>[^\W\d][\w\-]{0,30})[\s,;|]+)"
     rf"(?={_NAMES}(?:\s*[:=]\s*|\s+){NUMBER})"
 )
@@ -50,10 +50,12 @@ class LabelledLines:
         self._texts: tuple[str, ...] = ()  # its own lines
         self._newest = "", ""  # the newest line, and how it was told: it is asked for several times
         self._beside: set[str] = set()
+        self._last: dict[str, int] = {}  # the newest step of each label
+        self._of_others: set[str] = set()  # labels whose steps went back: they count other work
 
     def copy(self) -> LabelledLines:
         twin = copy.copy(self)
-        twin._beside = set(self._beside)
+        twin._beside, twin._of_others, twin._last = set(self._beside), set(self._of_others), dict(self._last)
         return twin
 
     def told(self, message: str) -> str:
@@ -81,7 +83,17 @@ class LabelledLines:
             return message
         if label in known.held_out or has_word(label, either("held_out", "benchmarks")):
             return message[: step.end()] + labelled(rest, f"eval/{_BLANKS.sub('_', label)}")
+        if label:
+            last = self._last.get(label, -1)
+            if last > count or label in self._of_others:
+                self._of_others.add(label)
+                self._beside.discard(label)
+                return message
+            if len(self._last) < MOST:
+                self._last[label] = count
         if not self._is_beside(count, label, rest):
+            if count < self._own[0]:  # a launch went on from a checkpoint
+                self._last = {label: count} if label else {}
             self._texts = (*self._texts, rest)[-MOST_TEXTS:] if count == self._own[0] else (rest,)
             self._own = count, label
             return message
@@ -97,6 +109,8 @@ class LabelledLines:
     def _is_beside(self, count: int, label: str, rest: str) -> bool:
         """Whether a line with this step and label is none of the log's own lines."""
         newest, own = self._own
+        if own in self._of_others:
+            return False
         if label in self._beside:
             return True
         if count != newest or label == own:
@@ -114,4 +128,5 @@ class LabelledLines:
 def _is_none(label: str, kind: str) -> bool:
     """Whether what looks like a label names a place, or only says that results follow."""
     known = words()
-    return has_word(label, known.places | known.prose | known.findings) or has_word(kind, known.places)
+    others = either("places", "prose", "findings", "counters", "weak_counters")
+    return has_word(label, others) or has_word(kind, known.places)

@@ -181,7 +181,7 @@ class OwnWords(OpenEnd[_Known]):
         rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
             self._block.over = True  # the next lines belong to that line
-        told = self._plain(self._unwrapped(raw), prefix, step)
+        told = self._plain(self._unwrapped(raw, labelled="Worker" not in prefix), prefix, step)
         if told is not None:
             self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
@@ -337,9 +337,10 @@ class OwnWords(OpenEnd[_Known]):
             self._names.update(begun.cells)
         return True
 
-    def _unwrapped(self, raw: str) -> str:
+    def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
-        return grouped(self._labels.told(with_units(raw, self._commas >= SHOWN)))
+        text = with_units(raw, self._commas >= SHOWN)
+        return grouped(self._labels.told(text) if labelled else text)
 
     def _whole(self, raw: str, message: str) -> str:
         """The step line after one that was cut off because its writer ended; any other line unchanged. `message`: the

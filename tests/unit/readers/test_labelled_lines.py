@@ -113,3 +113,18 @@ def test_the_time_of_a_checkpoint_is_not_that_of_the_step(
     found = exported(tmp_path / "train.log", log(second, first), capsys)
     check(found)
     assert {row.get("time_per_step_s") for row in found} == {30.5 if timed else None}
+
+
+def test_a_launch_that_goes_back_keeps_the_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = log("step {i} best: reward={y:.3f}")
+    found = exported(tmp_path / "train.log", [*lines, "resumed from a checkpoint", *lines[9:]], capsys)
+    check(found)
+    assert {row["step"] for row in found if "best/reward" in row} == {4, 8, 12, 16, 20, 24}
+
+
+def test_steps_of_episodes_are_no_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = []
+    for i in range(1, N + 1):
+        lines += [f"Step {s}: action=look, reward=0.{s}, done=False" for _ in range(2) for s in range(1, 4)]
+        lines.append(f"Step {i} | reward {0.1 + i / 50:.3f} | loss 0.5 | kl {0.01 + i / 1000:.4f}")
+    check(exported(tmp_path / "train.log", lines, capsys))
