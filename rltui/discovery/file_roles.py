@@ -16,7 +16,7 @@ from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 from rltui.readers.column_kind import is_called_like_metrics
-from rltui.readers.console.name_words import words
+from rltui.readers.name_words import words
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 

@@ -35,6 +35,7 @@ from rltui.readers.row_kinds import (
     spread_out,
     unquoted,
 )
+from rltui.readers.row_labels import RowLabels
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans, mean_cells
 from rltui.text import clean
@@ -90,7 +91,7 @@ class JsonlReader:
         self._stated = NO_STEP  # the newest step that a row stated
         self._surplus = 0  # rows that state their step minus those that do not
         self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._means = SampleMeans()
+        self._means, self._labels = SampleMeans(), RowLabels()
         self._newest = b""  # the last line read one by one since the skeleton was made
         self._skeleton: Skeleton | None = None
 
@@ -131,6 +132,7 @@ class JsonlReader:
                         self._add_flagged(alike, flags, line, strict, out)
                     else:
                         self._add_rows(alike, strict, line, out)
+                        self._labels.own(alike[-1], self._stated)
                     line += len(alike)
         if self._plan is not None:
             step, total = self._plan
@@ -199,6 +201,7 @@ class JsonlReader:
         )
         self._lines.number += len(steps)
         self._stated = int(counted[-1])
+        self._labels.own(newest, self._stated)
         self._surplus += len(steps)
         self._means.alone += len(steps) - 1
         self._means.meet([inner], [self._stated], None if times is None else [float(times[-1])])
@@ -277,7 +280,10 @@ class JsonlReader:
             self._skip(SAMPLE, line)
             return None
         row = mean_cells(one_value(row))
-        return as_evaluation(row, kind) if kind in ("eval", "test") else row
+        if kind in ("eval", "test"):
+            return as_evaluation(row, kind)
+        samples = self._with_text or self._means.on
+        return row if samples or step is None else self._labels.told(row, step, kind)
 
     def _add_data(self, rows: list[Object], strict: bool, line: int, out: list[Record]) -> None:
         """Adds rows of equal keys, one of which is `data`: an object of cells, or an ordinary cell."""

@@ -24,10 +24,11 @@ class TemplateWords(Record):
     counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses: `length 311
     (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the cluster,
     `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code). `tests`: words for
-    an evaluation that may also name a program. `benchmarks`: problem sets that are never trained on. `of_training`: a
-    title with one ends an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above
-    or before their numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only
-    tells a name, its number and the step."""
+    an evaluation that may also name a program. `held_out`: data that is not trained on, as the label of an evaluation.
+    `groups`: whose the numbers after it in a line are. `benchmarks`: problem sets that are never trained on.
+    `of_training`: a title with one ends an evaluation. `findings`: words for results of an evaluation. `parts`: parts
+    of a step, above or before their numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a
+    sentence that only tells a name, its number and the step."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -38,6 +39,8 @@ class TemplateWords(Record):
     statistics: frozenset[str]
     evaluation: frozenset[str]
     tests: frozenset[str]
+    held_out: frozenset[str]
+    groups: frozenset[str]
     benchmarks: frozenset[str]
     of_training: frozenset[str]
     items: frozenset[str]

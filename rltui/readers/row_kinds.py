@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 import orjson
 
 from rltui.data_files import Record, kept, read
-from rltui.readers.keys import first_of, names
+from rltui.readers.keys import first_of, is_time, names
 from rltui.readers.literals import NO_VALUE, literal
 from rltui.readers.number_text import unwrapped
 from rltui.readers.rows import number
@@ -32,13 +32,15 @@ RowKind = Literal["train", "eval", "test", "config", "end"]
 class RowWords(Record):
     """The words of the data file.
 
-    `flags`: keys whose text says what a row is; `words`: the texts for each kind. `switches`: keys that are true for an
-    evaluation. `sets`: keys that name the data set of an evaluation. `measures`: words in the names of what is
-    measured, unless one of `coefficients` ends the name. `settings`: keys of a config. `items`: keys that count the
-    samples of a step. `names` and `values`: the two columns of a table with one value in each row. `runs`: columns that
-    name the run of a row. `messages`: keys of a logger's text; `records`: keys of what a logger says of the program.
-    `grouped`: words for what each group of parameters has. `histories`: words for the rows of a whole run; `parts`: for
-    parts of a table of rows.
+    `flags`: keys whose text says what a row is; `words`: the texts for each kind. `switches`: keys that are true
+    for an evaluation. `sets`: keys that name the data set of an evaluation. `measures`: words in the names of what
+    is measured, unless one of `coefficients` ends the name. `settings`: keys of a config. `items`: keys that count
+    the samples of a step. `names` and `values`: the two columns of a table with one value in each row. `runs`:
+    columns that name the run of a row. `messages`: keys of a logger's text; `records`: keys of what a logger says
+    of the program. `grouped`: words for what each group of parameters has. `held_out`: words of a label for data
+    that is not trained on. `agents`: keys that name one of several models that are trained. `events`: work inside a
+    step, as the label of a row; `saves`: those that write a checkpoint. `durations`: words in the names of times.
+    `histories`: words for the rows of a whole run; `parts`: for parts of a table of rows.
     """
 
     flags: tuple[str, ...]
@@ -55,6 +57,11 @@ class RowWords(Record):
     messages: tuple[str, ...]
     records: frozenset[str]
     grouped: frozenset[str]
+    held_out: frozenset[str]
+    agents: frozenset[str]
+    events: frozenset[str]
+    saves: frozenset[str]
+    durations: frozenset[str]
     histories: frozenset[str]
     parts: frozenset[str]
 
@@ -158,7 +165,7 @@ _EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
     """The row with `eval/` (or `test/`) before the name of each metric that does not say so itself, and with the name
     of the data set, as a step may have rows of several."""
-    aside, of = beside(row), _set_of(row)
+    aside, of = beside(row) - {key for key in names("time") if _is_duration(row.get(key))}, _set_of(row)
     if not of:
         return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
     return {
@@ -166,6 +173,11 @@ def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
         for key, value in row.items()
         if key not in row_words().sets
     }
+
+
+def _is_duration(value: object) -> bool:
+    """Whether a cell that may hold a point in time holds a duration."""
+    return isinstance(value, int | float) and not is_time(value)
 
 
 def _set_of(row: Mapping[str, object]) -> str:

@@ -11,7 +11,7 @@ from rltui.readers.number_text import unwrapped, value
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PERCENT = lazy(
-    r"(?P<tied>[^\W\d](?=\s)|[)\]'\":=>→~≈±])(?P<gap>\s*)"
+    r"(?P<tied>[^\W\d](?=\s)|(?:[^\W\d]|@)\d{1,4}(?=\s)|[)\]'\":=>→~≈±])(?P<gap>\s*)"
     rf"(?P<number>(?:(?<![^\W\d_])[-+])?{_DIGITS})\s?%(?![\w%]|\|[\s\d#█▉▊▋▌▍▎▏]*\|)"
 )
 """A percentage after its name. One in brackets or after a bar belongs to the number before it, and a progress bar is

@@ -108,8 +108,8 @@ def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, proofs, onset_step=step)]
 
 
-@rule("dpo-held-out-loss-rises", Look)
-def dpo_held_out_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signal]:
+@rule("dpo-validation-loss-rises", Look)
+def dpo_validation_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The loss of pairs that are not trained on is above its lowest, and that of the training pairs did not rise with
     it. A warning if much of what it had fallen is lost and no validation score rose meanwhile: the loss of few pairs
     that are surely wrong may rise while more are told apart."""
@@ -124,7 +124,7 @@ def dpo_held_out_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signa
     if since is None or course is None or course.direction > 0:
         return []
     fallen, risen = held_out.first - lowest.value, held_out.now.value - lowest.value
-    text = f"The loss of held-out pairs rose from {num(lowest.value)} around step {lowest.step} to "
+    text = f"The loss of validation pairs rose from {num(lowest.value)} around step {lowest.step} to "
     text += f"{num(held_out.now.value)}, and that of the training pairs went {num(since.start.value)} → "
     text += f"{num(since.end.value)}."
     level = NOTICE if risen < p["half"] * fallen or validation_gained(look, lowest.step) else WARNING

@@ -13,8 +13,8 @@ from math import nan
 
 from msgspec import Struct, field
 
-from rltui.readers.console.name_words import has_word, words
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+from rltui.readers.name_words import has_word, words
 
 Row = tuple[int, dict[str, float], float]
 """Count of the iteration, numbers and time."""

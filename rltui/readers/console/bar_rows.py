@@ -12,13 +12,13 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.bar_rounds import MOST_PARTS, BarRounds
 from rltui.readers.console.dicts_by_bar import BarRow, BarsAgain, DictsByBar
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.name_words import has_word, shown, words
 from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
+from rltui.readers.name_words import has_word, shown, words
 from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from rltui.readers.console.name_words import last_word, words
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import is_about, may_count
+from rltui.readers.name_words import last_word, words
 
 COUNTED = "counted step"
 """Name of the number that such a line gets."""

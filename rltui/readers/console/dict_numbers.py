@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import has_word, words
 from rltui.readers.keys import names
 from rltui.readers.literals import NO_VALUE, literal
+from rltui.readers.name_words import has_word, words
 from rltui.readers.number_text import NUMBER, unwrapped, value
 
 _CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:\[({NUMBER})\]|({NUMBER}))['\"]?(?=[,}}\s]|$)")

@@ -8,9 +8,9 @@ from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.layouts import begins_evaluation
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
-from rltui.readers.console.name_words import has_word, measures, words
 from rltui.readers.console.progress_bar import ProgressBar
 from rltui.readers.keys import first_of
+from rltui.readers.name_words import has_word, measures, words
 
 MOST = 10_000
 """Most bytes of a dict on one line."""

@@ -9,25 +9,29 @@ import re
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
+from rltui.readers.console.group_words import as_evaluated
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
-from rltui.readers.console.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.plain_lines import of_evaluation, pairs, step_first
 from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import value
 
 _TAG = lazy(
     r"\W{0,4}?(?:[\[(<{]\s*([^\W\d_]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
-    r"|([^\W\d_]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
+    r"|([^\W\d_]+)(?:[ _-](?i:set|split))?\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
 _COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
 """An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
-_AT_COUNT = lazy(r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s)(\d{1,9})(?:\s?/\s?\d{1,9})?\W*\s+(?=[^\W\d])")
-"""An evaluation with its step: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`."""
+_AT_COUNT = lazy(
+    r"\W{0,4}([A-Za-z]+)(?:\s?@\s?|\s|\s?[(\[](?i:step|iter|iteration|update)\s)(\d{1,9})(?:\s?/\s?\d{1,9})?"
+    r"(\W*)\s+(?=[^\W\d])"
+)
+"""An evaluation with its step: `val@40: acc 0.3`, `EVAL 40/200 acc: 0.3`, `EVAL (step 40): gsm8k = 0.3`."""
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _BEHIND_STEP = lazy(
     r"(?P<step>\W{0,4}[^\W\d][^\d:=|]{0,30}[\s:=#]{1,3}\d[\d,]{0,15}(?:\s?/\s?\d{1,15})?)[\])]?\W{1,4}[\[(]?"
@@ -45,6 +49,8 @@ _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
 _WORD = lazy(r"[^\W\d_]+")
 _LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
 """Words between the word for an evaluation and its step."""
+_OVER = frozenset(("end", "over"))
+"""Words that say that an epoch is over, besides those for results."""
 _FRACTION = lazy(r"\d\.\d|\d\s?%")
 _ONLY_SHARE = lazy(r"(?:[:=>|]|->)\s*(\d{1,3}(?:\.\d+)?)\s?%(?:\s*[(\[]\d+\s?/\s?\d+[)\]])?\W*$")
 _OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
@@ -87,7 +93,8 @@ class EvaluationLines:
         if (word := word.lower()) not in known:
             if _is_stated(lead.message) or _is_event(lead.message):
                 return lead.message
-            return _behind_step(lead.message) or _of_round(lead.message, newest) or _in_words(lead.message, newest)
+            told = _behind_step(lead.message) or _of_round(lead.message, newest) or _in_words(lead.message, newest)
+            return told or _of_sets(lead.message, newest)
         if not _is_surely(word):
             self._called_test |= newest < 0
             if self._called_test:
@@ -98,7 +105,7 @@ class EvaluationLines:
 @nothing_alike
 def _may_say(text: str) -> bool:
     """Whether a text holds one of the words that every line from an evaluation has."""
-    return "@" in text or not either("evaluation", "benchmarks").isdisjoint(_words_of(text))
+    return "@" in text or not either("evaluation", "benchmarks", "held_out").isdisjoint(_words_of(text))
 
 
 class EvaluationsBeside:
@@ -155,7 +162,21 @@ def _name(name: str) -> str:
     """The name of a number from an evaluation, with that as its first part: `eval/accuracy` for `eval accuracy`."""
     name = name.lower() if _OF_TRIES.search(name) is not None else name
     first, _, rest = name.partition(" ")
-    return f"{first}/{rest}" if rest and first.lower() in words().evaluation else of_evaluation(name)
+    if rest and first.lower() in words().evaluation:
+        return f"{first}/{rest}"
+    if of_set := _of_set(name):
+        return of_set
+    return as_evaluated(first, rest) if rest and first.lower() in words().held_out else of_evaluation(name)
+
+
+def _of_set(name: str) -> str:
+    """The name of a number whose evaluation is named with its data or manner, `GSM8K test acc`, `greedy eval reward`;
+    "" for any other name. `best val acc` is not of this step."""
+    said = name.split()
+    at = next((i for i, word in enumerate(said) if word.lower() in words().evaluation), 0)
+    if not 0 < at < len(said) - 1 or has_word(" ".join(said[:at]), either("no_part", "statistics")):
+        return ""
+    return f"eval/{'_'.join(said[:at])}/{' '.join(said[at + 1 :])}"
 
 
 def _slots(said: str) -> list[Slot]:
@@ -219,7 +240,15 @@ def _at_count(found: re.Match[str], newest: int) -> str | None:
     written with `@`. None otherwise: it counts what is evaluated."""
     step, at_step = int(found[2]), "@" in found[0]
     near = newest >= 0 and abs(step - newest) <= 1
-    return f"step {step}, {found.string[found.end() :]}" if at_step or near else None
+    if not (at_step or near):
+        return None
+    rest = found.string[found.end() :]
+    told = [slot for slot in slots_of(with_units(rest)) if slot.name]
+    others, known = either("items", "places", "prose", "durations"), words()
+    sets = ":" in found[3] and any("." in slot.text for slot in told) and len(rest) <= MOST
+    if sets and not any(has_word(slot.name, others) or is_named(slot.name, known.counters) for slot in told):
+        return "{" + ", ".join([f"'step': {step}", *(f"'{slot.name}': {slot.value!r}" for slot in told)]) + "}"
+    return f"step {step}, {rest}"
 
 
 def _behind_step(message: str) -> str | None:
@@ -244,13 +273,24 @@ def _in_words(message: str, newest: int) -> str | None:
     """The metrics, but not counts, in a sentence that begins with the word for an evaluation, after the first step.
     None for any other line."""
     known, said = words(), _words_of(message[:SHORT])
-    if newest < 0 or len(message) > MOST or not said or said[0] not in known.evaluation:
+    if newest < 0 or len(message) > MOST or not said or said[0] not in either("evaluation", "held_out"):
         return None
     counted = known.items | known.counters | known.weak_counters
-    if not _is_surely(said[0]) or "{" in message or not counted.isdisjoint(said[:2]):
+    if said[0] in known.tests or "{" in message or not counted.isdisjoint(said[:2]):
         return None
     slots = [slot for slot in slots_of(with_units(message)) if "." in slot.text and measures([slot.name])]
     return ", ".join(f"{s.name}: {s.text}" for s in slots if len(_words_of(s.name)) <= MOST_IN_NAME) or None
+
+
+def _of_sets(message: str, newest: int) -> str | None:
+    """The numbers of a line after the first step in which each names its evaluation and the data of that, `GSM8K test
+    acc: 0.3 (82/250)`. None for any other line."""
+    if newest < 0 or len(message) > MOST or "{" in message:
+        return None
+    slots = [slot for slot in slots_of(with_units(message)) if slot.name]
+    if not slots or not measures(slot.name for slot in slots) or not all(_of_set(slot.name) for slot in slots):
+        return None
+    return ", ".join(f"{slot.name}: {slot.text}" for slot in slots)
 
 
 def _is_event(message: str) -> bool:
@@ -266,14 +306,15 @@ def _of_round(message: str, newest: int) -> str | None:
     """The evaluation's numbers in a line about a finished epoch, if other lines state the steps:
     `Epoch 1 done. avg reward 0.5, val reward 0.4`. None for any other line."""
     known = words()
-    if len(message) > MOST or known.findings.isdisjoint(_words_of(message[:SHORT])):
+    if len(message) > MOST or (known.findings | _OVER).isdisjoint(_words_of(message[:SHORT])):
         return None
     slots = slots_of(with_units(message))
     if not slots or not is_whole(slots[0]) or not is_named(slots[0].name, known.weak_counters):
         return None
     if slots[0].value + 1 >= newest or any(is_named(slot.name, known.counters) for slot in slots):
         return None  # it may be a step
-    told = [f"{slot.name}: {slot.text}" for slot in slots[1:] if has_word(slot.name, known.evaluation)]
+    evaluated = either("evaluation", "held_out")
+    told = [f"{slot.name}: {slot.text}" for slot in slots[1:] if has_word(slot.name, evaluated)]
     return ", ".join(told) or None
 
 

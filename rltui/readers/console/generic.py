@@ -25,11 +25,11 @@ from rltui.readers.console.layouts import (
     without_count,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, program, split_lead, without_lead
-from rltui.readers.console.name_words import has_word, is_named, measures, words
 from rltui.readers.console.plain_lines import NUMBER_IN, done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import TIME, part_of_step, sectioned, timed
 from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of, place_of_step
+from rltui.readers.name_words import has_word, is_named, measures, words
 from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400
@@ -134,6 +134,7 @@ class StepBlock(Struct):
     part: str = ""  # the part of the step that a tag before it names: `[critic] step 3`
     message: str = ""  # the line with the step
     form: str = ""  # what tells such lines from others: see `courses`
+    twice: int = 0  # how many of its numbers have the name of another one in the line
 
     def line(self, message: str, prefix: str) -> bool:
         """Takes a further line, after Ray's `prefix`. Returns whether its numbers belong to the step."""
@@ -336,7 +337,7 @@ def _by_best_name(begun: StepBlock | None, name: str) -> StepBlock | None:
     if not count.is_integer() or not 0 <= count < 1e15:
         return begun
     cells = {key: x for key, x in begun.cells.items() if key != best}
-    return StepBlock(int(count), cells=cells | {name: float(begun.step)})
+    return StepBlock(int(count), cells=cells | {name: float(begun.step)}, twice=begun.twice)
 
 
 @nothing_alike
@@ -350,11 +351,11 @@ def step_line(message: str) -> StepBlock | None:
     if len(steps) != 1 or len(parts) < 2:
         return _begun(message)
     others = [part for part in parts if not _STEP.match(part)]
-    cells, understood = _pairs(others, _PAIR)
+    cells, understood, twice = _pairs(others, _PAIR)
     if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
         return None  # the line holds more than can be read here
     total = steps[0][2]
-    begun = StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
+    begun = StepBlock(_count(steps[0][1]), _count(total) if total else None, cells, twice=twice)
     return _by_best_name(begun, _name_of(steps[0]))
 
 
@@ -369,16 +370,19 @@ def _begun(message: str) -> StepBlock | None:
     if begin is None:
         return None
     cells: dict[str, float] = {}
+    twice = 0
     for part in _SPLIT.split(text[begin.end() :]):
         pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
         if pair is not None:
-            cells.update((_named(pair),))
+            twice += _add(cells, *_named(pair))
         elif _WORD.sub("", part).strip(" ,;|"):
             return None
         else:
-            cells.update((name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
+            twice += sum(_add(cells, name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
     total = begin[2]
-    begun = StepBlock(_count(begin[1]), _count(total) if total else None, cells) if len(cells) > 1 else None
+    begun = (
+        StepBlock(_count(begin[1]), _count(total) if total else None, cells, twice=twice) if len(cells) > 1 else None
+    )
     return _by_best_name(begun, _name_of(begin))
 
 
@@ -387,12 +391,17 @@ def _name_of(step: re.Match[str]) -> str:
     return step.string[: step.start(1)].strip(" [:=#")
 
 
+def _add(cells: dict[str, float], name: str, x: float) -> bool:
+    """Adds a number; the first one of a name counts. True if it is another one with that name."""
+    return cells.setdefault(name, x) != x == x
+
+
 def attributes(message: str) -> dict[str, float]:
     """The numbers of a line below a step line; empty if the line holds anything else."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
     parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
-    cells, understood = _pairs(parts, _STRICT_PAIR)
+    cells, understood, _ = _pairs(parts, _STRICT_PAIR)
     if cells and understood == len(parts):
         return cells
     return told_whole(without_lead(message).lstrip(MARKS))
@@ -402,7 +411,9 @@ def _parts(message: str) -> list[str]:
     return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
-def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
+def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int, int]:
+    """The numbers of the parts of a line, how many parts were understood, and how many numbers have the name of another
+    one."""
     named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:
@@ -418,7 +429,9 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
             named += [(within[1] if (within := _WITHIN.match(part)) else "", key, value(text)) for key, text in tied]
             understood += 1
     names = sectioned((section, name) for section, name, _ in named)
-    return {name: x for name, (_, _, x) in zip(names, named, strict=True)}, understood
+    cells: dict[str, float] = {}
+    twice = sum(_add(cells, name, x) for name, (_, _, x) in zip(names, named, strict=True))
+    return cells, understood, twice
 
 
 def _named(pair: re.Match[str]) -> tuple[str, float]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import has_word, words
 from rltui.readers.console.named_numbers import Slot
 from rltui.readers.console.step_template import skeleton
+from rltui.readers.name_words import has_word, words
 
 FENCE = "```"
 """Begins and ends a piece of code."""

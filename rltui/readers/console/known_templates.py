@@ -16,7 +16,6 @@ from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
-from rltui.readers.console.name_words import either, is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import (
@@ -36,6 +35,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.successors import OUTER, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
+from rltui.readers.name_words import either, is_named, last_word, measures, words
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""

@@ -15,10 +15,10 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.name_words import either, has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import NUMBER, Slot
 from rltui.readers.console.plain_lines import pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
+from rltui.readers.name_words import either, has_word, is_named, measures, words
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, unchanged_alike
-from rltui.readers.console.name_words import has_word, words
 from rltui.readers.keys import in_seconds
+from rltui.readers.name_words import has_word, words
 from rltui.readers.number_text import NUMBER
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"

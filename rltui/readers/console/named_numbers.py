@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import RECENT, Forms, form_of
-from rltui.readers.console.name_words import NAMES, either, has_word, is_named, words
 from rltui.readers.console.sections import TIME, TIMED, as_time, section_of, sectioned, timed
+from rltui.readers.name_words import NAMES, either, has_word, is_named, words
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import NAMES
 from rltui.readers.console.step_template import StepRow
+from rltui.readers.name_words import NAMES
 
 PATIENCE = 3
 """After this many steps with different numbers in a name, further such names are ignored."""

@@ -13,20 +13,22 @@ from rltui.readers.console import generic
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued
+from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
 from rltui.readers.console.known_templates import FIRST_RANK
+from rltui.readers.console.labelled_lines import LabelledLines
 from rltui.readers.console.lead import Lead, bare, program, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.name_words import measures
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
-from rltui.readers.console.step_template import StepRow, part_tag
+from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.units import with_units
 from rltui.readers.console.wordings import Wordings
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import first_of
+from rltui.readers.name_words import measures
 from rltui.readers.number_text import has_decimal_comma
 
 SHOWN = 2
@@ -41,7 +43,13 @@ PROSE = 2000
 """A line with more characters is not a list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
 _Known = tuple[
-    TemplateLearner | None, set[bytes], generic.StepBlock | None, CountsByEpoch, Wordings, dict[str, tuple[int, bool]]
+    TemplateLearner | None,
+    set[bytes],
+    generic.StepBlock | None,
+    CountsByEpoch,
+    Wordings,
+    dict[str, tuple[int, bool]],
+    LabelledLines,
 ]
 
 
@@ -68,7 +76,7 @@ class OwnWords(OpenEnd[_Known]):
         self._block: generic.StepBlock | None = None
         self._epochs = CountsByEpoch()  # of the lines that name their step
         self._begin = self._head = ""  # the beginning of step lines, with and without the prefix of logging
-        self._wordings = Wordings()
+        self._wordings, self._labels = Wordings(), LabelledLines()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
         self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
@@ -173,7 +181,7 @@ class OwnWords(OpenEnd[_Known]):
         rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
             self._block.over = True  # the next lines belong to that line
-        told = self._plain(self._unwrapped(raw), prefix, step)
+        told = self._plain(self._unwrapped(raw, labelled="Worker" not in prefix), prefix, step)
         if told is not None:
             self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
@@ -261,6 +269,8 @@ class OwnWords(OpenEnd[_Known]):
         if not self._tells(split_lead(message).rank, told):
             self._skip(OTHER_RANK)
             return []
+        for _ in range(begun.twice):
+            self._skip(NAMED_TWICE)
         self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
@@ -329,9 +339,10 @@ class OwnWords(OpenEnd[_Known]):
             self._names.update(begun.cells)
         return True
 
-    def _unwrapped(self, raw: str) -> str:
+    def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
-        return with_units(raw, self._commas >= SHOWN)
+        text = with_units(raw, self._commas >= SHOWN)
+        return grouped(self._labels.told(text) if labelled else text)
 
     def _whole(self, raw: str, message: str) -> str:
         """The step line after one that was cut off because its writer ended; any other line unchanged. `message`: the
@@ -400,11 +411,11 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def _known(self) -> _Known:
-        return self._learner, self._never, self._block, self._epochs, self._wordings, self._last
+        return self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs, self._wordings, self._last = known
+        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -426,6 +437,7 @@ class OwnWords(OpenEnd[_Known]):
             self._epochs.copy(),
             self._wordings.copy(),
             dict(self._last),
+            self._labels.copy(),
         )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import either, has_word, is_named, measures, words
 from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, is_whole, slots_of, told_by
 from rltui.readers.console.sections import timed
+from rltui.readers.name_words import either, has_word, is_named, measures, words
 from rltui.readers.number_text import value
 
 _PAIR = lazy(

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, split_lead
-from rltui.readers.console.name_words import words as template_words
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.document_rows import Held, evened, held
 from rltui.readers.json_text import cut_short, depth_of, documents, end_of
 from rltui.readers.keys import first_of, names
+from rltui.readers.name_words import words as template_words
 from rltui.readers.row_kinds import hoisted, is_sample, row_words, words_of
 from rltui.text import clean
 

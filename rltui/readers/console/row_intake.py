@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.name_words import shown
 from rltui.readers.console.numbered_names import NumberedNames
-from rltui.readers.console.step_template import StepRow
+from rltui.readers.console.step_template import NAMED_TWICE, StepRow
 from rltui.readers.console.untaken import UntakenLines
+from rltui.readers.name_words import shown
 
 CHANGING_NAME = "number whose name changes at each step"
 NAMELESS_NUMBER = "number without a name in a line with its step"
@@ -112,14 +112,15 @@ class RowIntake:
                 self._news.progress(done.step, done.total, line)
 
     def _count_lost(self, row: StepRow) -> None:
-        """Counts the numbers of a complete line that have no name; only once if the line is read again."""
-        line = row.lines[0] if row.lost and row.lines else 0
+        """Counts the numbers of a complete line that have no name of their own; only once if the line is read again."""
+        line = row.lines[0] if (row.lost or row.twice) and row.lines else 0
         if not line or line in self._lost_ahead or self.torn:
             self._lost_ahead.discard(line)
             return
         if self._rows.foretells:
             self._lost_ahead.add(line)
         self.skip(NAMELESS_NUMBER, line, row.lost)
+        self.skip(NAMED_TWICE, line, row.twice)
 
     def skip_when_whole(self, reason: str, line: int) -> None:
         """Counts that a part of this line is left out. If the line is torn, it is counted only with its end."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import either, has_word, is_named, words
+from rltui.readers.name_words import either, has_word, is_named, words
 
 TIME = "Time"
 """Name of a duration without a name in a step line."""

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import NAMES, letter_for, words
+from rltui.readers.name_words import NAMES, letter_for, words
 from rltui.readers.number_text import NUMBER
 
 _APART = r"\s,;:=|│┃║•·→⟶➜➔…—–≈±×\u3000-\u303f\uff00-\uffef\\'\"`“”‘’«»()\[\]{}"

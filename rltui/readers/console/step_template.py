@@ -4,7 +4,7 @@ that they give."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import nan
 
@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.name_words import either, has_word, is_named, last_word, shown, words
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
+from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
 
 BY_COURSE = 5
 """Lines after which a number without a known name is a counter, if it rises evenly from line to line."""
@@ -29,6 +29,8 @@ WITHIN = 130
 """Most lines inside one step: after that many, a number with the name of a step is not waited for any longer."""
 MISSED = 3
 """Most strides between two lines: lines between them may have other words."""
+NAMED_TWICE = "number with the name of another one in its line"
+"""Why a number is left out."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
 _TAG = lazy(r"[\[(<]\s*([A-Za-z]+)\s*[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
@@ -183,7 +185,8 @@ def _even(lines: list[list[Slot]], i: int) -> bool:
 class StepRow(Struct, frozen=True):
     """The row of a step line. `total`: the planned steps, if stated. `lines`: numbers of the lines that it was made of,
     if known. `time`: of the line with the step, NaN without a time stamp. `aside`: it does not change the log's current
-    step. `lost`: how many of its numbers have no name. `message`: its text, "" for a block or an unknown line."""
+    step. `lost`: how many of its numbers have no name; `twice`: how many have the name of another one. `message`: its
+    text, "" for a block or an unknown line."""
 
     step: int
     cells: dict[str, float]
@@ -192,6 +195,7 @@ class StepRow(Struct, frozen=True):
     time: float = nan
     aside: bool = False
     lost: int = 0
+    twice: int = 0
     message: str = ""
 
 
@@ -295,13 +299,15 @@ class Template(Struct):
                 total = total * epochs if epochs else None
             if len(self.names) < 400:
                 self.names |= line.names(counter)
-            cells = cells_of(slots, (counter, at), self.prefix) | line.below
+            own = cells_of(slots, (counter, at), self.prefix)
+            cells = own | line.below
             plan = None if self.prefix else total
             begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
             lost = sum(slot.lost for slot in slots[begin + 1 :])
+            twice = named_twice(slots, (counter, at), self.prefix, own)
             if self.shared:
                 cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
-            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, message=line.message))
+            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, twice=twice, message=line.message))
         return out
 
 
@@ -345,12 +351,24 @@ def key_of(kind: str, slots: list[Slot]) -> str:
 def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> dict[str, float]:
     """The named numbers; of two with one name the first counts. A number with a total counts only if it is a share."""
     cells: dict[str, float] = {}
+    for name, x in _named(slots, without, prefix):
+        cells.setdefault(name, x)
+    for name in [one for one in cells if one.endswith("_mean") and f"{one[:-5]} mean" in cells]:
+        del cells[name]  # of a list, which may be cut short: its own mean is stated beside it
+    return cells
+
+
+def named_twice(slots: list[Slot], without: tuple[int | None, ...], prefix: str, cells: dict[str, float]) -> int:
+    """How many of these numbers are not among their `cells`, as an earlier one with another value has the name."""
+    if len(slots) <= len(cells):
+        return 0
+    return sum(cells.get(name, x) != x for name, x in _named(slots, without, prefix) if x == x)
+
+
+def _named(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> Iterator[tuple[str, float]]:
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
             continue
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:
-            cells.setdefault(name, x)
-    for name in [one for one in cells if one.endswith("_mean") and f"{one[:-5]} mean" in cells]:
-        del cells[name]  # of a list, which may be cut short: its own mean is stated beside it
-    return cells
+            yield name, x

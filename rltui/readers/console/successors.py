@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.name_words import shown, words
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import TemplateLine, is_about, may_count
+from rltui.readers.name_words import shown, words
 
 _WORD = lazy(r"[^\W\d_]+")
 _WHOLE = lazy(r"(?<![\d.])\d{1,15}(?![\d.])")

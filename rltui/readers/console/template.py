@@ -37,7 +37,6 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
-from rltui.readers.console.name_words import is_named, last_word, measures, words
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first
 from rltui.readers.console.step_template import (
@@ -51,6 +50,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.worded_lines import step_before_name
+from rltui.readers.name_words import is_named, last_word, measures, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""

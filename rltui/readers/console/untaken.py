@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut, Recurring
 from rltui.readers.console.lead import plain, without_lead
-from rltui.readers.console.name_words import has_word, shown, words
 from rltui.readers.console.named_numbers import Slot, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import is_about, may_count
+from rltui.readers.name_words import has_word, shown, words
 from rltui.readers.number_text import NUMBER
 from rltui.text import clean
 

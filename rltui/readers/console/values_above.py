@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rltui.readers.console.layouts import as_slots
-from rltui.readers.console.name_words import measures
 from rltui.readers.console.named_numbers import Slot
 from rltui.readers.console.step_template import TemplateLine
+from rltui.readers.name_words import measures
 
 Cells = dict[str, float]
 

@@ -6,8 +6,8 @@ import re
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import unchanged_alike
-from rltui.readers.console.name_words import words
 from rltui.readers.console.named_numbers import NUMBER
+from rltui.readers.name_words import words
 
 _QUOTED = lazy(r"(['\"])([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,3})\1")
 _TIED = lazy(rf"(?<![\w/.@\-])([A-Za-z_][\w/.@\-]*)(?:\s*(?:=|:|->)\s*| is | to )(?={NUMBER.pattern})")

@@ -13,7 +13,7 @@ import re
 from rltui.readers.console.dialects.base import MAX_CELLS, NEWEST, Step
 from rltui.readers.console.layouts import is_frame
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.name_words import has_word, words
+from rltui.readers.name_words import has_word, words
 from rltui.readers.number_text import NUMBER, value
 
 _CALLED = ("benchmark", "Benchmark", "dataset", "Dataset", "task", "Task", "suite", "Suite")

@@ -62,7 +62,7 @@ CASES = (
         algorithm="dpo",
     ),
     rows(  # learnt by heart, and a loss that rises while more held-out pairs are told apart
-        "dpo-held-out-loss-rises",
+        "dpo-validation-loss-rises",
         {
             **DPO_OFF,
             "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
@@ -76,7 +76,7 @@ CASES = (
         algorithm="dpo",
     ),
     rows(
-        "dpo-held-out-loss-rises",
+        "dpo-validation-loss-rises",
         {
             **DPO_OFF,
             "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),

@@ -1,0 +1,132 @@
+"""Lines that state a step again behind a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
+agent=solver reward=0.3`, then `step 5 agent=verifier reward=0.1`. Their numbers are not those of the step's own line,
+so they get the label as a prefix and overwrite nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.group_words import labelled, names_in
+from rltui.readers.console.lead import bare
+from rltui.readers.name_words import either, has_word, is_named, words
+from rltui.readers.number_text import NUMBER
+
+MOST = 400
+"""Most characters of such a line, and most labels that are kept."""
+MOST_TEXTS = 16
+"""Most own lines of a step that are kept."""
+_STEP = lazy(
+    r"\W{0,4}(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2})[\s:=#]{0,3}(?P<count>\d[\d,]{0,15})"
+    r"(?:\s?/\s?\d{1,15})?[\])]?(?:\s*[,:|>│–—-]+)?\s+"
+)
+_NAMES = r"[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*){0,2}"
+_LABEL = lazy(
+    r"(?:[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*"
+    r"|(?P<title>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,20})?)(?::\s+|\s*[|│]\s+)"
+    r"|(?P<kind>[^\W\d]\w{0,20})[=:](?P<value>[^\W\d][\w\-]{0,30})[\s,;|]+)"
+    rf"(?={_NAMES}(?:\s*[:=]\s*|\s+){NUMBER})"
+)
+_SAVED = lazy(
+    r"(?i:(?:(?:saved|saving|wrote|writing)\s(?:\w+\s)?)?(?:checkpoint|ckpt)(?:\s\w+)?)"
+    r"(?:\s*[,:;|(–—-]+\s*|\s+)(?=\D*\d)"
+)
+"""What a line about a checkpoint says before its numbers."""
+
+_BLANKS = lazy(r"\s+")
+
+
+class LabelledLines:
+    """Finds such lines. It must get the lines of a log in their order.
+
+    The label of the line that first states a step is that of the log's own lines, or "" if it has none. A line with
+    another label and the same step that has one of its names would overwrite it: from then on that label is beside. A
+    label that comes with a new step is only a change of words.
+    """
+
+    def __init__(self) -> None:
+        self._own = (-1, "")  # the newest step of an own line, and its label
+        self._texts: tuple[str, ...] = ()  # its own lines
+        self._newest = "", ""  # the newest line, and how it was told: it is asked for several times
+        self._beside: set[str] = set()
+        self._last: dict[str, int] = {}  # the newest step of each label
+        self._of_others: set[str] = set()  # labels whose steps went back: they count other work
+
+    def copy(self) -> LabelledLines:
+        twin = copy.copy(self)
+        twin._beside, twin._of_others, twin._last = set(self._beside), set(self._of_others), dict(self._last)
+        return twin
+
+    def told(self, message: str) -> str:
+        """A line with its label in the names of its numbers, if it is beside the own line of its step; any other line
+        unchanged."""
+        if message != self._newest[0]:
+            self._newest = message, self._told(message)
+        return self._newest[1]
+
+    def _told(self, message: str) -> str:
+        lead = message[: len(message) - len(bare(message))]
+        step = _STEP.match(message, len(lead)) if len(message) <= MOST else None
+        known = words()
+        if step is None or not is_named(step["name"], either("counters", "weak_counters")):
+            return message
+        count = int(step["count"].replace(",", ""))
+        if saved := _SAVED.match(message, step.end()):
+            return message[: step.end()] + labelled(message[saved.end() :], "checkpoint")
+        found = _LABEL.match(message, step.end())
+        label = "" if found is None else (found["tag"] or found["title"] or found["value"]).strip().lower()
+        if found is not None and _is_none(label, found["kind"] or ""):
+            return message
+        rest = message[step.end() if found is None else found.end() :]
+        if has_word(label, known.evaluation):
+            return message
+        if label in known.held_out or has_word(label, either("held_out", "benchmarks")):
+            return message[: step.end()] + labelled(rest, f"eval/{_BLANKS.sub('_', label)}")
+        if label:
+            last = self._last.get(label, -1)
+            if last > count or label in self._of_others:
+                self._of_others.add(label)
+                self._beside.discard(label)
+                return message
+            if len(self._last) < MOST:
+                self._last[label] = count
+        if not self._is_beside(count, label, rest):
+            if count < self._own[0]:  # a launch went on from a checkpoint
+                self._last = {label: count} if label else {}
+            self._texts = (*self._texts, rest)[-MOST_TEXTS:] if count == self._own[0] else (rest,)
+            self._own = count, label
+            return message
+        if found is None:
+            return message
+        of_step = label in known.phases | known.parts | known.groups
+        return message[: step.end()] + labelled(rest, _BLANKS.sub("_", label), self._names() if of_step else None)
+
+    def _names(self) -> set[str]:
+        """The names in the own lines of the newest step."""
+        return {name for text in self._texts for name in names_in(text)}
+
+    def _is_beside(self, count: int, label: str, rest: str) -> bool:
+        """Whether a line with this step and label is none of the log's own lines."""
+        newest, own = self._own
+        if own in self._of_others:
+            return False
+        if label in self._beside:
+            return True
+        if count != newest or label == own:
+            return False
+        counted = either("counters", "weak_counters", "statistics")
+        if not any(not is_named(name, counted) for name in self._names().intersection(names_in(rest))):
+            return False
+        comes_first = own and (not label or has_word(label, words().of_training))
+        beside = own if comes_first else label
+        if len(self._beside) < MOST:
+            self._beside.add(beside)
+        return beside == label
+
+
+def _is_none(label: str, kind: str) -> bool:
+    """Whether what looks like a label names a place, or only says that results follow."""
+    known = words()
+    others = either("places", "prose", "findings", "counters", "weak_counters")
+    return has_word(label, others) or has_word(kind, known.places)
