@@ -165,7 +165,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     verified = held_out is not None and held_out >= p["gain_se"]
     fallen = loud(look, Trait.COLLAPSE)
     grown = not fallen or _grown_when_it_fell(look, level, p)  # else it was paid for until something else broke
-    ever = (gained(look, p["gain_se"]) and not fallen) or not grown
+    rose = gained(look, p["gain_se"]) or (farmed(look) and look.facts.errors(look.reward) >= p["gain_se"])
+    ever = (rose and not fallen) or not grown  # that the reward is gamed now is told by itself
     unpaid = not ever and not verified
     collapsed = fallen and grown and level > p["warn"]
 
