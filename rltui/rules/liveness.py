@@ -66,7 +66,7 @@ def _because(signal: Signal, crash: Crash, look: Look) -> Signal:
     )
 
 
-@rule("restart-loop", Standing)
+@rule("resume-discontinuity", Standing)
 def restart_loop(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     """The run was restarted again and again within few rows, and still runs. A crashed one says itself how often."""
     look, state, rows = seen.look, seen.state, int(p["rows"])

@@ -15,12 +15,14 @@ HELD_OUT = (
     *("eval/Accuracy", "Val mean reward", "eval/avg_reward", "val/mean_reward", "evaluation/reward", "reward/val"),
     *("Held-out accuracy", "holdout/acc", "Val Pass@1", "Validation score", "Val total_rewards_mean", "valid_accuracy"),
 )
-DETAILS = ("Val loss", "valid_loss", "dev_loss", "Val kl", "Val total_rewards_std", "Val token accuracy", "Val took")
+DETAILS = ("Val kl", "Val total_rewards_std", "Val token accuracy", "Val took")
 OTHERS = {
     "Accuracy": "score_mean",
     "Train accuracy": "score_mean",
     "Training accuracy": "score_mean",
     "Average response length": "response_length_mean",
+    "valid_loss": "val_loss",
+    "dev_loss": "val_loss",
     "Value loss": "vf_loss",
     "value_loss": "vf_loss",
     "interval": None,
@@ -101,9 +103,9 @@ def _meaning_of(path: Path, key: str, others: Mapping[str, float]) -> str | None
 
 def test_val_loss_is_of_the_critic_beside_a_policy_loss_alone(tmp_path: Path) -> None:
     assert _meaning_of(tmp_path, "val_loss", {"policy_loss": 0.1, "entropy": 1.0}) == "vf_loss"
-    assert _meaning_of(tmp_path, "val_loss", {"loss": 0.1, "entropy": 1.0}) == "val_aux"
-    assert _meaning_of(tmp_path, "val_loss", {"policy_loss": 0.1, "val_acc": 0.5}) == "val_aux"
-    assert _meaning_of(tmp_path, "val_loss", {"policy_loss": 0.1, "value_loss": 0.5}) == "val_aux"
+    assert _meaning_of(tmp_path, "val_loss", {"loss": 0.1, "entropy": 1.0}) == "val_loss"
+    assert _meaning_of(tmp_path, "val_loss", {"policy_loss": 0.1, "val_acc": 0.5}) == "val_loss"
+    assert _meaning_of(tmp_path, "val_loss", {"policy_loss": 0.1, "value_loss": 0.5}) == "val_loss"
 
 
 def test_accuracy_and_margin_without_pairs(tmp_path: Path) -> None:

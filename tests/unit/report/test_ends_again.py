@@ -93,7 +93,7 @@ def test_attempts_that_end_at_one_step_are_told_apart(tmp_path: Path) -> None:
 def test_a_run_that_is_restarted_again_and_again_is_told_with_what_ends_it(tmp_path: Path) -> None:
     page, _, report = told(always_at_the_same_step(tmp_path / "run", 4, ends=False))
     assert report["run"]["state"] != "crashed"
-    found = next(f for f in report["findings"] if f["id"] == "restart-loop")
+    found = next(f for f in report["findings"] if f["id"] == "resume-discontinuity")
     assert "restarted 3 times" in found["summary"]
     assert "GPU memory ran out in the update 3 times" in found["summary"]
     assert "Jump" not in page

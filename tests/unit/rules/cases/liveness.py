@@ -36,12 +36,12 @@ CASES = (
         still=NOTICE,
     ),
     Case(
-        "restart-loop",
+        "resume-discontinuity",
         Stands({}, RunState("running", "rows arrive"), restarts=(270, 280, 290)),
         Stands({}, RunState("running", "rows arrive"), restarts=(100, 280, 290)),
     ),
     Case(  # one that ended says itself how often
-        "restart-loop",
+        "resume-discontinuity",
         Stands({}, RunState("unknown", "no end mark"), restarts=(270, 280, 290)),
         Stands({}, DONE, restarts=(270, 280, 290)),
     ),
