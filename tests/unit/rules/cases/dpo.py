@@ -65,11 +65,13 @@ CASES = (
         "dpo-validation-loss-rises",
         {
             **DPO_OFF,
+            "dpo_accuracy": wave(0.5, 0.02) + 0.4 * ramp(0, 150),
             "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
             "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
         },
         {
             **DPO_OFF,
+            "dpo_accuracy": wave(0.5, 0.02) + 0.4 * ramp(0, 150),
             "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
             "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + wave(0.004), 15),
         },
@@ -79,12 +81,14 @@ CASES = (
         "dpo-validation-loss-rises",
         {
             **DPO_OFF,
+            "dpo_accuracy": wave(0.5, 0.02) + 0.4 * ramp(0, 150),
             "total_loss": wave(0.02) + 0.69 - 0.6 * ramp(0, 150),
             "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
             "val_score": rare(0.55 + 0.2 * ramp(0, 200) + wave(0.004), 15),
         },
         {
             **DPO_OFF,
+            "dpo_accuracy": wave(0.5, 0.02) + 0.4 * ramp(0, 150),
             "total_loss": wave(0.02) + 0.69 - 0.2 * ramp(0, 80) + 0.4 * ramp(90, 150),
             "val_loss": rare(0.69 - 0.12 * ramp(0, 80) + 0.3 * ramp(90, 150) + wave(0.004), 15),
         },
