@@ -137,7 +137,7 @@ def _why(report: Report, finding: Finding | None) -> str:
         if error := report.run.error_after:
             return f"after the last step {ended(error)}"
         past = worst_past(report.findings)
-        if past is None and (report.run.broke_off or report.run.state == "stalled"):
+        if past is None and report.run.state == "stalled":
             return "not known, the log stops without a word."
         return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)

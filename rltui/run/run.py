@@ -430,7 +430,8 @@ class Run:
     def evidence(self, now: float | None = None) -> LifeSigns:
         """What the state is judged by, with the newest rows and file times."""
         for part in self.history.parts:
-            self._notes.reach(part.name, part.table.head_step, part.laps)
+            laps = min(part.laps, len(part.table.abandoned))  # lines above their step seem to go back, too
+            self._notes.reach(part.name, part.table.head_step, laps)
         if self.followed and self.pulse.moved_at is None:
             self.listen()
         return LifeSigns(

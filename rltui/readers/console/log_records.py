@@ -114,7 +114,7 @@ class LogRows:
         for told in rows:
             self._put(told)
         if not rows and not row.aside and not self._courses.is_doubtful(row):
-            self._come_to(row.step)
+            self._step = row.step  # it waits: laps are those of the rows that count
         if self._courses.dropped and not self.foretells:
             dropped, self._courses.dropped = self._courses.dropped, []
             self._skipped[OTHER_COUNT] += len(dropped)
