@@ -31,6 +31,7 @@ from rltui.rules.base import (
     told,
 )
 from rltui.rules.traits import Trait
+from rltui.run.sums import quantile
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -100,11 +101,11 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     harmed nothing."""
     if (jump := _rate_jumped(look, p, memory)) is not None:
         return [jump]
-    rate = _in_use(look, p["held"])
+    notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])
+    rate = _in_use(look, p["held"], notice)
     size = _model_size(look)
     if rate is None or look.settings.critic or (size is not None and size < SMALL_MODEL):
         return []
-    notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])
     if rate <= notice:
         return []
     early = look.n <= max(60.0, 0.1 * (look.settings.planned_steps or 0))
@@ -128,14 +129,16 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
 
 
-def _in_use(look: Look, held: float) -> float | None:
-    """The highest rate that was in use for more than a few rows under the present config; as set, if none is logged."""
+def _in_use(look: Look, held: float, band: float) -> float | None:
+    """The highest rate that was in use for more than a few rows under the present config; as set, if none is logged.
+    Within the `band` the highest of all, which is told with less."""
     series = look.series("lr")
     if series is None:
         return look.settings.lr
     since = 0 if look.set_since is None else int(series.steps.searchsorted(look.set_since))
     values = series.values[max(min(since, len(series) - 1), len(series) - MOST_ROWS) :]
-    return float(np.quantile(values, held))
+    highest = float(np.maximum.reduce(values))
+    return highest if highest <= band else quantile(values, held)
 
 
 def _above(look: Look, rate: float) -> int | None:

@@ -81,7 +81,10 @@ def _levels(look: Look, name: str) -> tuple[Floats, Ints]:
         return np.empty(0), np.empty(0, np.int64)
     each = -(-BLOCK // blocks.size)
     count, over = divmod(len(blocks.medians), each)
-    levels: Floats = np.median(blocks.medians[over:].reshape(count, each), axis=1) if count else np.empty(0)
+    if not count:
+        return np.empty(0), np.empty(0, np.int64)
+    ordered = np.sort(blocks.medians[over:].reshape(count, each), axis=1)
+    levels: Floats = ordered[:, (each - 1) // 2] / 2.0 + ordered[:, each // 2] / 2.0
     return levels, (over + each * np.arange(count)) * blocks.size
 
 
