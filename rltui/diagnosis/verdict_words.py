@@ -24,9 +24,7 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         if few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
             return f"{rows} so far: too few to judge.{_open(because)}"
-        blind = (
-            "Neither reward nor validation is logged under a known name, so whether this run learns cannot be judged."
-        )
+        blind = "No reward and no validation has a known name: whether this run learns cannot be judged."
         return f"{blind}{_open(because)}"
     if not because:
         return sentences(_broke_off(case), _clear(case))
