@@ -43,7 +43,6 @@ from rltui.rules.limits import asked, beside_limits, subjects
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
-from rltui.run.attempts import earlier_ends
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -320,7 +319,7 @@ class Engine:
         against = [one for one in run.history.contradictions if one.since <= look.step]
         ungraded = run.ungraded(NEWEST_SAID if now else 0)
         notes = run.notes if now else [note for note in run.notes if note.by(look.step)]
-        ends = earlier_ends(notes, run.ended_at, look.step if rows else None, now and run.goes_on)
+        ends = run.earlier_ends(None if now else look.step)
         standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded, ends)
         of_standing = dict(ask(Standing, standing, self.catalogue, guard))
         lives |= _at_once(of_standing, look)

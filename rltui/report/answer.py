@@ -204,6 +204,8 @@ REWARD_WORDS = frozenset(
     ["acc", "accuracy", "correct", "reward", "rewards", "return", "returns", "score", "scores", "solved", "success"]
 )
 """Words of a key that may be a reward."""
+SPREADS = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90"])
+"""Words of a key that is no mean."""
 
 
 def _unnamed(report: Report) -> str:
@@ -214,10 +216,6 @@ def _unnamed(report: Report) -> str:
     words = {key: set(re.split(r"[^a-z]+", key.lower())) for key in unknown}
     maybe = [key for key in unknown if words[key] & REWARD_WORDS and not words[key] & SPREADS]
     return f" If {maybe[0]} is the reward, say so: --map score_mean={maybe[0]}." if maybe else ""
-
-
-SPREADS = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90"])
-"""Words of a key that is no mean."""
 
 
 def fix_text(fix: Fix) -> str:

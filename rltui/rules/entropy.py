@@ -63,10 +63,11 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward, nats = look.trend(look.reward), not look.weighed("entropy")
     said = held(look, "entropy-collapse", WARNING)  # what is loud ends with a gain, and not as the reward sways
     bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
-    low_since = int(series.steps[since(entropy < p["critical"] * start)])
     still = reward.direction <= 0 if said or bottom else flat(reward)  # next to nothing is left: a gain has to show
     unpaid = still and not paying(look, "entropy-collapse", 200)
-    unpaid = unpaid or (bottom and (gain_ended(look, low_since) or _starved(look, dead_now, p["starved"])))
+    if bottom and not unpaid:
+        low_since = int(series.steps[since(entropy < p["critical"] * start)])
+        unpaid = gain_ended(look, low_since) or _starved(look, dead_now, p["starved"])
     stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"] or loud(look, Trait.VALIDATION_FALLS)

@@ -21,6 +21,7 @@ from rltui.frameworks.schema import GENERIC, PHASE
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, Note, RunInfo, Ungraded
 from rltui.rollouts.samples import Samples
+from rltui.run.attempts import Crash, earlier_ends
 from rltui.run.changed import Changed, Prints
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.clocks import written_beside
@@ -92,6 +93,7 @@ class Run:
         self._cut_at: int | None = None
         self.pulse = Pulse()
         self._pace: tuple[object, LearnedPace] | None = None
+        self._ends: tuple[list[Note], object, list[Crash]] | None = None
 
     # -- filling -------------------------------------------------------------------------------------------------
 
@@ -455,10 +457,16 @@ class Run:
             ended=self.ended_at,
         )
 
-    @property
-    def goes_on(self) -> bool:
-        """The steps of a log went back since its newest note."""
-        return self._notes.go_on
+    def earlier_ends(self, step: int | None = None) -> list[Crash]:
+        """What ended the attempts before the last one, oldest first; `step`: as the log told it by then. What is asked
+        of now is kept until the run says more, as diagnosis and snapshot both ask."""
+        table, notes = self.history.table, self.notes
+        if step is not None:
+            return earlier_ends([note for note in notes if note.by(step)], self.ended_at, step)
+        state = self.ended_at, int(table.steps[-1]) if table.n else None, self._notes.go_on
+        if self._ends is None or self._ends[0] is not notes or self._ends[1] != state:
+            self._ends = notes, state, earlier_ends(notes, *state)
+        return self._ends[2]
 
     @property
     def ended_at(self) -> frozenset[int]:

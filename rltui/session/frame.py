@@ -12,7 +12,7 @@ from rltui.frameworks.load import dialect
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
-from rltui.run.attempts import Attempt, Ended, attempts, before_again, earlier_ends, ends
+from rltui.run.attempts import Attempt, Ended, attempts, before_again, ends
 from rltui.run.hardware import written
 from rltui.run.metric_series import Renamed, preferred
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, StallCard
@@ -120,8 +120,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
 def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
     """The run as it is now, with its state and its phase times."""
     table = run.history.table
-    newest = int(table.steps[-1]) if table.n else None
-    crashes = earlier_ends(run.notes, run.ended_at, newest, run.goes_on)
+    crashes = run.earlier_ends()
     ended = [*crashes, state.crash] if state.crash is not None else crashes
     return RunSnapshot(
         id=run.id,
