@@ -31,17 +31,12 @@ class ManyLines:
 
     def __init__(self, lines: int) -> None:
         self._taken = np.zeros(lines, dtype=np.bool_)
-        self._steps: Ints = np.zeros(lines, dtype=np.int64)
-        self._times: Floats = np.full(lines, np.nan)
         self._groups: list[tuple[Ints, Mapping[str, Floats]]] = []
 
-    def take(self, at: Ints, steps: Ints, times: Floats | None, columns: Mapping[str, Floats]) -> None:
+    def take(self, at: Ints, columns: Mapping[str, Floats]) -> None:
         """Takes lines of one schema, at rising places. In a column NaN is a missing cell, an infinity one that was
         logged as not finite."""
         self._taken[at] = True
-        self._steps[at] = steps
-        if times is not None:
-            self._times[at] = times
         self._groups.append((at, columns))
 
     def rest(self) -> Ints:
@@ -58,8 +53,8 @@ class ManyLines:
         for start, stop in pairwise(borders):
             yield start, stop, bool(self._taken[start])
 
-    def rows(self, start: int, stop: int) -> tuple[Ints, Floats, dict[str, Floats]]:
-        """Steps, times and columns of a stretch that polars parsed."""
+    def columns(self, start: int, stop: int) -> dict[str, Floats]:
+        """The columns of a stretch that polars parsed."""
         columns: dict[str, Floats] = {}
         for at, own in self._groups:
             first, last = (int(place) for place in at.searchsorted((start, stop)))
@@ -71,7 +66,7 @@ class ManyLines:
                 if key not in columns:
                     columns[key] = np.full(stop - start, np.nan)
                 columns[key][places] = cells[first:last]
-        return self._steps[start:stop], self._times[start:stop], columns
+        return columns
 
 
 def halving(at: Ints, parse: Callable[[Ints], bool]) -> None:

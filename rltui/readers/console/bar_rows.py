@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import nan
 from typing import NamedTuple
 
@@ -65,7 +66,7 @@ class BarNumbers:
             if place is not None and (self._bare or ("", 0, 0))[:2] != (painted.name, painted.total):
                 self._bare = painted.name, painted.total, painted.done
             return []
-        epoch, counter = _round(painted), first_of("step", cells)
+        epoch, counter = _round(painted.name), first_of("step", cells)
         if counter is not None and cells[counter].is_integer() and 0 <= cells[counter] < MAX_STEP:
             step = int(cells.pop(counter))
             self.tell = True
@@ -116,7 +117,7 @@ class BarNumbers:
         of an epoch goes on from the epoch before."""
         if painted.nested:
             return None
-        epoch = _round(painted)
+        epoch = _round(painted.name)
         if epoch is None:
             known = painted.name in TRAINING or trains(painted.name)
             if not known:
@@ -140,11 +141,12 @@ class _Round(NamedTuple):
     planned: int | None
 
 
-def _round(painted: ProgressBar) -> _Round | None:
-    """The round through the data that a bar counts; None if it counts no round."""
-    for kind, name in (("epoch", _EPOCH), ("episode", _EPISODE)):
-        found = name.match(painted.name)
-        if found is not None and not has_word(painted.name, words().evaluation):
+@lru_cache(maxsize=64)
+def _round(name: str) -> _Round | None:
+    """The round through the data that a bar of this name counts; None if it counts no round."""
+    for kind, pattern in (("epoch", _EPOCH), ("episode", _EPISODE)):
+        found = pattern.match(name)
+        if found is not None and not has_word(name, words().evaluation):
             return _Round(kind, int(found[1]), int(found[2]) if found[2] else None)
     return None
 
@@ -166,6 +168,7 @@ def postfix(text: str, bar: str = "") -> dict[str, float]:
     return cells if training or any(has_word(name, words().training) for name in cells) else {}
 
 
+@lru_cache(maxsize=64)
 def trains(name: str) -> bool:
     """Whether a progress bar of this name counts training steps."""
     if any(c.isdigit() for c in name) or has_word(name, words().evaluation):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct, field
 
 from rltui.readers.console.dict_numbers import dict_cells
@@ -56,6 +58,12 @@ class _Shown(Struct, frozen=True):
     known: bool
 
 
+@lru_cache(maxsize=64)
+def _without_numbers(name: str) -> str | None:
+    """The name of a bar without numbers; None if the bar is of an evaluation."""
+    return None if has_word(name, words().evaluation) else "".join(c for c in name if not c.isdecimal())
+
+
 class DictsByBar:
     """A single dict may be a result. They are rows if they come again with the same names while one bar goes on."""
 
@@ -67,9 +75,8 @@ class DictsByBar:
 
     def paint(self, painted: ProgressBar, step: int | None) -> None:
         """Takes a bar that shows a `step` of the training; None if its name does not tell what it counts."""
-        if painted.nested or not painted.total or has_word(painted.name, words().evaluation):
+        if painted.nested or not painted.total or (name := _without_numbers(painted.name)) is None:
             return
-        name = "".join(c for c in painted.name if not c.isdecimal())
         known, before = step is not None, self._bar
         if step is None:
             if name != painted.name or name in self._inner:

@@ -9,9 +9,11 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from math import isnan, nan
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from rltui.cooperate import Meanwhile
 from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated, Ungraded
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.courses import OTHER_COUNT, Courses
@@ -22,17 +24,22 @@ from rltui.readers.console.step_template import StepRow
 from rltui.readers.rows import RowBuilder
 from rltui.text import clean
 
+if TYPE_CHECKING:
+    from rltui.readers.bulk import ManyLines
+
 UNDATED = "rows without a time, as the time stamps of the lines have no date and no line above them has one"
 
 
 class _StepLines(Struct):
     """verl's step lines of one block. `heads`: the text before each. `offsets`: where each was in the block without
-    them. `reached`, `added`: how many were passed and added so far. `times`: of those that were passed."""
+    them. `begun`: parses them meanwhile. `reached`, `added`: how many were passed and added so far. `times`: of those
+    that were passed."""
 
     steps: list[int]
     lines: list[bytes]
     heads: list[bytes]
     offsets: list[int]
+    begun: Meanwhile[ManyLines] | None = None
     times: list[float] = field(default_factory=list)
     reached: int = 0
     added: int = 0
@@ -82,7 +89,8 @@ class LogRows:
         if not lines:
             return block
         heads = [before[before.rfind(b"\n") + 1 :] for before in around[:-1]]
-        self._cut = _StepLines(steps, lines, heads, list(accumulate(map(len, around[:-1]))))
+        offsets = list(accumulate(map(len, around[:-1])))
+        self._cut = _StepLines(steps, lines, heads, offsets, verl_console.ahead(lines))
         return b"".join(around)
 
     def waits(self, at: int) -> bool:
@@ -228,7 +236,8 @@ class LogRows:
         if cut.added < cut.reached:
             part = slice(cut.added, cut.reached)
             cut.added = cut.reached
-            verl_console.parse(cut.steps[part], cut.times[part], cut.lines[part], self._rows)
+            begun = cut.begun if part == slice(0, len(cut.lines)) else None
+            verl_console.parse(cut.steps[part], cut.times[part], cut.lines[part], self._rows, begun)
             self.came = True
 
 
@@ -246,6 +255,7 @@ class LogNews:
         self._records: list[Record] = []
         self._newest: dict[str, Note] = {}
         self._progress: tuple[int | None, int | None] = (None, None)
+        self._progress_line: int | None = None  # of a bar whose progress is the newest: told by `take`
         self._other_bar: ProgressBar | None = None
         self._expected: list[ConfigRecord] = []
 
@@ -253,6 +263,8 @@ class LogNews:
         for record in records:
             if isinstance(record, Note) and record.kind in ("progress", "phase"):
                 self._newest[record.kind] = record
+                if record.kind == "progress":
+                    self._progress_line = None
                 continue
             foretold = record in self._foretold
             if foretold and not self.foretells:
@@ -281,8 +293,7 @@ class LogNews:
     def progress(self, done: int, total: int, line: int) -> None:
         """Takes how many of the planned steps are done."""
         if self._progress != (done, total):
-            self._progress = (done, total)
-            self._newest["progress"] = Note("progress", f"step {done} of {total}", line, done, total)
+            self._progress, self._progress_line = (done, total), line
 
     def end(self, said: bytes, line: int, step: int | None, laps: int) -> None:
         """Takes the line in which the trainer says that it is done."""
@@ -297,6 +308,10 @@ class LogNews:
 
     def take(self) -> list[Record]:
         """All records since the last call."""
+        if self._progress_line is not None:
+            done, total = self._progress
+            self._newest["progress"] = Note("progress", f"step {done} of {total}", self._progress_line, done, total)
+            self._progress_line = None
         records = [*self._records, *self._newest.values()]
         self._records.clear()
         self._newest.clear()

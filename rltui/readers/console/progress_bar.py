@@ -66,7 +66,8 @@ _BAR_END = re.compile(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?
 
 def behind_bar(segment: bytes) -> bytes:
     """The text directly after a printed bar; empty if there is none."""
-    found = _BAR_END.search(segment)
+    drawn = segment.find(b"%|")
+    found = _BAR_END.search(segment, segment.find(b"|", drawn + 2) if drawn >= 0 else 0)
     return segment[found.end() :] if found else b""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from rltui.cooperate import Meanwhile
 from rltui.readers.lines import MANY_BYTES
 from rltui.readers.number_text import shown_plainly
 from rltui.readers.rows import RowBuilder
@@ -48,30 +49,31 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     steps: list[int] = []
     lines: list[bytes] = []
     around: list[bytes] = []
-    find = block.find
     carriage_returns = b"\r" in block
     kept = at = 0
-    while (at := find(b"step:", at)) >= 0:
-        head = _HEAD.match(block, at)
-        named = block[at - 1 : at] == b"_" and _PLACE.search(block, max(0, at - 60), at)
-        if head is None or named:
-            at += 5
+    heads = [*_HEAD.finditer(block)]  # in one pass: a line is long
+    while at < len(heads):
+        head, at = heads[at], at + 1
+        first, begin = head.span()
+        if block[first - 1 : first] == b"_" and _PLACE.search(block, max(0, first - 60), first):
             continue
-        end = find(b"\n", at)
+        end = block.find(b"\n", begin)
         if end < 0:
             end = len(block)
-        if carriage_returns and (r := find(b"\r", at, end)) >= 0:
+        if carriage_returns and (r := block.find(b"\r", begin, end)) >= 0:
             end = r
-        begin = head.end()
         line = block[begin:end]
-        glued = _later(block, begin, end)
-        if glued:  # its writer ended inside the line, so its last number may be cut off
-            line, end = block[begin:glued], glued
-            line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
+        while at < len(heads) and heads[at].start() < end:
+            if _is_glued(block, begin, end, heads[at]):  # its writer ended inside the line: the last number may be cut
+                end = heads[at].start()
+                line = block[begin:end]
+                line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
+                break
+            at += 1
         steps.append(int(head[1]))
         lines.append(line)
-        around.append(block[kept:at])
-        kept = at = end
+        around.append(block[kept:first])
+        kept = end
     around.append(block[kept:])
     return steps, lines, around
 
@@ -79,29 +81,23 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
 def without_steps(block: bytes) -> bytes:
     """The text without its step lines and what follows them on the same line."""
     kept: list[bytes] = []
-    begin = at = 0
-    while (at := block.find(b"step:", at)) >= 0:
-        if _HEAD.match(block, at) is None:
-            at += 5
+    begin = 0
+    for head in _HEAD.finditer(block):
+        if head.start() < begin:
             continue
-        kept.append(block[begin:at])
-        end = block.find(b"\n", at)
-        begin = at = end if end >= 0 else len(block)
+        kept.append(block[begin : head.start()])
+        end = block.find(b"\n", head.end())
+        begin = end if end >= 0 else len(block)
     return b"".join([*kept, block[begin:]])
 
 
-def _later(block: bytes, begin: int, end: int) -> int:
-    """Where another step line begins inside a line that was cut off; 0 if none does."""
+def _is_glued(block: bytes, begin: int, end: int, head: re.Match[bytes]) -> bool:
+    """Whether another step line begins inside one that was cut off."""
+    at = head.start()
+    if at == begin or block[at - 1] not in b"_/ ":  # not the end of a key
+        return True
     first = block[begin : block.find(b":", begin) + 1]
-    at = block.find(b"step:", begin, end)
-    while at >= 0:
-        head = _HEAD.match(block, at)
-        if head is not None:
-            apart = at == begin or block[at - 1] not in b"_/ "  # not the end of a key
-            if apart or (block.startswith(first, head.end()) and block.find(first, begin + 1, end) >= 0):
-                return at
-        at = block.find(b"step:", at + 1, end)
-    return 0
+    return block.startswith(first, head.end()) and block.find(first, begin + 1, end) >= 0
 
 
 def _is_shown(line: bytes) -> bool:
@@ -114,15 +110,29 @@ def _plainly(lines: Sequence[bytes]) -> list[bytes]:
     return [shown_plainly(line.decode("utf-8", "replace")).encode() if _is_shown(line) else line for line in lines]
 
 
-def parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
-    """Adds the rows of step lines."""
-    if sum(map(len, lines)) < MANY_BYTES:
+def ahead(lines: Sequence[bytes]) -> Meanwhile[ManyLines] | None:
+    """Begins to parse step lines while their log is read on; None for a few of them."""
+    return Meanwhile(partial(_many, lines)) if _are_many(lines) else None
+
+
+def _are_many(lines: Sequence[bytes]) -> bool:
+    return sum(map(len, lines)) >= MANY_BYTES
+
+
+def parse(
+    steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder, begun: Meanwhile[ManyLines] | None
+) -> None:
+    """Adds the rows of step lines. `begun`: what `ahead` gave for the same lines."""
+    if begun is None and not _are_many(lines):
         _parse(steps, times, lines, rows)
         return
-    block = _many(steps, times, lines)
+    import numpy as np
+
+    block = _many(lines) if begun is None else begun.result()
     for start, stop, taken in block.stretches():
         if taken:
-            rows.add_columns(*block.rows(start, stop))
+            known = np.array(steps[start:stop], dtype=np.int64), np.array(times[start:stop])
+            rows.add_columns(*known, block.columns(start, stop))
         else:
             _parse(steps[start:stop], times[start:stop], lines[start:stop], rows)
 
@@ -206,7 +216,7 @@ def _cells(line: str) -> dict[str, float]:
 # -- many lines at once, through polars --------------------------------------------------------------------------------
 
 
-def _many(steps: Sequence[int], times: Sequence[float], lines: Sequence[bytes]) -> ManyLines:
+def _many(lines: Sequence[bytes]) -> ManyLines:
     """Takes the lines that hold only plain numbers, under the same keys and in the same order as their group."""
     import numpy as np  # with polars: for many lines at once
 
@@ -215,20 +225,19 @@ def _many(steps: Sequence[int], times: Sequence[float], lines: Sequence[bytes]) 
     if _is_shown(lines[0]):  # then the others usually are, too
         lines = _plainly(lines)
     block = ManyLines(len(lines))
-    known = np.array(steps, dtype=np.int64), np.array(times)
-    _take(lines, known, block, np.arange(len(lines)))
+    _take(lines, block, np.arange(len(lines)))
     rest = block.rest()
     for at in groups(np.array([lines[i].count(b" - ") for i in rest.tolist()], dtype=np.int64)):
-        _take(lines, known, block, rest[at])
+        _take(lines, block, rest[at])
     return block
 
 
-def _take(lines: Sequence[bytes], known: tuple[Ints, Floats], block: ManyLines, at: Ints) -> None:
+def _take(lines: Sequence[bytes], block: ManyLines, at: Ints) -> None:
     from rltui.readers.bulk import halving
 
     template = _template(lines[at[0]].decode("utf-8", "replace"))
     if template is not None:
-        halving(at, partial(_read, lines, known, template, block))
+        halving(at, partial(_read, lines, template, block))
 
 
 def _template(line: str) -> Template | None:
@@ -248,7 +257,7 @@ def _template(line: str) -> Template | None:
     return tuple(cells) if len({key for key, _ in cells}) == len(cells) else None
 
 
-def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template, block: ManyLines, at: Ints) -> bool:
+def _read(lines: Sequence[bytes], template: Template, block: ManyLines, at: Ints) -> bool:
     """Takes the lines of the template that hold a number in each cell. Any other line stays for the slow way. False if
     the lines cannot be parsed at once."""
     import numpy as np
@@ -266,7 +275,7 @@ def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template
     if not np.isfinite(grid).all():
         sure = _sure(pieces, template)
         at, grid = at[sure], np.asfortranarray(parsed.fill_nan(np.inf).to_numpy()[sure])
-    block.take(at, known[0][at], known[1][at], {key: grid[:, place] for place, (key, _) in enumerate(template)})
+    block.take(at, {key: grid[:, place] for place, (key, _) in enumerate(template)})
     return True
 
 
