@@ -2,8 +2,8 @@
 whether it is still the same file.
 
 A file was rewritten if it is shorter than what was read (truncated), or if bytes that were read have changed. The first
-and the last bytes read are compared whenever the file's times change. The checksum of all that was read is compared if
-the file has another identity (replaced) or was absent for a while: rsync and a remounted disk bring back the same
+and the last bytes read are compared whenever the file's times change. A checksum of what was read is compared if the
+file has another identity (replaced) or was absent for a while: rsync and a remounted disk bring back the same
 bytes, which is no new attempt of the run. It is also compared for a small file of the same size with a newer time (a
 JSON document saved again with one digit changed).
 
@@ -30,6 +30,9 @@ KINDS = {
 }
 FINGERPRINT_BYTES = 64
 WHOLE_CHECK_BYTES = 4 << 20
+CHECKED_BYTES, CHECKED_EVERY = 1 << 10, 1 << 14
+"""Behind that many bytes the checksum takes the first bytes of each stretch: of all bytes it took a tenth of the time
+of reading, and another file differs in far more than a few of them."""
 PIECE_BYTES = 1 << 20
 CLOCK_GRAIN_S = 2.0
 """A file that changed this recently may change again under the same time stamp, so it is checked once more later."""
@@ -87,7 +90,7 @@ class Position:
         self.offset = 0
         self.head = b""  # first bytes read
         self.tail = b""  # last bytes read
-        self.checksum = 0  # CRC-32 of all bytes read
+        self.checksum = 0  # of the bytes read, by `checked`
         self.identity = ""  # "device:inode"
         self.seen_size = 0  # of the file, at the last read
         self.was_absent = False
@@ -96,8 +99,8 @@ class Position:
         if len(self.head) < FINGERPRINT_BYTES:
             self.head = (self.head + data)[:FINGERPRINT_BYTES]
         self.tail = (self.tail + data[-FINGERPRINT_BYTES:])[-FINGERPRINT_BYTES:]
+        self.checksum = checked(data, self.offset, self.checksum)
         self.offset += len(data)
-        self.checksum = zlib.crc32(data, self.checksum)
 
     def forget(self) -> None:
         self.offset = self.checksum = 0
@@ -191,14 +194,26 @@ class ForwardReader:
         return False
 
 
+def checked(data: bytes, at: int, checksum: int) -> int:
+    """The CRC-32 of a file's bytes up to `at`, gone on with the `data` that follow: of all bytes at first, then of
+    some in each stretch."""
+    whole, end = max(0, WHOLE_CHECK_BYTES - at), at + len(data)
+    view = memoryview(data)
+    checksum = zlib.crc32(view[:whole], checksum)
+    begin = at + whole
+    for place in range(begin - begin % CHECKED_EVERY, end, CHECKED_EVERY):
+        checksum = zlib.crc32(view[max(place, begin) - at : max(0, place + CHECKED_BYTES - at)], checksum)
+    return checksum
+
+
 def _checksum(descriptor: int, size: int) -> int:
-    """CRC-32 of the first bytes of a file."""
+    """The checksum of the first bytes of a file."""
     checksum = at = 0
     while at < size:
         data = os.pread(descriptor, min(PIECE_BYTES, size - at), at)
         if not data:
             break
-        checksum = zlib.crc32(data, checksum)
+        checksum = checked(data, at, checksum)
         at += len(data)
     return checksum
 

@@ -47,12 +47,12 @@ FAMILIES = frozenset({"reward_component_mean"})
 
 def look_distance(n: int) -> int:
     """Rows from the look at `n` rows to the next."""
-    return max(1, n // (100 if n < LONG_ROWS else 50))
+    return max(1, n // (100 if n < LONG_ROWS else 50 if n < VERY_LONG_ROWS else 25))
 
 
 def look_rows(start: int = 0) -> Iterator[int]:
-    """The row counts at which the run is judged: every row at first, then every 1 %, of a long run every 2 %. They
-    depend on nothing else."""
+    """The row counts at which the run is judged: every row at first, then every 1 %, of a long run every 2 %, of a
+    very long one every 4 %. They depend on nothing else."""
     at = bisect_right(_LOOKS, start)
     while True:
         if at == len(_LOOKS):
@@ -62,9 +62,9 @@ def look_rows(start: int = 0) -> Iterator[int]:
         at += 1
 
 
-LONG_ROWS = 5_000
-"""From here on a run is looked at half as often for its length: a look costs the same wherever it stands, and whoever
-follows a run has its newest row judged at any rate."""
+LONG_ROWS, VERY_LONG_ROWS = 1_000, 10_000
+"""From each of these on a run is looked at half as often for its length: a look costs the same wherever it stands, and
+whoever follows a run has its newest row judged at any rate."""
 _LOOKS = [1]
 """The first row counts, as far as they were asked for."""
 

@@ -39,10 +39,10 @@ def sick(seed: int, n: int = ROWS) -> dict[str, object]:
     return columns
 
 
-def test_look_rows_are_every_row_then_every_percent_then_every_second_one() -> None:
+def test_look_rows_are_every_row_then_every_percent_then_rarer() -> None:
     rows = [n for n, _ in zip(look_rows(), range(700), strict=False)]
     assert rows[:200] == list(range(1, 201))
-    assert all(b - a == max(1, a // (100 if a < 5_000 else 50)) for a, b in pairwise(rows))
+    assert all(b - a == max(1, a // (100 if a < 1_000 else 50 if a < 10_000 else 25)) for a, b in pairwise(rows))
     assert rows[-1] > 10_000
     assert next(iter(look_rows(rows[300]))) == rows[301]
 

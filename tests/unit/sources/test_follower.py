@@ -117,6 +117,28 @@ def test_the_same_bytes_in_another_file_go_on(log: Path, follow: Follower, tmp_p
     assert follow.read().reset
 
 
+@pytest.mark.parametrize("read_at_once", [1 << 20, 3_000_017])
+def test_a_large_file_that_comes_back_is_another_if_its_middle_is(
+    log: Path, follow: Follower, tmp_path: Path, read_at_once: int
+) -> None:
+    """Of a large file not every byte is compared, but another run's log differs in more than a few."""
+    held = b"".join(b"step:%08d - reward:0.5\n" % i for i in range(300_000))
+    assert len(held) > files.WHOLE_CHECK_BYTES + (1 << 20)
+    log.write_bytes(held)
+    while follow.read(read_at_once).more:
+        pass
+    other = tmp_path / "other"
+    other.write_bytes(held + b"more\n")
+    other.replace(log)
+    delta = follow.read()
+    assert (delta.data, delta.reset) == (b"more\n", False)
+    middle = len(held) - (1 << 20)
+    changed = held[:middle] + held[middle:].replace(b"0.5", b"0.7", 1_000)
+    other.write_bytes(changed + b"more\n")
+    other.replace(log)
+    assert follow.read().reset
+
+
 def test_deletion_and_return(log: Path, follow: Follower) -> None:
     follow.read()
     log.unlink()
