@@ -80,12 +80,27 @@ def since_start(course: Course) -> str:
 
 def since_peak(course: Course) -> str:
     """`below its best of 0.61 at step 300`, on the side that is worse; empty if it stands at its best or nobody can
-    tell."""
+    tell. `0.61 at its best at step 300`, if a part of what it gained may be lost."""
     if course.peak is None or not way(course.since_peak):
-        return ""
+        return _perhaps_lost(course)
     side = "below" if way(course.since_peak) < 0 else "above"
     now, best = num(course.now.value), f"{side} its best of {num(course.peak.value)} at step {course.peak.step}"
     return best if now == num(course.last) else f"lately {now}, {best}"
+
+
+LOST = 1 / 3
+"""Of what was gained up to the best: if so much seems lost the best is named, though noise may be all of it."""
+LOST_SE = 1.5
+
+
+def _perhaps_lost(course: Course) -> str:
+    peak, fall = course.peak, course.since_peak
+    if peak is None or fall is None or not way(course.since_start) or abs(fall.errors) < LOST_SE:
+        return ""
+    gained, lost = peak.value - course.first, peak.value - course.last
+    if gained * lost <= 0.0 or lost / gained < LOST:
+        return ""
+    return f"{num(peak.value)} at its best at step {peak.step}"
 
 
 def left_out(look: Look) -> str:
