@@ -52,6 +52,7 @@ from rltui.discovery.units import (
 )
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SAMPLES, SEVERAL, in_order_of_belief
+from rltui.readers.step_files import FEWEST
 from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.sources.base import FileStat, Listing, Place
 from rltui.text import clean, shown
@@ -144,6 +145,8 @@ def group(
     homes: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         homes[unit.home].append(unit)
+    for home in [home for home, found in homes.items() if all(_is_lone_result(unit, families) for unit in found)]:
+        del homes[home]
     runs = {home: _split(found, _has_one_checkpoint_set(home, checkpoints, homes)) for home, found in homes.items()}
     _absorb(runs)
     candidates = [
@@ -153,6 +156,12 @@ def group(
     candidates = _with_messages(candidates, messages, root)
     others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
+
+
+def _is_lone_result(unit: Unit, families: dict[str, list[str]]) -> bool:
+    """Whether a unit is one or two evaluations in files of their own: they belong to a run, and are none."""
+    first, found = unit.files[0]
+    return found == STEP_FILES and 1 + len(families[first]) < FEWEST
 
 
 def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:

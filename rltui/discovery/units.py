@@ -168,8 +168,12 @@ def step_files_of(paths: list[str]) -> dict[str, list[str]]:
     for path in paths:
         if (named := step_files.family(os.path.basename(path))) is not None:
             numbered[os.path.dirname(path), named[0]].append((named[1], path))
-    families = (sorted(found) for found in numbered.values() if len(found) >= step_files.FEWEST)
-    return {found[0][1]: [path for _, path in found[1:]] for found in families}
+    families = {found[0][1]: [path for _, path in found[1:]] for found in map(sorted, numbered.values())}
+    return {
+        first: others
+        for first, others in families.items()
+        if step_files.are_enough(os.path.basename(first), 1 + len(others), file_roles.evaluates(first))
+    }
 
 
 def nearest(path: str, homes: Container[str | None]) -> str | None:

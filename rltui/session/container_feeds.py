@@ -8,6 +8,7 @@ import time as clock
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from rltui.discovery.file_roles import evaluates
 from rltui.readers.base import DatabaseReader
 from rltui.readers.formats import formats_held, make_database
 from rltui.readers.step_files import FORMAT as STEP_FILES
@@ -31,9 +32,13 @@ class StepFilesFeed(Source):
     """A folder with one file a step; `path` is one of them. If a file was rewritten, or comes after one of a later
     step, the whole run is read again."""
 
-    reader: StepFilesReader = field(default_factory=StepFilesReader, init=False)
+    reader: StepFilesReader = field(init=False)
     _seen: dict[str, tuple[int, float, str]] = field(default_factory=dict, init=False)
     _last: int = field(default=-1, init=False)  # step of the newest file that was read
+
+    def __post_init__(self) -> None:
+        Source.__post_init__(self)  # slots: `super()` would miss the class that they replace
+        self.reader = StepFilesReader(evaluates(self.path))
 
     @property
     def watched(self) -> list[str]:
@@ -59,7 +64,7 @@ class StepFilesFeed(Source):
         changed = [(step, file) for step, file in ordered if self._seen.get(file.path) != _written(file)]
         restarted = bool(changed) and changed[0][0] <= self._last
         if restarted:
-            self.reader, changed = StepFilesReader(), ordered
+            self.reader, changed = StepFilesReader(evaluates(self.path)), ordered
             self._seen.clear()
         texts = []
         for step, file in changed:

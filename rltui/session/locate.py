@@ -9,10 +9,12 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
+from rltui.discovery.file_roles import evaluates
 from rltui.discovery.found import Found, NotARun, NotListed, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
+from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
@@ -262,6 +264,8 @@ def _sniffer(
     def told(path: str, head: bytes) -> str | None:
         name = os.path.basename(path)
         found = sniff(head, name)
+        if found is None and evaluates(path) and len(head) < HEAD and step_files.is_row(head, name, evaluates=True):
+            return step_files.FORMAT
         if found is None and path == named:
             found = sniff_page(head, name, lambda: head if len(head) < HEAD else _whole(place, path))
         if found is None and len(head) == HEAD and may_begin_late(head, name):

@@ -54,6 +54,52 @@ def test_a_number_in_a_name_that_is_no_step(name: str, tmp_path: Path) -> None:
     assert "no training log" in refused(tmp_path)
 
 
+EVALUATED = {
+    "eval/step_{}.json": {"gsm8k": 0.5, "math": 0.25, "n": 500},
+    "eval/{}.json": {"gsm8k": 0.5, "math": 0.25},
+    "val-iter{}.json": {"gsm8k": {"acc": 0.5}, "math": {"acc": 0.25}},
+    "validation/results_step{}.json": {"scores": {"gsm8k": 0.5, "math": 0.25}},
+}
+
+
+@pytest.mark.parametrize("name", EVALUATED)
+@pytest.mark.parametrize("count", [2, 6])
+def test_evaluations_in_files_of_their_own_are_validation_of_the_run_beside_them(
+    name: str, count: int, tmp_path: Path
+) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps({"step": i, **row(i)}) + "\n" for i in range(1, 121)))
+    if count < 3 and name == "eval/{}.json":
+        pytest.skip("two numbers may be anything")
+    for i in range(1, count + 1):
+        path = tmp_path / name.format(20 * i)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(EVALUATED[name]))
+    report = reported(tmp_path)
+    assert (report["run"]["steps"]["first"], report["run"]["steps"]["last"]) == (1, 120)
+    assert ends(report, "reward_mean")[0] == 120
+    sets = {metric: told for metric, told in report["metrics"].items() if metric.startswith("val_score")}
+    assert sorted(ends(report, metric) for metric in sets) == [(count, 0.25, 0.25), (count, 0.5, 0.5)], sets
+
+
+def test_two_evaluations_alone_are_no_run(tmp_path: Path) -> None:
+    (tmp_path / "eval").mkdir()
+    for i in (20, 40):
+        (tmp_path / "eval" / f"step_{i}.json").write_text(json.dumps({"gsm8k": 0.5}))
+    assert "no training log" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["eval/rank_{}.json", "eval/item_{}.json", "eval/step_{}.json"])
+def test_what_is_beside_a_run_and_no_evaluation_of_a_step(name: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps({"step": i, **row(i)}) + "\n" for i in range(1, 31)))
+    (tmp_path / "eval").mkdir()
+    said = {"prompt": "What is 2 + 2?", "completion": "It is 4.", "score": 1.0}
+    for i in range(1, 9):
+        held = [said] if "item" in name else said if "step" in name else {"gsm8k": 0.5}
+        (tmp_path / name.format(i)).write_text(json.dumps(held))
+    report = reported(tmp_path)
+    assert not [metric for metric in report["metrics"] if metric.startswith("val")]
+
+
 def test_one_such_file_is_no_run(tmp_path: Path) -> None:
     STYLES["step in both"](tmp_path, 10)
     assert "no training log" in refused(tmp_path)
