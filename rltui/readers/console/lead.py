@@ -317,6 +317,12 @@ def program(lead: Lead) -> str:
     return "" if titles else lead.source
 
 
+def is_said(lead: Lead) -> bool:
+    """Whether a line is what somebody says in a chat: `Assistant: ... Step 9: reward = 9.9`."""
+    speaker = lead.source.lower().rpartition(" ")[2]
+    return speaker in words().speakers and lead.before.rstrip().lower().endswith(f"{speaker}:")
+
+
 def of_container(before: str) -> str:
     """The part of a lead that a container puts before each line of the program."""
     found = _CONTAINER.match(before)

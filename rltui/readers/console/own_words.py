@@ -17,7 +17,7 @@ from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.labelled_lines import LabelledLines
-from rltui.readers.console.lead import Lead, bare, program, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, is_said, program, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.open_end import OpenEnd
@@ -169,6 +169,8 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
+        if is_said(lead):
+            return [], False
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation, True
@@ -196,12 +198,16 @@ class OwnWords(OpenEnd[_Known]):
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
-        if parts := glued(raw, self._head):
-            return [row for part in parts for row in self.line(part, shape, prefix)]
         learner = self._learner
+        if parts := glued(raw, self._head):
+            if is_said(split_lead(raw)):
+                return []
+            return [row for part in parts for row in self.line(part, shape, prefix)]
         if shape in self._never and not (learner is not None and learner.is_open):
             return []  # true for most lines
         lead = split_lead(raw)
+        if is_said(lead):
+            return []
         self._time = self._clock.of(lead.before)
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
