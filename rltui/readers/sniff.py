@@ -379,7 +379,8 @@ def _csv(text: bytes, name: str) -> str | None:
             )
         ) is not None:
             del body[:first]  # words above the table
-        if body[1:2] and body[1].split() == [table.step]:
+        by_pandas = len(body) > 1 and body[1].split() == [table.step]
+        if by_pandas:
             del body[1]  # the name of the index
         rows = [cut(line, table.separator) for line in body[1:-1] or body[1:]]
     except csv.Error:
@@ -387,6 +388,7 @@ def _csv(text: bytes, name: str) -> str | None:
     again = next((place for place, row in enumerate(rows) if table.step in row and row != [*table.columns]), len(rows))
     rows = rows[: max(again, 1)]  # up to the next header
     spaced = table.separator == SPACES
+    by_pandas |= spaced and any(len(row) == len(table.columns) + 1 for row in rows)
     rows = [row[1:] if spaced and len(row) == len(table.columns) + 1 else row for row in rows]
     columns = {column.lower() for column in table.columns}
     fitting = [row for row in rows if len(row) == len(table.columns)]  # the reader skips the bad rows
@@ -404,6 +406,9 @@ def _csv(text: bytes, name: str) -> str | None:
         return None
     if spaced and not (named and fitting and looks_like_metrics(table)):
         return None
+    commented = any(line.lstrip().startswith(b"#") for line in lines)
+    if spaced and not (by_pandas or commented or name.endswith((".csv", ".tsv"))):
+        return None  # a loop prints its lines below a header, with others between them
     mark = DecimalMark()
     for row in fitting:
         mark.learn(row)

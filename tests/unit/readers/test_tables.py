@@ -184,3 +184,23 @@ def test_a_page_of_notes_that_the_user_names(text: str, tmp_path: Path) -> None:
 def test_a_page_of_notes_in_a_folder_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "NOTES.md").write_text(PAGES["a table"])
     assert "no training log recognised" in refused(tmp_path)
+
+
+BETWEEN = ("  eval @ {step}: acc {score}", "eval step {step}: acc={score}", "validation accuracy: {score}")
+
+
+@pytest.mark.parametrize("first", [10, 100])
+@pytest.mark.parametrize("between", BETWEEN)
+def test_what_a_loop_prints_between_the_rows_below_its_header(between: str, first: int, tmp_path: Path) -> None:
+    """No such line is a row of the table, nor another header; the evaluations count."""
+    lines = ["step reward kl"]
+    for step in range(1, 161):
+        lines.append(f"{step:4} {step / 200:.4f} {step / 1000:.5f}")
+        if step >= first and step % 10 == 0:
+            lines.append(between.format(step=step, score=step / 400))
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    report = reported(tmp_path)
+    assert report["run"]["steps"]["rows"] == 160
+    assert ends(report, "reward_mean") == (160, 0.005, 0.8)
+    assert ends(report, "kl_ref") == (160, 0.001, 0.16)
+    assert ends(report, "val_score") == (16 - first // 10 + 1, first / 400, 0.4)
