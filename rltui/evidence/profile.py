@@ -217,11 +217,25 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     if ceiling is None:
         if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
             ceiling = high
-        elif low >= 0.0 and 0.0 < high <= 1.0:
+        elif low >= 0.0 and 0.0 < high <= 1.0 and (high > 0.5 or _may_be_of_one(recent)):
             ceiling = 1.0
     if floor is not None and ceiling is not None and ceiling > floor:
         return floor, ceiling, ceiling - floor
     return floor, ceiling, high - (floor if floor is not None else low)
+
+
+MOST_SAMPLES = 16_384
+"""Responses of a step: hardly a run has more."""
+
+
+def _may_be_of_one(x: Floats) -> bool:
+    """Whether a low mean may be that of rewards up to 1: the mean of so many rewards of 0 and 1 as a step may have is
+    noisier than that of rewards whose best is a tenth."""
+    x = x[np.isfinite(x)]
+    if len(x) < 2:
+        return True
+    mean, variance = float(x.mean()), float(np.diff(x).var()) / 2
+    return variance * MOST_SAMPLES >= mean * (1.0 - mean)
 
 
 def _stands(x: Floats, level: float) -> bool:

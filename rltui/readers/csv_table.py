@@ -11,12 +11,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from rltui.lazy_regex import lazy
 from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of, time_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
 from rltui.readers.rows import number
 
 SEPARATORS = ",;\t|"
 SPACES = " "
+_VALUE = lazy(r"=\s*[-+]?\.?\d|^\d+:$")
+"""A cell that tells a value itself, or counts: it names no column."""
 WRAPS = "  \\"
 """pandas ends a line of column names so if further columns follow in a block of their own."""
 _NOT_METRICS = {"parsed_index", ""}
@@ -118,6 +121,8 @@ def header(line: bytes, name: str = "") -> CsvTable:
     if len(found[separator]) < 2 and len(found[SPACES]) > 1:
         separator = SPACES
     columns = _numbered(found[separator])
+    if any(_VALUE.search(column) for column in columns):
+        raise csv.Error("a header names columns, and this line tells values")
     step = step_column(columns)
     steps = _steps(columns) if step is None else ()
     time = first_of("time", columns)

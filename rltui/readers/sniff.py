@@ -20,7 +20,7 @@ from rltui.readers.console.notes import TRACEBACK, says_an_end, split_prefix
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
-from rltui.readers.keys import first_of, names
+from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names
 from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
@@ -60,6 +60,7 @@ _TRAINING = re.compile(
     rb"|validation generation end|test_gen_batch|[Cc]heckpoint|\bepoch\b|learning_rate"
     rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each under its reward
 )
+_TABLES = (".csv", ".tsv", ".tab")
 _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 
@@ -389,6 +390,9 @@ def _csv(text: bytes, name: str) -> str | None:
     rows = rows[: max(again, 1)]  # up to the next header
     spaced = table.separator == SPACES
     by_pandas |= spaced and any(len(row) == len(table.columns) + 1 for row in rows)
+    of_a_notebook = NOTEBOOK_LOSS in table.columns
+    by_a_loop = table.is_plain and not (by_pandas or of_a_notebook or name.endswith(_TABLES))
+    by_a_loop &= not any(line.lstrip().startswith(b"#") for line in lines)
     rows = [row[1:] if spaced and len(row) == len(table.columns) + 1 else row for row in rows]
     columns = {column.lower() for column in table.columns}
     fitting = [row for row in rows if len(row) == len(table.columns)]  # the reader skips the bad rows
@@ -406,9 +410,6 @@ def _csv(text: bytes, name: str) -> str | None:
         return None
     if spaced and not (named and fitting and looks_like_metrics(table)):
         return None
-    commented = any(line.lstrip().startswith(b"#") for line in lines)
-    if spaced and not (by_pandas or commented or name.endswith((".csv", ".tsv"))):
-        return None  # a loop prints its lines below a header, with others between them
     mark = DecimalMark()
     for row in fitting:
         mark.learn(row)
@@ -425,6 +426,8 @@ def _csv(text: bytes, name: str) -> str | None:
         or len(table.run_prefixes()) > 1
         or table.metric((table.run_prefixes() or [""])[0])
     )
+    if by_a_loop and not several and (spaced or _told(text) >= sum(len(table.metrics) for _ in fitting)):
+        return "console"  # a loop prints its lines below a header, with others between them
     return SEVERAL if several else "csv"
 
 

@@ -239,7 +239,9 @@ def _task_share(look: Look) -> float | None:
     parts = [series.values for member, series in look.family(PARTS).items() if is_task(member) and len(series)]
     if not parts or any(x.min() < 0.0 or x.max() > 1.0 for x in parts):
         return None
-    return min(tail(x, NOW_POINTS // 2) for x in parts)
+    ceiling = look.profile.ceiling
+    best = ceiling if ceiling is not None and 0.0 < ceiling < 1.0 else 1.0  # none of them pays more than all do
+    return min(1.0, min(tail(x, NOW_POINTS // 2) for x in parts) / best)
 
 
 def dead_groups(look: Look) -> float | None:
@@ -284,6 +286,13 @@ LITTLE, NEAR = 0.05, 0.2
 fifth and more), if that was at least so much of the range."""
 
 
+GREW = 0.5
+"""Of what it was when the run began: what grew by so much, beyond doubt, has learnt, also if it is far from its
+ceiling, which may be no more than assumed."""
+FIRST_SEEN = 0.02
+"""Of the range: from less than that any growth is many times."""
+
+
 def little_gained(look: Look, metric: MetricFacts, ceiling: float | None) -> str:
     """Says so if next to none of what there was to gain has been gained, by the end of the plan if there is one, and
     validation has not gained more either. Empty if it may have been more, if the ceiling is not known, or if it was
@@ -294,11 +303,19 @@ def little_gained(look: Look, metric: MetricFacts, ceiling: float | None) -> str
     left = (ceiling - metric.start.value) * metric.better
     if left < NEAR * look.profile.spread:
         return ""
+    if metric.better > 0 and whole.direction > 0 and whole.value >= GREW * _begun(look, metric):
+        return ""
     share = _most(whole, metric.better) / left * _to_plan(look, int(steps[-1]) - int(steps[0]) + 1)
     held_out = look.facts.metric("val_score")
     if share >= LITTLE or (held_out is not None and not _little_held_out(held_out)):
         return ""
     return f"at most {percent(max(share, 0.0))} of what there is to gain"
+
+
+def _begun(look: Look, metric: MetricFacts) -> float:
+    """What the metric was above its floor when the run began, taken as a part of the range that could be seen."""
+    floor = look.profile.floor if metric.name == look.reward and look.profile.floor is not None else 0.0
+    return max(metric.start.value - floor, FIRST_SEEN * look.profile.spread)
 
 
 def _most(gain: Effect, better: int) -> float:

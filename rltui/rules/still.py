@@ -120,12 +120,15 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     profile = look.profile
     reward = look.values(look.reward)
     window = worth(p["window"], len(reward))
-    if not logged_for(look, look.reward, p["warmup"] + p["window"]) or profile.ceiling is None or profile.floor is None:
+    if not logged_for(look, look.reward, p["warmup"] + p["window"]):
         return []
-    span = profile.ceiling - profile.floor
+    floor, ceiling, known = profile.floor, profile.ceiling, "ceiling"
+    if floor is None or ceiling is None:
+        floor, ceiling, known = *_own_range(look), "the best that it reached"
+    span = ceiling - floor
     if span <= 0:
         return []
-    level_now = (median(reward[-window:]) - profile.floor) / span
+    level_now = (median(reward[-window:]) - floor) / span
     cut = look.facts.cut
     if cut is not None and cut.value > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
@@ -136,15 +139,26 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     dead, why = _no_signal(look, p, p["window"])
     level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
-    begun = (head(reward, window) - profile.floor) / span
+    if level == NOTICE and ceiling != profile.ceiling and not held(look, "reward-saturated"):
+        return []
+    begun = (head(reward, window) - floor) / span
     too_easy = min(begun, level_now) >= p["level"]  # no success of this run
-    summary = f"{reward_name(look)} is at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
+    summary = f"{reward_name(look)} is at {percent(level_now)} of its range ({known} {num(ceiling)}){why}."
     summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     marks = (Mark.COSTS,) if too_easy and level > EASED else ()
-    onset = _reached(look, profile.floor + p["level"] * span)
+    onset = _reached(look, floor + p["level"] * span)
     return [Signal(level, summary, tuple(proofs), onset_step=onset, marks=marks)]
+
+
+def _own_range(look: Look) -> tuple[float, float]:
+    """Where a reward of unknown bounds began and the best that it reached, if it has gained and lost nothing, and the
+    groups tell whether they agree: the best that this training can reach. Else an empty range."""
+    score = look.facts.metric(look.reward)
+    if score is None or look.facts.dead_groups is None or not _rose(score) or score.below_best:
+        return 0.0, 0.0
+    return score.start.value, float(score.values.max())
 
 
 def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:
