@@ -279,6 +279,10 @@ def plain(message: str) -> str:
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))
 
 
+_BEST = lazy(r"(?i)\W*(?:\w+ )?(?:best|highest|lowest|record)\b")
+_NUMBER = lazy(r"\d+(?:\.\d+)?")
+
+
 class Lead(NamedTuple):
     """A line cut at its message. `rank`: "" if none is stated. `source`: the words before the message, which differ
     from program to program. `message`: the message. `before`: the whole text before it."""
@@ -321,6 +325,14 @@ def is_said(lead: Lead) -> bool:
     """Whether a line is what somebody says in a chat: `Assistant: ... Step 9: reward = 9.9`."""
     speaker = lead.source.lower().rpartition(" ")[2]
     return speaker in words().speakers and lead.before.rstrip().lower().endswith(f"{speaker}:")
+
+
+def tells_best(lead: Lead) -> bool:
+    """Whether a line repeats the best so far: `New best reward: 0.35 (step 120)`. The step has a line of its own."""
+    return _BEST.match(lead.message) is not None and len(_NUMBER.findall(lead.message)) <= FEW
+
+
+FEW = 3
 
 
 def of_container(before: str) -> str:

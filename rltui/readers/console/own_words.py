@@ -17,7 +17,7 @@ from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.labelled_lines import LabelledLines
-from rltui.readers.console.lead import Lead, bare, is_said, program, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, is_said, program, split_lead, tells_best, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.open_end import OpenEnd
@@ -169,7 +169,7 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if is_said(lead):
+        if is_said(lead) or tells_best(lead):
             return [], False
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):

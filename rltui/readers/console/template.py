@@ -369,7 +369,7 @@ class TemplateLearner:
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
             return []
-        if cells and self._loose and not measures(cells):
+        if cells and self._loose and not measures(cells) and not any(map(self._is_another_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
