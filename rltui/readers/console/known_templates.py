@@ -8,7 +8,9 @@ on where its lines ended. Lines that count something else belong to the step abo
 from __future__ import annotations
 
 import copy
+from bisect import bisect
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -28,6 +30,7 @@ from rltui.readers.console.step_template import (
     counts,
     is_about,
     is_evaluation,
+    may_count,
     patience,
     promising,
     rises,
@@ -45,6 +48,8 @@ MOST_WITHIN = 2000
 """Most such lines that are kept."""
 MOST_PARTS = 1024
 """Most parts of a step: a larger total is that of the training."""
+OFTEN = 3
+"""So many lines for each line of another skeleton that counts the same: they are those of the steps."""
 MAX_SKELETONS = 4000
 """Most skeletons that are kept at once: prose makes a new one with each line."""
 
@@ -185,6 +190,10 @@ class KnownTemplates:
                 template.decide(counter)
                 held, template.lines = template.lines, []
                 return self._given(template, held)[template.told :]
+        for key, template in self._by_key.items():
+            place = None if template.counter is not None else _one_by_one(template.lines, step)
+            if place is not None:
+                return self._settle(template, place, _kind_of(key))
         return []
 
     def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
@@ -275,7 +284,6 @@ class KnownTemplates:
         if self.main is None and key in self._by_plan and goes_on(template.lines, self._by_plan[key]):
             return []
         lines = [line.slots for line in template.lines]
-        first = lines[0]
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
@@ -284,6 +292,12 @@ class KnownTemplates:
         if resumed is None and counter is not None and self._may_begin_anew(template, counter):
             self._by_plan[key] = counter
             return []
+        if self.main is None and self._step is not None and counter is not None and self._is_told(template, counter):
+            del self._by_key[key]
+            self.reject(key)  # their steps have lines of their own, which another reader reads
+            return []
+        if self.main is None and counter is not None and (told := self._told_by_others(template, counter)) is not None:
+            return self._settle(*told)
         self._by_plan.pop(key, None)
         if self._may_be_within(key, template, counter):
             return []
@@ -299,6 +313,44 @@ class KnownTemplates:
         if self.can_wait and self.main is None and not template.prefix and (above := self._above(template, counter)):
             self.misread |= above
             return []
+        return self._settle(template, counter, kind)
+
+    def _told_by_others(self, template: Template, counter: int) -> tuple[Template, int, str] | None:
+        """The lines of another skeleton that count the same, if there are several of them for each of these: `update 7:
+        reward 0.3` in each step, `lr 1e-6 at step 7` in some. They state the steps, with the place of their counter and
+        their kind."""
+        stated = [(line.place, line.slots[counter].value) for line in template.lines]
+        for key, other in self._by_key.items():
+            lines = other.lines
+            if other.counter is not None or len(lines) < OFTEN * len(stated) or lines[0].rank != template.lines[0].rank:
+                continue
+            places = [line.place for line in lines]
+            for i, slot in enumerate(lines[0].slots):
+                if not all(len(line.slots) > i and is_whole(line.slots[i]) for line in lines):
+                    continue
+                values = [line.slots[i].value for line in lines]
+                if not (may_count(slot) or slot.of is not None) or any(b != a + 1 for a, b in pairwise(values)):
+                    continue
+                around = [bisect(places, place) for place, _ in stated]
+                if all(count in values[max(0, at - 1) : at + 1] for at, (_, count) in zip(around, stated, strict=True)):
+                    return other, i, _kind_of(key)
+        return None
+
+    def _is_told(self, template: Template, counter: int) -> bool:
+        """Whether the newest of these lines counts the newest step that another reader has read."""
+        newest = template.lines[-1].slots[counter].value
+        return (
+            self._step is not None
+            and self._step - 1 <= newest <= self._step
+            and self._course.stated > len(template.lines)
+        )
+
+    def _settle(self, template: Template, counter: int, kind: str) -> list[StepRow]:
+        """Takes lines as step lines. Returns the steps that are then known."""
+        lines = [line.slots for line in template.lines]
+        first = lines[0]
+        for key in [key for key, known in self._by_key.items() if known is template]:
+            self._by_plan.pop(key, None)
         template.decide(counter)
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
@@ -427,6 +479,24 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
+
+
+def _kind_of(key: str) -> str:
+    """`line`, `block` or `table`."""
+    begin, mark, _ = key.partition("\0")
+    return begin if mark and begin in ("block", "table") else "line"
+
+
+def _one_by_one(lines: list[TemplateLine], step: int) -> int | None:
+    """The place of a number that counted one by one in several lines, up to this step or right before it."""
+    if len(lines) < 2 * SEEN:
+        return None
+    for i, slot in enumerate(lines[0].slots):
+        if (may_count(slot) or slot.of is not None) and all(len(x.slots) > i and is_whole(x.slots[i]) for x in lines):
+            values = [line.slots[i].value for line in lines]
+            if step - 1 <= values[-1] <= step and all(b == a + 1 for a, b in pairwise(values)):
+                return i
+    return None
 
 
 def _only_pairs(template: Template) -> bool:

@@ -214,6 +214,7 @@ class TemplateLearner:
         lead = split_lead(message)
         rank, message = lead.rank, lead.message
         self._source(program(lead))
+        self._under = None  # what follows belongs to this line
         line = TemplateLine(slots_of(message), message, rank=rank)
         return self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
