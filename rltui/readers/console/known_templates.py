@@ -322,13 +322,17 @@ class KnownTemplates:
         stated = [(line.place, line.slots[counter].value) for line in template.lines]
         for key, other in self._by_key.items():
             lines = other.lines
-            if other.counter is not None or len(lines) < OFTEN * len(stated) or lines[0].rank != template.lines[0].rank:
+            if other.counter is not None or not lines or lines[0].rank != template.lines[0].rank:
+                continue
+            if len(lines) < (1 if lines[0].place < stated[0][0] else OFTEN) * len(stated):
                 continue
             places = [line.place for line in lines]
             for i, slot in enumerate(lines[0].slots):
                 if not all(len(line.slots) > i and is_whole(line.slots[i]) for line in lines):
                     continue
                 values = [line.slots[i].value for line in lines]
+                if not measures(lines[0].names(i)):
+                    continue  # it only tells that something was done
                 if not (may_count(slot) or slot.of is not None) or any(b != a + 1 for a, b in pairwise(values)):
                     continue
                 around = [bisect(places, place) for place, _ in stated]

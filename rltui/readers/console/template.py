@@ -370,7 +370,7 @@ class TemplateLearner:
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
             return []
-        if cells and self._loose and not measures(cells) and not any(map(self._is_another_step, as_slots(cells))):
+        if cells and self._loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
@@ -506,6 +506,10 @@ def _epoch(message: str) -> int | None:
     """The epoch that a line begins with; None if there is none. Counts below it may start again with it."""
     first = slots_of(message)[0] if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else None
     return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
+
+
+def _names_step(slot: Slot) -> bool:
+    return is_whole(slot) and is_named(slot.name, words().counters)
 
 
 def _counts_first(slots: Iterable[Slot]) -> list[Slot]:
