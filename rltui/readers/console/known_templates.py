@@ -8,13 +8,12 @@ on where its lines ended. Lines that count something else belong to the step abo
 from __future__ import annotations
 
 import copy
-from bisect import bisect
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from msgspec.structs import replace
 
 from rltui.readers.console.counted_lines import COUNTED
+from rltui.readers.console.equal_counts import kind_of, one_by_one, told_by_others
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
@@ -30,7 +29,6 @@ from rltui.readers.console.step_template import (
     counts,
     is_about,
     is_evaluation,
-    may_count,
     patience,
     promising,
     rises,
@@ -48,8 +46,6 @@ MOST_WITHIN = 2000
 """Most such lines that are kept."""
 MOST_PARTS = 1024
 """Most parts of a step: a larger total is that of the training."""
-OFTEN = 3
-"""So many lines for each line of another skeleton that counts the same: they are those of the steps."""
 MAX_SKELETONS = 4000
 """Most skeletons that are kept at once: prose makes a new one with each line."""
 
@@ -191,9 +187,9 @@ class KnownTemplates:
                 held, template.lines = template.lines, []
                 return self._given(template, held)[template.told :]
         for key, template in self._by_key.items():
-            place = None if template.counter is not None else _one_by_one(template.lines, step)
+            place = None if template.counter is not None else one_by_one(template.lines, step)
             if place is not None:
-                return self._settle(template, place, _kind_of(key))
+                return self._settle(template, place, kind_of(key))
         return []
 
     def take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
@@ -296,7 +292,11 @@ class KnownTemplates:
             del self._by_key[key]
             self.reject(key)  # their steps have lines of their own, which another reader reads
             return []
-        if self.main is None and counter is not None and (told := self._told_by_others(template, counter)) is not None:
+        if (
+            self.main is None
+            and counter is not None
+            and (told := told_by_others(self._by_key, template, counter)) is not None
+        ):
             return self._settle(*told)
         self._by_plan.pop(key, None)
         if self._may_be_within(key, template, counter):
@@ -314,31 +314,6 @@ class KnownTemplates:
             self.misread |= above
             return []
         return self._settle(template, counter, kind)
-
-    def _told_by_others(self, template: Template, counter: int) -> tuple[Template, int, str] | None:
-        """The lines of another skeleton that count the same, if there are several of them for each of these: `update 7:
-        reward 0.3` in each step, `lr 1e-6 at step 7` in some. They state the steps, with the place of their counter and
-        their kind."""
-        stated = [(line.place, line.slots[counter].value) for line in template.lines]
-        for key, other in self._by_key.items():
-            lines = other.lines
-            if other.counter is not None or not lines or lines[0].rank != template.lines[0].rank:
-                continue
-            if len(lines) < (1 if lines[0].place < stated[0][0] else OFTEN) * len(stated):
-                continue
-            places = [line.place for line in lines]
-            for i, slot in enumerate(lines[0].slots):
-                if not all(len(line.slots) > i and is_whole(line.slots[i]) for line in lines):
-                    continue
-                values = [line.slots[i].value for line in lines]
-                if not measures(lines[0].names(i)):
-                    continue  # it only tells that something was done
-                if not (may_count(slot) or slot.of is not None) or any(b != a + 1 for a, b in pairwise(values)):
-                    continue
-                around = [bisect(places, place) for place, _ in stated]
-                if all(count in values[max(0, at - 1) : at + 1] for at, (_, count) in zip(around, stated, strict=True)):
-                    return other, i, _kind_of(key)
-        return None
 
     def _is_told(self, template: Template, counter: int) -> bool:
         """Whether the newest of these lines counts the newest step that another reader has read."""
@@ -483,24 +458,6 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
-
-
-def _kind_of(key: str) -> str:
-    """`line`, `block` or `table`."""
-    begin, mark, _ = key.partition("\0")
-    return begin if mark and begin in ("block", "table") else "line"
-
-
-def _one_by_one(lines: list[TemplateLine], step: int) -> int | None:
-    """The place of a number that counted one by one in several lines, up to this step or right before it."""
-    if len(lines) < 2 * SEEN:
-        return None
-    for i, slot in enumerate(lines[0].slots):
-        if (may_count(slot) or slot.of is not None) and all(len(x.slots) > i and is_whole(x.slots[i]) for x in lines):
-            values = [line.slots[i].value for line in lines]
-            if step - 1 <= values[-1] <= step and all(b == a + 1 for a, b in pairwise(values)):
-                return i
-    return None
 
 
 def _only_pairs(template: Template) -> bool:
