@@ -153,12 +153,16 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _own_range(look: Look) -> tuple[float, float]:
-    """Where a reward of unknown bounds began and the best that it reached, if it has gained and lost nothing, and the
-    groups tell whether they agree: the best that this training can reach. Else an empty range."""
+    """The range of a reward of unknown bounds, from its floor, or from where it began, to the best that it reached, if
+    it has gained and lost nothing, and the groups tell whether they agree: the best that this training can reach. Else
+    an empty range."""
     score = look.facts.metric(look.reward)
-    if score is None or look.facts.dead_groups is None or not _rose(score) or score.below_best:
+    told = held(look, "reward-saturated")  # it stays so until the level falls
+    if score is None or look.facts.dead_groups is None or (not told and (not _rose(score) or score.below_best)):
         return 0.0, 0.0
-    return score.start.value, float(score.values.max())
+    floor, ceiling = look.profile.floor, look.profile.ceiling
+    top = float(score.values.max()) if ceiling is None else ceiling
+    return (score.start.value if floor is None else floor), top
 
 
 def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:

@@ -66,6 +66,9 @@ def _with_copies(t: Telling, keys: list[str]) -> set[str]:
     columns = {k: np.array([row.get(k, np.nan) for row in t.rows], float) for k in names}
     vary = {k for k, x in columns.items() if len(set(x[~np.isnan(x)])) > 1}
     alike = {k for k in vary for r in keys if np.allclose(columns[k], columns[r], rtol=SAME, atol=SAME, equal_nan=True)}
+    for group in ("advantage", "return"):  # their means may be of tokens
+        if alike.intersection(t.named((f"{group}_min", f"{group}_max"))):
+            alike |= set(t.named((f"{group}_mean", f"{group}_min", f"{group}_max")))
     return {*keys, *alike}
 
 
