@@ -45,8 +45,6 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         peak, sd, wander, rise, start = found
     profile = look.profile
     floor = profile.floor if profile.floor is not None else float(x.min())
-    if profile.ceiling != 1.0 and float(x.min()) > peak / 2:
-        floor = float(x.min())  # a floor of 0 that it never came near is no more than assumed
     falls = _falls(x, start, _limits(peak, sd, wander, p["rise"] * rise, floor, p), peak, p)
     if not falls and "peak" not in memory and (early := _early(x, n, block, p)) is not None:
         peak, sd, wander, rise, start = early
