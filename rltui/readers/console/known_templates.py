@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.equal_counts import kind_of, one_by_one, told_by_others
 from rltui.readers.console.layouts import pair_cells
@@ -283,6 +284,8 @@ class KnownTemplates:
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
+        if self.main is None and planned is None and key in self._waiting:
+            planned = counter_of(lines[:-1], SEEN - 1, [line.epoch for line in template.lines[:-1]])
         resumed = planned if planned is not None and goes_back(template.lines, planned) else None
         counter = self._counter(template, lines, kind) if resumed is None else resumed
         if resumed is None and counter is not None and self._may_begin_anew(template, counter):
@@ -299,7 +302,7 @@ class KnownTemplates:
         ):
             return self._settle(*told)
         self._by_plan.pop(key, None)
-        if self._may_be_within(key, template, counter):
+        if resumed is None and self._may_be_within(key, template, counter):
             return []
         if counter is None:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
@@ -401,7 +404,7 @@ class KnownTemplates:
         planned = 0 if slot is None or slot.of is None else slot.of
         begun, waited = template.lines[0].place, len(template.lines)
         above = any(
-            other.counter is None and other.lines and other.lines[0].place < begun and counts(other.lines[0].slots)
+            other.counter is None and other.lines and other.lines[0].place < begun and _may_be_outer(other.lines[0])
             for other in self._by_key.values()
         )
         if not above or waited >= max(OUTER, min(planned + 2, WITHIN)):
@@ -458,6 +461,14 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
+
+
+_SETTINGS = lazy(r"(?i)\W*(?:\w+ )?(?:config\w*|arg(?:ument)?s|(?:hyper)?param\w*|settings?|options?)\b")
+
+
+def _may_be_outer(line: TemplateLine) -> bool:
+    """Whether a line may state the step that others count inside of: no line of settings does."""
+    return counts(line.slots) and _SETTINGS.match(line.message) is None
 
 
 def _only_pairs(template: Template) -> bool:

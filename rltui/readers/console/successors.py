@@ -93,11 +93,20 @@ def _measured(names: Iterable[str]) -> set[str]:
     return {word for word in said if word in words().training}
 
 
+FAR = 32
+"""Lines that count on inside a step without an end: more are those of the steps."""
+
+
 def goes_back(lines: Sequence[TemplateLine], counter: int) -> bool:
     """Whether the count in the newest of these lines fell before it reached its total, and not to its beginning: a
-    launch goes on from a checkpoint. What is counted inside a step begins at its beginning."""
+    launch goes on from a checkpoint. What is counted inside a step begins at its beginning, and seldom gets so far
+    without an end as the steps of a launch that is begun anew."""
+    if any(len(line.slots) <= counter or not is_whole(line.slots[counter]) for line in lines[-2:]):
+        return False
     before, newest = lines[-2].slots[counter], lines[-1].slots[counter]
-    return before.of is not None and 1 < newest.value < before.value < before.of
+    if not newest.value < before.value or (before.of is not None and before.value >= before.of):
+        return False
+    return newest.value > max(1, lines[0].slots[counter].value) or len(lines) > FAR
 
 
 def goes_on(lines: Sequence[TemplateLine], counter: int) -> bool:

@@ -54,3 +54,25 @@ def test_no_step_is_lost(style: str, between: str, every: int, tmp_path: Path) -
     assert report["run"]["restarts"] == []
     assert ends(report, "reward_mean") == (LAST, 0.005, 0.6)
     assert ends(report, "kl_ref") == (LAST, 0.001, 0.12)
+
+
+STOPPED = {
+    "a resume": (["RuntimeError: CUDA error", "Starting training", "Config: lr=1e-6, batch=64"], 51),
+    "a resume without a word": ([], 51),
+    "a resume where it ended": (["Starting training", "Resumed from step 60"], 61),
+    "a launch begun anew": (["Starting training", "Config: lr=1e-6, batch=64"], 1),
+}
+
+
+@pytest.mark.parametrize("stopped", STOPPED)
+@pytest.mark.parametrize("style", STYLES)
+def test_a_launch_that_stopped_costs_no_row(style: str, stopped: str, tmp_path: Path) -> None:
+    """A line of settings above the steps is not what they are counted inside of."""
+    said, again = STOPPED[stopped]
+    lines = ["Starting training", "Config: lr=1e-6, batch=64", *map(STYLES[style], range(1, 61)), *said]
+    lines += map(STYLES[style], range(again, LAST + 1))
+    (tmp_path / "train.log").write_text(HEADERS.get(style, "") + "\n".join(lines) + "\n")
+    report = reported(tmp_path)
+    assert (report["run"]["steps"]["first"], report["run"]["steps"]["last"]) == (1, LAST)
+    assert ends(report, "reward_mean") == (LAST, 0.005, 0.6)
+    assert ends(report, "kl_ref") == (LAST, 0.001, 0.12)
