@@ -35,7 +35,7 @@ from rltui.readers.console.step_template import (
     rises,
     skeleton,
 )
-from rltui.readers.console.successors import OUTER, SETTLED, StepCourse, goes_back, goes_on
+from rltui.readers.console.successors import FAR, OUTER, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
 from rltui.readers.name_words import either, is_named, last_word, measures, words
 
@@ -74,6 +74,7 @@ class KnownTemplates:
         self._course = StepCourse()
         self._followed: Template | None = None  # the template of step lines that another reader reads
         self._held = 0  # lines that were held so far
+        self._newest_place = 0  # of the newest line that stated a step
         self._learns = True  # False in copies
         self._waiting: set[str] = set()  # keys of lines that wait for those above them
         self._by_plan: dict[str, int] = {}  # key of lines whose count may still start again -> place of the counter
@@ -92,6 +93,11 @@ class KnownTemplates:
     def decided(self) -> list[Template]:
         """The templates that state steps, each once."""
         return list({id(t): t for t in self._by_key.values() if t.counter is not None}.values())
+
+    @property
+    def counts_weakly(self) -> bool:
+        """Whether the counter that states the step counts epochs or the like."""
+        return self.main is not None and is_named(self.main, words().weak_counters)
 
     def copy(self, under: TemplateLine | None) -> tuple[KnownTemplates, TemplateLine | None]:
         """A copy that takes lines without changing this one, and learns nothing from them. Also a copy of the line
@@ -206,6 +212,7 @@ class KnownTemplates:
                 self._by_key = {k: t for k, t in self._by_key.items() if t.counter is not None}
             found = self._by_key[key] = Template()
         if found.counter is not None:
+            line.place = self._held
             return self._given(found, [line])
         self._held += 1
         line.place = self._held
@@ -275,6 +282,8 @@ class KnownTemplates:
         """Whether a line counts something else than the steps, which other lines state."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
+        if self.counts_weakly and self._course.stated < FAR and _counts_plainly(line):
+            return False  # the training may begin here, after a part with epochs of its own
         return not any(map(self.is_main, line.slots)) and not self._course.may_go_on(line.slots)
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
@@ -305,6 +314,8 @@ class KnownTemplates:
         if resumed is None and self._may_be_within(key, template, counter):
             return []
         if counter is None:
+            if self._may_outlive(template) and len(lines) <= self._course.stated:
+                return []
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
@@ -317,6 +328,20 @@ class KnownTemplates:
             self.misread |= above
             return []
         return self._settle(template, counter, kind)
+
+    def _may_outlive(self, template: Template) -> bool:
+        """Whether these lines may be those of the steps after all: what was taken for them was a part before the
+        training, `[sft] epoch 3 loss 1.02`, and is over."""
+        return self.counts_weakly and self._newest_place < template.lines[0].place
+
+    def _outlives(self, template: Template, counter: int) -> bool:
+        """Whether they count one by one, by a plainer counter, for longer than that part did."""
+        lines = template.lines
+        if not self._may_outlive(template) or len(lines) <= self._course.stated:
+            return False
+        slot = lines[0].slots[counter]
+        plainer = slot.of is not None or is_named(slot.name, words().counters)
+        return plainer and one_by_one(lines, int(lines[-1].slots[counter].value)) == counter
 
     def _is_told(self, template: Template, counter: int) -> bool:
         """Whether the newest of these lines counts the newest step that another reader has read."""
@@ -338,7 +363,7 @@ class KnownTemplates:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
             self._take_inner(template)
-        elif not template.prefix and self._course.is_followed_by(lines, counter):
+        elif not template.prefix and (self._course.is_followed_by(lines, counter) or self._outlives(template, counter)):
             self.main, self.kind = counter_name(first[counter]), kind
             self._followed, self.took_over = None, True
             self._course.begin_anew()
@@ -427,7 +452,7 @@ class KnownTemplates:
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
             beside = of_step and is_named(first[counter].name, words().counters)
-            if not beside and not self._course.is_followed_by(lines, counter):
+            if not beside and not self._course.is_followed_by(lines, counter) and not self._outlives(template, counter):
                 return None  # a second count beside the one that tells the step
         return counter
 
@@ -457,6 +482,7 @@ class KnownTemplates:
         """The rows of these lines, in the order in which they came."""
         rows = template.rows(sorted(lines, key=lambda line: line.place))
         if rows and not template.prefix:
+            self._newest_place = max(line.place for line in lines)
             self._step = rows[-1].step
             for row in rows:
                 self._course.add(row.step, row.cells)
@@ -469,6 +495,14 @@ _SETTINGS = lazy(r"(?i)\W*(?:\w+ )?(?:config\w*|arg(?:ument)?s|(?:hyper)?param\w
 def _may_be_outer(line: TemplateLine) -> bool:
     """Whether a line may state the step that others count inside of: no line of settings does."""
     return counts(line.slots) and _SETTINGS.match(line.message) is None
+
+
+def _counts_plainly(line: TemplateLine) -> bool:
+    """Whether a line with metrics states a first step, or the first of a plan."""
+    first = next((slot for slot in line.slots if is_whole(slot)), None)
+    if first is None or first.value > 1 + SEEN or not measures(line.names(None)):
+        return False
+    return first.of is not None or is_named(first.name, words().counters)
 
 
 def _only_pairs(template: Template) -> bool:

@@ -337,6 +337,8 @@ class OwnWords(OpenEnd[_Known]):
         if not measures(begun.cells):
             return False
         known = self._names.isdisjoint(begun.cells)
+        if begun.step <= 1 and len(begun.cells) > 1 and self._learner is not None and self._learner.counts_weakly:
+            known = False  # a part before the training counted so far
         if known and step is not None and not 0 <= begun.step - step <= max(1, self._apart):
             return False
         if step is not None and begun.step > step:

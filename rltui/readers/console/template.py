@@ -119,6 +119,11 @@ class TemplateLearner:
         return self._known.counts
 
     @property
+    def counts_weakly(self) -> bool:
+        """Whether the lines of the steps so far count epochs or the like."""
+        return self._known.counts_weakly
+
+    @property
     def took_over(self) -> bool:
         """Whether lines found here state the steps that other lines stated at first."""
         return self._known.took_over

@@ -76,3 +76,22 @@ def test_a_launch_that_stopped_costs_no_row(style: str, stopped: str, tmp_path: 
     assert (report["run"]["steps"]["first"], report["run"]["steps"]["last"]) == (1, LAST)
     assert ends(report, "reward_mean") == (LAST, 0.005, 0.6)
     assert ends(report, "kl_ref") == (LAST, 0.001, 0.12)
+
+
+BEFORE = {
+    "a part with epochs of its own": ["[sft] epoch 1 loss 1.23", "[sft] epoch 2 loss 1.11", "[sft] epoch 3 loss 1.02"],
+    "an evaluation": ["Evaluating before training...", "step 0: val_acc=0.1200 (n=200)"],
+    "settings": ["lr: 1e-06", "batch_size: 64", "kl_coef: 0.05", "num_steps: 120", "reward_scale: 1.0"],
+    "a warm-up": ["Warmup 1/3 done in 1.2s", "Warmup 2/3 done in 1.1s", "Warmup 3/3 done in 1.0s"],
+}
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("style", STYLES)
+def test_what_comes_before_the_first_step(style: str, before: str, tmp_path: Path) -> None:
+    steps = "\n".join(map(STYLES[style], range(1, LAST + 1)))
+    (tmp_path / "train.log").write_text("\n".join(BEFORE[before]) + "\n" + HEADERS.get(style, "") + steps + "\n")
+    report = reported(tmp_path)
+    assert report["run"]["steps"]["last"] == LAST
+    assert ends(report, "reward_mean") == (LAST, 0.005, 0.6)
+    assert ends(report, "kl_ref") == (LAST, 0.001, 0.12)

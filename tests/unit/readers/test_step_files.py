@@ -62,14 +62,14 @@ EVALUATED = {
 }
 
 
-@pytest.mark.parametrize("name", EVALUATED)
-@pytest.mark.parametrize("count", [2, 6])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [(name, count) for name in EVALUATED for count in (2, 6) if count > 2 or "step" in name or "iter" in name],
+)
 def test_evaluations_in_files_of_their_own_are_validation_of_the_run_beside_them(
     name: str, count: int, tmp_path: Path
 ) -> None:
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps({"step": i, **row(i)}) + "\n" for i in range(1, 121)))
-    if count < 3 and name == "eval/{}.json":
-        pytest.skip("two numbers may be anything")
     for i in range(1, count + 1):
         path = tmp_path / name.format(20 * i)
         path.parent.mkdir(exist_ok=True)
