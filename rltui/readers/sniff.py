@@ -426,7 +426,9 @@ def _csv(text: bytes, name: str) -> str | None:
         or len(table.run_prefixes()) > 1
         or table.metric((table.run_prefixes() or [""])[0])
     )
-    if by_a_loop and not several and (spaced or _told(text) >= sum(len(table.metrics) for _ in fitting)):
+    at = table.columns.index(table.step) if table.step is not None else None
+    stated = [row for row in fitting if at is None or number(row[at]) is not None]
+    if by_a_loop and not several and _told(text) >= len(table.metrics) * len(stated):
         return "console"  # a loop prints its lines below a header, with others between them
     return SEVERAL if several else "csv"
 

@@ -25,6 +25,8 @@ STYLES: dict[str, str] = {
     "semicolons": table(";"),
     "pipes": table("|"),
     "blanks": table("  "),
+    "date and time first": "date time step reward kl\n"
+    + "".join(f"2026-05-01 10:{s:02}:00 {s} {r} {k}\n" for s, r, k in ROWS),
     "blanks behind commas": table(", ", "Step,Mean Reward,KL Divergence"),
     "capitals": table(head="Step,Reward,KL"),
     "no step": table(head="reward,kl", rows=[row[1:] for row in ROWS]),
