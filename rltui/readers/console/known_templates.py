@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED
-from rltui.readers.console.equal_counts import kind_of, one_by_one, told_by_others
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
+from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
 from rltui.readers.console.step_template import (
     WITHIN,
     StepRow,
@@ -27,7 +26,6 @@ from rltui.readers.console.step_template import (
     TemplateLine,
     counter_name,
     counter_of,
-    counts,
     is_about,
     is_evaluation,
     patience,
@@ -282,7 +280,7 @@ class KnownTemplates:
         """Whether a line counts something else than the steps, which other lines state."""
         if self.main is None or self.kind != "line" or not line.message or line.is_labelled_evaluation:
             return False
-        if self.counts_weakly and self._course.stated < FAR and _counts_plainly(line):
+        if self.counts_weakly and self._course.stated < FAR and counts_plainly(line):
             return False  # the training may begin here, after a part with epochs of its own
         return not any(map(self.is_main, line.slots)) and not self._course.may_go_on(line.slots)
 
@@ -429,7 +427,7 @@ class KnownTemplates:
         planned = 0 if slot is None or slot.of is None else slot.of
         begun, waited = template.lines[0].place, len(template.lines)
         above = any(
-            other.counter is None and other.lines and other.lines[0].place < begun and _may_be_outer(other.lines[0])
+            other.counter is None and other.lines and other.lines[0].place < begun and may_be_outer(other.lines[0])
             for other in self._by_key.values()
         )
         if not above or waited >= max(OUTER, min(planned + 2, WITHIN)):
@@ -487,22 +485,6 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
-
-
-_SETTINGS = lazy(r"(?i)\W*(?:\w+ )?(?:config\w*|arg(?:ument)?s|(?:hyper)?param\w*|settings?|options?)\b")
-
-
-def _may_be_outer(line: TemplateLine) -> bool:
-    """Whether a line may state the step that others count inside of: no line of settings does."""
-    return counts(line.slots) and _SETTINGS.match(line.message) is None
-
-
-def _counts_plainly(line: TemplateLine) -> bool:
-    """Whether a line with metrics states a first step, or the first of a plan."""
-    first = next((slot for slot in line.slots if is_whole(slot)), None)
-    if first is None or first.value > 1 + SEEN or not measures(line.names(None)):
-        return False
-    return first.of is not None or is_named(first.name, words().counters)
 
 
 def _only_pairs(template: Template) -> bool:

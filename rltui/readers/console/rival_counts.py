@@ -1,5 +1,5 @@
-"""Which lines state the steps if several kinds of lines count the same: `update 7: reward 0.3` in each step, and
-`lr 1e-6 at step 7` in some."""
+"""Which lines state the steps, if those of several kinds may: `update 7: reward 0.3` in each step, and `lr 1e-6 at step
+7` in some; settings above; a part before the training that counts epochs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from bisect import bisect
 from collections.abc import Mapping
 from itertools import pairwise
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import is_whole
-from rltui.readers.console.step_template import Template, TemplateLine, may_count
-from rltui.readers.name_words import measures
+from rltui.readers.console.step_template import Template, TemplateLine, counts, may_count
+from rltui.readers.name_words import is_named, measures, words
 
 OFTEN = 3
 """So many lines for each line of another skeleton that counts the same: they are those of the steps."""
+FIRST = 4
+"""Counts up to this one are those of first steps."""
 SEVERAL = 6
 """Lines that counted one by one are no accident."""
 
@@ -54,6 +57,22 @@ def _counters(lines: list[TemplateLine]) -> list[tuple[int, list[float]]]:
             if all(b == a + 1 for a, b in pairwise(values)):
                 found.append((i, values))
     return found
+
+
+_SETTINGS = lazy(r"(?i)\W*(?:\w+ )?(?:config\w*|arg(?:ument)?s|(?:hyper)?param\w*|settings?|options?)\b")
+
+
+def may_be_outer(line: TemplateLine) -> bool:
+    """Whether a line may state the step that others count inside of: no line of settings does."""
+    return counts(line.slots) and _SETTINGS.match(line.message) is None
+
+
+def counts_plainly(line: TemplateLine) -> bool:
+    """Whether a line with metrics states a first step, or the first of a plan."""
+    first = next((slot for slot in line.slots if is_whole(slot)), None)
+    if first is None or first.value > FIRST or not measures(line.names(None)):
+        return False
+    return first.of is not None or is_named(first.name, words().counters)
 
 
 def kind_of(key: str) -> str:
