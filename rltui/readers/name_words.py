@@ -23,10 +23,9 @@ class TemplateWords(Record):
     (forecast or other times), `shares` (`correct 12/64`), `by_group` (one value for each parameter group; the first
     counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses: `length 311
     (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the cluster,
-    `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code),
-    `speakers`
-    (before what somebody says in a chat: those of `texts` that label no numbers). `tests`: words for
-    an evaluation that may also name a program. `held_out`: data that is not trained on, as the label of an evaluation.
+    `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code), `speakers` (before
+    what somebody says in a chat: those of `texts` that label no numbers). `tests`: words for an evaluation that may
+    also name a program. `held_out`: data that is not trained on, as the label of an evaluation.
     `groups`: whose the numbers after it in a line are. `benchmarks`: problem sets that are never trained on.
     `of_training`: a title with one ends an evaluation. `findings`: words for results of an evaluation. `parts`: parts
     of a step, above or before their numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a

@@ -105,7 +105,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
-        twin._within, twin._course = list(self._within), self._course.copy()
+        twin._within, twin._course, twin._by_plan = list(self._within), self._course.copy(), dict(self._by_plan)
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
             for held, own in zip(twin._by_key[key].lines, template.lines, strict=True):
@@ -298,16 +298,13 @@ class KnownTemplates:
         if resumed is None and counter is not None and self._may_begin_anew(template, counter):
             self._by_plan[key] = counter
             return []
-        if self.main is None and self._step is not None and counter is not None and self._is_told(template, counter):
-            del self._by_key[key]
-            self.reject(key)  # their steps have lines of their own, which another reader reads
-            return []
-        if (
-            self.main is None
-            and counter is not None
-            and (told := told_by_others(self._by_key, template, counter)) is not None
-        ):
-            return self._settle(*told)
+        if self.main is None and counter is not None:
+            if self._is_told(template, counter):
+                del self._by_key[key]
+                self.reject(key)  # their steps have lines of their own, which another reader reads
+                return []
+            if (told := told_by_others(self._by_key, template, counter)) is not None:
+                return self._settle(*told)
         self._by_plan.pop(key, None)
         if resumed is None and self._may_be_within(key, template, counter):
             return []

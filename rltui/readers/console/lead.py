@@ -281,6 +281,8 @@ def plain(message: str) -> str:
 
 _BEST = lazy(r"(?i)\W*(?:\w+ )?(?:best|highest|lowest|record)\b")
 _NUMBER = lazy(r"\d+(?:\.\d+)?")
+FEW = 3
+"""Numbers in a line that only repeats the best so far, at most."""
 
 
 class Lead(NamedTuple):
@@ -330,9 +332,6 @@ def is_said(lead: Lead) -> bool:
 def tells_best(lead: Lead) -> bool:
     """Whether a line repeats the best so far: `New best reward: 0.35 (step 120)`. The step has a line of its own."""
     return _BEST.match(lead.message) is not None and len(_NUMBER.findall(lead.message)) <= FEW
-
-
-FEW = 3
 
 
 def of_container(before: str) -> str:
