@@ -82,14 +82,14 @@ def without_lone(x: Floats) -> Floats:
         if len(x) < FIVE:
             return x
         before, after = x[1:-1] - x[:-2], x[1:-1] - x[2:]
-        beyond = np.where(before * after > 0.0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        beyond = np.where(np.sign(before) == np.sign(after), np.minimum(np.abs(before), np.abs(after)), 0.0)
         at = int(beyond.argmax())
         rest = np.delete(x, at + 1)
         sd = noise_of_few(rest) if len(rest) < FEW_POINTS else noise(rest)
         if sd <= 0.0 or beyond[at] <= LONE * sd or beyond[at] <= NEAR * abs(float(x[at + 2] - x[at])):
             return x
         x = x.copy()
-        x[at + 1] = (x[at] + x[at + 2]) / 2.0
+        x[at + 1] = x[at] / 2.0 + x[at + 2] / 2.0  # no sum that overflows
     return x
 
 

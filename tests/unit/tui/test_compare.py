@@ -320,4 +320,4 @@ async def test_a_run_that_cannot_be_judged_leaves_the_others_their_verdicts(monk
         picker = app.screen
         assert isinstance(picker, PickerScreen)
         await wait_for(pilot, lambda: sum(row.decision is not None for row in picker.rows.values()) == 5, "the others")
-        assert app.many.fault is not None
+        await wait_for(pilot, lambda: app.many.fault is not None, "the fault of the one")
