@@ -52,10 +52,13 @@ _CACHE_DIR = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
-_SAMPLE_DIR = re.compile(
-    r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))", re.IGNORECASE
+_STEPS_DIR = re.compile(
+    r"""(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))
+      | (?:evals?|evaluations?|val|validation)(?:[-_](?:results?|outputs?|scores|metrics))?""",
+    re.VERBOSE | re.IGNORECASE,
 )
-"""Name of a folder that holds a folder or file of samples for each step: its `step_10` is no checkpoint."""
+"""Name of a folder that holds a folder or file of samples or of an evaluation for each step: its `step_10` is no
+checkpoint."""
 _SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
 _STORE_DIRS = frozenset({"metrics", "params", "tags", "inputs", "outputs", "artifacts", "traces"})
 _STORE_FILES = frozenset({"metrics", "params"})
@@ -130,8 +133,12 @@ def walk_tree(
 
 def is_checkpoint_dir(path: str) -> bool:
     """Whether the name of this directory is that of a folder of weights."""
-    parent, name = os.path.split(path)
-    return _CHECKPOINT_DIR.fullmatch(name) is not None and not _SAMPLE_DIR.fullmatch(os.path.basename(parent))
+    return _CHECKPOINT_DIR.fullmatch(os.path.basename(path)) is not None and not is_of_steps(os.path.dirname(path))
+
+
+def is_of_steps(path: str) -> bool:
+    """Whether the name of this directory is that of one with samples or evaluations of each step."""
+    return _STEPS_DIR.fullmatch(os.path.basename(path)) is not None
 
 
 def _scan(

@@ -17,6 +17,7 @@ from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 from rltui.readers.column_kind import is_called_like_metrics
 from rltui.readers.name_words import words
+from rltui.readers.step_files import family
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
@@ -157,7 +158,9 @@ def evaluates(path: str) -> bool:
     """Whether the name of a file or of its folder says that its rows are those of an evaluation."""
     folder, name = os.path.split(path)
     words = {word.lower() for word in re.split(r"[^A-Za-z0-9]+", name.partition(".tfevents.")[0])}
-    return bool(words & _EVALUATION or os.path.basename(folder).lower() in _EVALUATION) and not words & _TRAINING
+    named = family(path)
+    above = os.path.basename(folder).lower() in _EVALUATION or (named is not None and named.evaluates)
+    return bool(words & _EVALUATION or above) and not words & _TRAINING
 
 
 def label(name: str) -> str:

@@ -105,7 +105,8 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
             label, launch = file_roles.label(name), file_roles.launch(name)
             if found == step_files.FORMAT:
                 label = launch = ""
-            units.append(Unit(climb(folder, root), kind, ((path, found),), label, launch, found != "console"))
+            home = folder if found != step_files.FORMAT or (named := step_files.family(path)) is None else named.home
+            units.append(Unit(climb(home, root), kind, ((path, found),), label, launch, found != "console"))
     for folder, files in launches.items():
         _, start, run_id = file_roles.tracker_run(os.path.relpath(files[0][0], root)) or ("", "", "")
         parent = os.path.dirname(folder)
@@ -163,16 +164,16 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
 
 
 def step_files_of(paths: list[str]) -> dict[str, list[str]]:
-    """First -> others, of many files in one folder whose names differ only by the number at the end."""
-    numbered: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    """First -> others, of many files whose paths differ only by the number of the step."""
+    numbered: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for path in paths:
-        if (named := step_files.family(os.path.basename(path))) is not None:
-            numbered[os.path.dirname(path), named[0]].append((named[1], path))
+        if (named := step_files.family(path)) is not None:
+            numbered[named.paths].append((named.number, path))
     families = {found[0][1]: [path for _, path in found[1:]] for found in map(sorted, numbered.values())}
     return {
         first: others
         for first, others in families.items()
-        if step_files.are_enough(os.path.basename(first), 1 + len(others), file_roles.evaluates(first))
+        if step_files.are_enough(first, 1 + len(others), file_roles.evaluates(first))
     }
 
 

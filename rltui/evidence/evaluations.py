@@ -27,6 +27,9 @@ LEAST = 10
 """With fewer points no value counts as repeated."""
 FEW = 3
 """A validation set with fewer evaluations is ignored."""
+ROUNDED = 0.005
+"""A set is the mean of the others if it lies nearer to it than this share of what lies between them: of accuracies that
+are printed with three digits."""
 COVERS = 0.8
 """A set needs this share of the evaluations of the set that has most."""
 
@@ -126,7 +129,19 @@ def validation_sets(seen: Validated) -> list[Series]:
     if main is None:
         return []
     others = [] if seen.forced("val_score") else seen.family("val_score").values()
-    return [main, *(one for one in others if one.key != main.key)]
+    return _without_mean([main, *(one for one in others if one.key != main.key)])
+
+
+def _without_mean(sets: list[Series]) -> list[Series]:
+    """The sets without one that is the mean of all others: it is no evidence of its own."""
+    first = sets[0].rows
+    if len(sets) < 3 or len(first) < FEW or not all(np.array_equal(one.rows, first) for one in sets[1:]):
+        return sets
+    values = np.array([one.values for one in sets])
+    off = np.abs((values.sum(axis=0) - values) / (len(sets) - 1) - values).max(axis=1)
+    apart = float(np.ptp(values, axis=0).max())
+    at = int(off.argmin())
+    return sets[:at] + sets[at + 1 :] if off[at] < ROUNDED * apart else sets
 
 
 def together(sets: Sequence[Series]) -> list[Series]:

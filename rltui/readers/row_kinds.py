@@ -165,13 +165,13 @@ _EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
     """The row with `eval/` (or `test/`) before the name of each metric that does not say so itself, and with the name
     of the data set, as a step may have rows of several."""
-    aside, of = beside(row) - {key for key in names("time") if _is_duration(row.get(key))}, _set_of(row)
+    aside, of = beside(row) - {key for key in names("time") if _is_duration(row.get(key))}, set_of(row)
     if not of:
         return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
     return {
         key if key in aside else f"{kind}/{of}/{_EVALUATION.sub('', key)}": value
         for key, value in row.items()
-        if key not in row_words().sets
+        if key.lower() not in row_words().sets
     }
 
 
@@ -180,10 +180,23 @@ def _is_duration(value: object) -> bool:
     return isinstance(value, int | float) and not is_time(value)
 
 
-def _set_of(row: Mapping[str, object]) -> str:
+def set_of(row: Mapping[str, object]) -> str:
     """The name of a row's data set; "" if it states none."""
-    named = (row[key] for key in row_words().sets if key in row)
+    named = (row[key] for key in _named_sets(tuple(row)))
     return next((name for name in named if isinstance(name, str) and name and len(name) <= LONGEST_NAME), "")
+
+
+@lru_cache(maxsize=1024)
+def _named_sets(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The keys under which a row may name its data set, the surest first, as the row spells them."""
+    there = {key.lower(): key for key in reversed(keys)}
+    return tuple(there[key] for key in row_words().sets if key in there)
+
+
+def of_a_set(key: str, name: str) -> str:
+    """The key of a metric for one data set: `gsm8k/acc`, and `eval/gsm8k/acc` for `eval/acc`."""
+    said = _EVALUATION.match(key)
+    return f"{name}/{key}" if said is None else f"{said[0]}{name}/{key[said.end() :]}"
 
 
 def long_columns(keys: Collection[str]) -> tuple[str, str] | None:

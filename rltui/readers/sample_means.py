@@ -1,4 +1,5 @@
-"""Rows of single samples: the mean of all samples of a step is the row of this step."""
+"""Rows of single samples: the mean of all samples of a step is the row of this step. If they name the data sets that
+they belong to, the means of each set stand beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
-from rltui.readers.row_kinds import is_measure, row_words, words_of
+from rltui.readers.row_kinds import beside, is_measure, of_a_set, row_words, set_of, words_of
 from rltui.readers.rows import measured
 
 Cells = Mapping[str, object]
@@ -70,7 +71,7 @@ class SampleMeans:
         """Yields the mean of the held rows, unless it was returned before."""
         if self._open:
             self._open = False
-            yield self._step, _mean(self._held), self._time
+            yield self._step, _mean(self._held) | _means_of_sets(self._held), self._time
 
     def remarks(self) -> list[Treated]:
         """A remark on how many rows were averaged since the last call, if any were."""
@@ -85,6 +86,22 @@ def _mean(rows: list[Cells]) -> dict[str, object]:
         if values:
             out[key] = _mean_of(values)
     return out
+
+
+def _means_of_sets(rows: list[Cells]) -> dict[str, object]:
+    """The means of each data set, by names that tell the set; none if all rows are of one set, or if one names none."""
+    by_set: dict[str, list[Cells]] = {}
+    for row in rows:
+        by_set.setdefault(set_of(row), []).append(row)
+    if len(by_set) < 2 or "" in by_set:
+        return {}
+    aside = beside(rows[0])
+    return {
+        of_a_set(key, name): value
+        for name, some in by_set.items()
+        for key, value in _mean(some).items()
+        if key not in aside
+    }
 
 
 def _mean_of(values: Sequence[float]) -> float:

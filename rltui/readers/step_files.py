@@ -1,5 +1,5 @@
 """JSON files of one step each, as some loops save them: `step_000010.json` and `step_000020.json`, or the scores of an
-evaluation, `eval/step_100.json`. One reader reads them all."""
+evaluation: `eval/step_100.json`, `eval/step_100/gsm8k.json`, `eval/gsm8k/step_100.json`. One reader reads them all."""
 
 from __future__ import annotations
 
@@ -8,52 +8,106 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from rltui.readers.base import Record
 from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import first_of, names, step_of
-from rltui.readers.row_kinds import is_sample, measures, words_of
+from rltui.readers.row_kinds import is_sample, measures, of_a_set, row_words, words_of
 from rltui.readers.rows import number
 
 FORMAT = "json-files"
 FEWEST = 3
 """Fewer such files are results, not the steps of a run."""
-_NAME = re.compile(r"(.*?)(\d{1,15})\.json", re.IGNORECASE)
+_NAME = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)
+_ENDING = ".json"
 _RESULTS = ("results", "scores", "metrics")
 """Keys of what an evaluation measured, beside how it was done."""
-_OTHER_COUNTS = ("epoch", "episode")
+_OTHER_COUNTS = ("epoch", "episode", "checkpoint", "ckpt")
+_EVALUATIONS = frozenset(("eval", "evals", "evaluation", "evaluations", "val", "valid", "validation", "test", "dev"))
+_HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report", "reports", "history", "data"))
+"""Words for what such a file or folder holds."""
+_LEVELS = 3
+"""So many folders above a file may say that it holds an evaluation."""
 
 
-def family(name: str) -> tuple[str, int] | None:
-    """The common part of the names of such files, and the number of this one; None for any other name."""
-    found = _NAME.fullmatch(name)
-    return (found[1], int(found[2])) if found is not None else None
+class Family(Struct, frozen=True):
+    """Where the file of one step belongs. `paths`: what the paths of its family have in common, the number left out;
+    `counted`: the words before the number; `folder`: the deepest that holds all of them; `home`: the one that they
+    belong to; `of_set`: the data set that is evaluated, "" if the paths name none; `evaluates`: they say that the files
+    hold evaluations."""
+
+    paths: str
+    number: int
+    counted: str
+    folder: str
+    home: str
+    of_set: str
+    evaluates: bool
 
 
-def are_enough(name: str, count: int, evaluates: bool) -> bool:
-    """Whether so many files of one family may be steps: one evaluation is enough if its name says so."""
-    named = family(name)
-    return count >= FEWEST or (evaluates and named is not None and _counts_steps(named[0]))
+@lru_cache(maxsize=4096)
+def family(path: str) -> Family | None:
+    """The family of a file, by its path; None if the path names no number."""
+    folder, name = os.path.split(path)
+    stem, ending = os.path.splitext(name)
+    if ending.lower() != _ENDING:
+        return None
+    above = os.path.basename(folder)
+    evaluates = any(map(_is_of_evaluations, folder.split(os.sep)[-_LEVELS:]))
+    own, above_it = _NAME.fullmatch(stem), _NAME.fullmatch(above)
+    counts = own is not None and _counts_steps(own[1])
+    if evaluates and not counts and above_it is not None and _counts_steps(above_it[1]):
+        top = os.path.dirname(folder)
+        of_set = stem if _is_set(stem) else ""
+        return Family(
+            os.path.join(top, above_it[1], "", name), int(above_it[2]), above_it[1], top, top, of_set, evaluates
+        )
+    if own is None:
+        return None
+    of_set = above if evaluates and counts and not _is_of_evaluations(above) and _is_set(above) else ""
+    home = os.path.dirname(folder) if of_set else folder
+    return Family(os.path.join(folder, own[1]), int(own[2]), own[1], folder, home, of_set, evaluates)
 
 
-def is_row(text: bytes, name: str, evaluates: bool = False) -> bool:
-    """Whether a file holds the metrics of the step in its name: the number may also be a rank or a seed. `evaluates`:
+def _is_of_evaluations(folder: str) -> bool:
+    """Whether a folder's name only says that evaluations are below it: `eval`, `val_results`."""
+    words = {*words_of(folder)}
+    return words <= _EVALUATIONS | _HELD and not words.isdisjoint(_EVALUATIONS)
+
+
+def _is_set(name: str) -> bool:
+    """Whether a file or folder of an evaluation is called after a data set, and not after what it holds."""
+    return not {*words_of(name)} <= _EVALUATIONS | _HELD | row_words().measures
+
+
+def are_enough(path: str, count: int, evaluates: bool) -> bool:
+    """Whether so many files of one family may be steps: one evaluation is enough if its path says so."""
+    named = family(path)
+    return count >= FEWEST or (named is not None and (evaluates or named.evaluates) and _counts_steps(named.counted))
+
+
+def is_row(text: bytes, path: str, evaluates: bool = False) -> bool:
+    """Whether a file holds the metrics of the step in its path: the number may also be a rank or a seed. `evaluates`:
     its path says that it holds an evaluation, whose scores may be called after the data sets."""
-    named = family(name)
+    named = family(path)
     row = _parsed(text) if named is not None else None
     if named is None or row is None:
         return False
+    evaluates |= named.evaluates
     cells = {
         k: v for key, value in row.items() for k, v in (value.items() if isinstance(value, dict) else [(key, value)])
     }
     numbers = [key for key, value in cells.items() if number(value) is not None]
-    if is_sample(row) or not (numbers if evaluates else measures(numbers)):
+    if is_sample(row) or not (numbers or (evaluates and _measured(row) is not row) if evaluates else measures(numbers)):
         return False
     key = first_of("step", row)
     if key is not None:
-        return step_of(row[key])[0] == named[1]
-    return _counts_steps(named[0]) or (evaluates and not named[0])
+        return step_of(row[key])[0] == named.number
+    return _counts_steps(named.counted) or (evaluates and not named.counted)
 
 
 def _counts_steps(stem: str) -> bool:
@@ -89,15 +143,16 @@ class StepFilesReader:
         lines = JsonlReader()
         out: list[Record] = []
         for path, text in files:
-            name = os.path.basename(path)
-            row = _parsed(text) if is_row(text, name, self._evaluates) else None
-            named = family(name)
+            named = family(path)
+            row = _parsed(text) if named is not None and is_row(text, path, self._evaluates) else None
             if row is None or named is None:
                 self.skipped["file without metrics of its step"] += 1
-                self.skipped_at.setdefault("file without metrics of its step", name)
+                self.skipped_at.setdefault("file without metrics of its step", os.path.basename(path))
                 continue
             if self._evaluates:
                 row = {key: value for key, value in row.items() if number(value) is not None} | _measured(row)
-            row = row if first_of("step", row) is not None else {"step": named[1], **row}
+            if named.of_set:
+                row = {of_a_set(key, named.of_set): value for key, value in row.items() if key not in names("step")}
+            row = row if first_of("step", row) is not None else {"step": named.number, **row}
             out += lines.feed((json.dumps(row) + "\n").encode())
         return [*out, *lines.finish()]

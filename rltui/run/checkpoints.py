@@ -10,6 +10,7 @@ from statistics import median
 
 from msgspec import Struct
 
+from rltui.agent.tree import is_of_steps
 from rltui.frameworks.load import dialect, dialect_names
 
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
@@ -43,7 +44,7 @@ def step_of(path: str) -> int | None:
     """The step in the name of a checkpoint directory; None for any other directory."""
     whole, partial = _layouts()
     clean_path = path.rstrip("/")
-    if any(pattern.search(clean_path) for pattern in partial):
+    if any(pattern.search(clean_path) for pattern in partial) or is_of_steps(_parent(clean_path)):
         return None
     for pattern in whole:
         match = pattern.search(clean_path)

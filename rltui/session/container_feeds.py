@@ -42,21 +42,22 @@ class StepFilesFeed(Source):
 
     @property
     def watched(self) -> list[str]:
-        return [self.path, os.path.dirname(self.path)]
+        return [self.path, self._folder]
+
+    @property
+    def _folder(self) -> str:
+        own = family(self.path)
+        return os.path.dirname(self.path) if own is None else own.folder
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        folder = os.path.dirname(self.path)
-        listing = self.place.walk(folder or os.curdir)
+        listing = self.place.walk(self._folder or os.curdir)
         if listing.error is not None:
             return Batch([], 0, False, error=listing.error)
-        own = family(os.path.basename(self.path))
+        own = family(self.path)
         files = {
-            named[1]: file
+            named.number: file
             for file in listing.files
-            if os.path.dirname(file.path) == folder
-            and (named := family(os.path.basename(file.path))) is not None
-            and own is not None
-            and named[0] == own[0]
+            if own is not None and (named := family(file.path)) is not None and named.paths == own.paths
         }
         if len(files) > _MOST_STEP_FILES:
             self.note = f"more than {_MOST_STEP_FILES} files: those of earlier steps are not read"
