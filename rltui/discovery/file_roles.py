@@ -17,7 +17,7 @@ from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 from rltui.readers.column_kind import is_called_like_metrics
 from rltui.readers.name_words import words
-from rltui.readers.step_files import family
+from rltui.readers.step_files import EVALUATIONS, family
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
@@ -150,7 +150,6 @@ def only_sorts(folder: str) -> bool:
     return folder.lower() in _file_words().structure_folders or _ATTEMPT.fullmatch(folder) is not None
 
 
-_EVALUATION = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test", "dev"))
 _TRAINING = frozenset(("train", "training", "trainer"))
 
 
@@ -159,8 +158,8 @@ def evaluates(path: str) -> bool:
     folder, name = os.path.split(path)
     words = {word.lower() for word in re.split(r"[^A-Za-z0-9]+", name.partition(".tfevents.")[0])}
     named = family(path)
-    above = os.path.basename(folder).lower() in _EVALUATION or (named is not None and named.evaluates)
-    return bool(words & _EVALUATION or above) and not words & _TRAINING
+    above = os.path.basename(folder).lower() in EVALUATIONS or (named is not None and named.evaluates)
+    return bool(words & EVALUATIONS or above) and not words & _TRAINING
 
 
 def label(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from rltui.lazy_regex import lazy
-from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of, time_of
+from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names, of_headings, step_of, time_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
 from rltui.readers.rows import number
 
@@ -128,7 +128,7 @@ def header(line: bytes, name: str = "") -> CsvTable:
     time = first_of("time", columns)
     there = {column.lower(): column for column in reversed(columns)}
     if step is None:
-        step = next((there[name] for name in _INDEX if name in there), None)
+        step = next((there[name] for name in (*names("checkpoint"), *_INDEX) if name in there), None)
     long = long_columns(columns) if not steps else None
     flags = tuple(there[key] for key in flag_of(there))
     run = run_column(columns)

@@ -16,7 +16,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
-from rltui.readers.keys import MAX_STEP, StepColumn, first_of, is_time, names, names_zone, step_of, times_of
+from rltui.readers.keys import MAX_STEP, StepColumn, first_of, is_time, names, names_zone, step_key, step_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
     as_evaluation,
@@ -264,6 +264,8 @@ class JsonlReader:
         else:
             kind = kind_of(row, said)
         stated = first_of("step", row)
+        if stated is None and (about := step_key(row)) is not None:
+            stated, row = "step", {"step": step_of(row[about])[0], **row}
         config = first_of("config", row) if stated is None else None
         if config is not None and isinstance(row[config], dict) and not measures(row):
             out.append(ConfigRecord(flatten({key: row[key] for key in row if key not in said}), f"line {line}"))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
 from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Literal
 
 from rltui.data_files import Record, kept, read
+from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP
 from rltui.readers.rows import number
 
@@ -29,13 +31,15 @@ EQUALS = ("step", "global_step", "update")
 `update` it may count samples."""
 
 
-KeyKind = Literal["step", "epoch", "total", "time", "config", "update", "text"]
+KeyKind = Literal["step", "checkpoint", "epoch", "total", "time", "config", "update", "text"]
 
 
 class Keys(Record):
-    """Keys by kind, the most reliable first. `update`: metrics of an update of the policy; `text`: texts of samples."""
+    """Keys by kind, the most reliable first. `checkpoint`: name or path of the one that a row is
+    about; `update`: metrics of an update of the policy; `text`: texts of samples."""
 
     step: tuple[str, ...]
+    checkpoint: tuple[str, ...]
     epoch: tuple[str, ...]
     total: tuple[str, ...]
     time: tuple[str, ...]
@@ -53,6 +57,14 @@ def names(kind: KeyKind) -> tuple[str, ...]:
     """Keys of one kind, the most reliable first."""
     found: tuple[str, ...] = getattr(_keys(), kind)
     return found
+
+
+def step_key(cells: Mapping[str, object]) -> str | None:
+    """The key of a row's step; if it has none, that of the checkpoint which it is about, if that names a step."""
+    told = first_of("step", cells)
+    if told is None:
+        told = next((key for key in names("checkpoint") if key in cells and step_of(cells[key])[0] is not None), None)
+    return told
 
 
 def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
@@ -95,10 +107,16 @@ def of_headings(headings: Sequence[str]) -> dict[str, str]:
     return {heading: key(heading) for heading in headings}
 
 
+_CHECKPOINT = lazy(r"(?:^|[/_-])(?:step|iter|iteration|checkpoint|ckpt)s?[-_ ]?(\d{1,15})/?$", re.I)
+
+
 def step_of(value: object) -> tuple[int | None, int | None]:
-    """Step and planned steps in a step cell: 3, 3.0, "3" or "3/100". None for each that it does not hold."""
+    """Step and planned steps in a step cell: 3, 3.0, "3", "3/100" or "out/checkpoint-3". None for each that it does not
+    hold."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value if 0 <= value <= MAX_STEP else None), None
+    if isinstance(value, str) and (named := _CHECKPOINT.search(value)) is not None:
+        return int(named[1]), None
     if isinstance(value, str) and "/" in value:
         step, _, total = value.partition("/")
         return step_of(step)[0], step_of(total)[0]

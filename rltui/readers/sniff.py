@@ -20,7 +20,7 @@ from rltui.readers.console.notes import TRACEBACK, says_an_end, split_prefix
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
-from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names
+from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names, step_key, step_of
 from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
@@ -293,7 +293,7 @@ def _begins_with_row(text: bytes) -> bool:
 def _is_metrics(row: dict[str, object]) -> bool:
     data = row.get("data")
     cells = data if isinstance(data, dict) else row
-    if first_of("step", row) is not None:
+    if step_key(row) is not None:
         return any(isinstance(value, dict) or measured(key, value) is not None for key, value in cells.items())
     numbers = sum(1 for key, value in cells.items() if measured(key, value) is not None)
     return numbers >= 2 and 2 * numbers >= len(cells)
@@ -417,6 +417,9 @@ def _csv(text: bytes, name: str) -> str | None:
     looked_at = kept if not named else range(len(table.columns))
     cells = [(table.columns[place], mark.plain(row[place])) for row in fitting for place in looked_at if row[place]]
     numbers = sum(1 for name, cell in cells if cell is None or measured(name, cell) is not None)
+    numbers += sum(
+        1 for name, cell in cells if name == table.step and number(cell) is None and step_of(cell)[0] is not None
+    )
     some = len(cells) if not named and not table.steps else len(cells) / 2  # all of them, if nothing names the step
     if numbers < some and not (table.long and named):
         return None
@@ -427,7 +430,7 @@ def _csv(text: bytes, name: str) -> str | None:
         or table.metric((table.run_prefixes() or [""])[0])
     )
     at = table.columns.index(table.step) if table.step is not None else None
-    stated = [row for row in fitting if at is None or number(row[at]) is not None]
+    stated = [row for row in fitting if at is None or step_of(row[at])[0] is not None]
     if by_a_loop and not several and _told(text) >= len(table.metrics) * len(stated):
         return "console"  # a loop prints its lines below a header, with others between them
     return SEVERAL if several else "csv"

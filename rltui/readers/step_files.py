@@ -27,7 +27,7 @@ _ENDING = ".json"
 _RESULTS = ("results", "scores", "metrics")
 """Keys of what an evaluation measured, beside how it was done."""
 _OTHER_COUNTS = ("epoch", "episode", "checkpoint", "ckpt")
-_EVALUATIONS = frozenset(("eval", "evals", "evaluation", "evaluations", "val", "valid", "validation", "test", "dev"))
+EVALUATIONS = frozenset(("eval", "evals", "evaluation", "evaluations", "val", "valid", "validation", "test", "dev"))
 _HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report", "reports", "history", "data"))
 """Words for what such a file or folder holds."""
 _LEVELS = 3
@@ -76,12 +76,12 @@ def family(path: str) -> Family | None:
 def _is_of_evaluations(folder: str) -> bool:
     """Whether a folder's name only says that evaluations are below it: `eval`, `val_results`."""
     words = {*words_of(folder)}
-    return words <= _EVALUATIONS | _HELD and not words.isdisjoint(_EVALUATIONS)
+    return words <= EVALUATIONS | _HELD and not words.isdisjoint(EVALUATIONS)
 
 
 def _is_set(name: str) -> bool:
     """Whether a file or folder of an evaluation is called after a data set, and not after what it holds."""
-    return not {*words_of(name)} <= _EVALUATIONS | _HELD | row_words().measures
+    return not {*words_of(name)} <= EVALUATIONS | _HELD | row_words().measures
 
 
 def are_enough(path: str, count: int, evaluates: bool) -> bool:

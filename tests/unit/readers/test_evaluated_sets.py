@@ -55,6 +55,10 @@ WRITERS: dict[str, Write] = {
     "CSV": table("eval.csv", "step,dataset,accuracy", "{step},{set},{acc}"),
     "CSV, the set first": table("eval_results.csv", "Task,Step,Score", "{set},{step},{acc}"),
     "TSV": table("val.tsv", "step\tenv\treward", "{step}\t{set}\t{acc}"),
+    "CSV of checkpoints": table("evals.csv", "checkpoint,benchmark,pass@1", "out/global_step_{step},{set},{acc}"),
+    "JSON lines of checkpoints": table(
+        "eval.jsonl", "", '{{"checkpoint": "checkpoint-{step}", "task": "{set}", "accuracy": {acc}}}'
+    ),
     "JSON lines": table("eval.jsonl", "", '{{"step": {step}, "task": "{set}", "accuracy": {acc}}}'),
     "JSON lines with objects": table(
         "val.jsonl", "", '{{"global_step": {step}, "suite": "{set}", "metrics": {{"acc": {acc}}}}}'
