@@ -21,6 +21,8 @@ _MEAN = re.compile("([A-Za-z])[\u0304\u0305]")
 _GREEK_WORDS = ("std", "mean", "pi", "delta", "beta", "lambda", "grad")
 _GREEK = {ord(sign): f" {word} " for sign, word in zip("σμπΔβλ∇", _GREEK_WORDS, strict=True)}
 _IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
+_RATE = re.compile(r"(?i)\b(its?|iters?|iterations?|steps?|updates?)/(s|secs?|seconds?)\b")
+"""How many in a second: `it/s` has the words of `s/it`, and is its inverse."""
 
 
 class Spellings(Record):
@@ -77,7 +79,7 @@ def _spelt(key: str) -> Spelt:
         scale *= data.units.get(said, 1.0)
         return " " if said in data.units else f" {said} "
 
-    text = _IN_BRACKETS.sub(bracket, _without_marks(key))
+    text = _RATE.sub(r"\1 per\2", _IN_BRACKETS.sub(bracket, _without_marks(key)))
     words: list[str] = []
     for word in re.split(r"[^a-z0-9@+]+", _CAMEL.sub("_", text.replace("%", " percent ")).lower()):
         if (unit := data.units.get(word)) is not None and unit != 1 and word:

@@ -6,6 +6,9 @@ import re
 from typing import NamedTuple
 
 from rltui.readers.console.lead import CTIME, DATE
+from rltui.readers.console.named_numbers import slots_of
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.name_words import measures
 
 TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
 """Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
@@ -59,6 +62,27 @@ def stamp_before(segment: bytes) -> int:
     """The length of the time before a bar, 0 if there is none."""
     stamped = _STAMPED.match(segment)
     return 0 if stamped is None else stamped.end()
+
+
+_GLUED = re.compile(rb"(?<=[\d\])}a-z%])[ ]*(?:(?<=[\d\])} ])[A-Za-z][A-Za-z _\-/]{0,80}:)?[ ]+\d{1,3}%\|")
+
+_DRAWN = re.compile(rb"(\d{1,20})%\|[^|]{0,1000}\|[ ]*(\d{1,12})/(\d{1,12})[ ]\[")
+
+
+def bar_after(segment: bytes) -> int:
+    """Where a bar begins that another program printed right behind a line of numbers, `loss 0.3Processed prompts: 50%|`;
+    0 if there is none, or if only words of the bar's own are before it."""
+    if (found := _GLUED.search(segment)) is not None:
+        at = found.start()
+    elif (drawn := _DRAWN.search(segment)) is not None and int(drawn[3]):
+        share = b"%.0f" % (100 * int(drawn[2]) / int(drawn[3]))  # its digits follow those of a number
+        at = drawn.end(1) - len(share) if len(share) < len(drawn[1]) and drawn[1].endswith(share) else 0
+    else:
+        return 0
+    if not at or bar(segment[at:].lstrip()) is None:
+        return 0
+    before = slots_of(split_prefix(segment[:at].decode("utf-8", "replace"))[1])
+    return at if len(before) > 1 and measures([slot.name for slot in before], "training") else 0
 
 
 _BAR_END = re.compile(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")

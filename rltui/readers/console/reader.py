@@ -27,7 +27,7 @@ from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
-from rltui.readers.console.progress_bar import Blanks, bar, behind_bar, may_be_bar
+from rltui.readers.console.progress_bar import Blanks, bar, bar_after, behind_bar, may_be_bar
 from rltui.readers.console.row_intake import RowIntake
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UnreadLines, UntakenLines
@@ -317,6 +317,10 @@ class ConsoleReader(LineReader):
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = may_be_bar(segment)
+        if barred and not behind and (cut := bar_after(segment)):
+            first, rest = segment[:cut], segment[cut:]
+            self._segment(first, shape_of(first), text, at)
+            return self._segment(rest, shape_of(rest), text, at + cut, behind=True)
         if self._intake.torn and barred and segment.rfind(b"[") > segment.rfind(b"]"):
             return False  # its numbers are still being written
         if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):

@@ -276,7 +276,7 @@ class TemplateLearner:
         if begins and self._is_within_text(message, begins):
             self._text = self._loose = True
             return []
-        if not begins and self._headed:
+        if not begins and self._headed and f"{rank}:{skeleton_of(message)}" not in self._known:
             message = without_count(message, self._is_step)
         if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
             return []
