@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.bar_rounds import MOST_PARTS, BarRounds
-from rltui.readers.console.dicts_by_bar import BarRow, BarsAgain, DictsByBar
 from rltui.readers.console.log_records import LogNews, LogRows
 from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
+from rltui.readers.console.rows_by_bar import BarRow, BarsAgain, RowsByBar
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
@@ -191,7 +191,7 @@ class BarRows:
         self._rounds = BarRounds()
         self._doubtful: list[BarRow] = []  # of a bar that may count the parts of an iteration
         self._gave = False  # rows came from numbers of bars
-        self._dicts = DictsByBar()
+        self._by_bar = RowsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
 
     @property
@@ -207,7 +207,7 @@ class BarRows:
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
         place = None if painted.nested else self._numbers.place(painted)
-        self._dicts.paint(painted, None if place is None else place[0])
+        self._by_bar.paint(painted, None if place is None else place[0])
         if self._stepper.looks_at(painted):
             self._add(self._stepper.paint(painted, after_blank()))
         again = place is not None and self._numbers.again.goes_on(painted)
@@ -239,11 +239,12 @@ class BarRows:
         if stated[1] is not None:
             self._news.progress(stated[0], stated[1], line)
 
-    def take_dict(self, segment: bytes) -> bool:
-        """Takes a dict without step and epoch, if it is a row of the step that the bar above it counts. True if so."""
-        if self._rows.step is not None and not self._dicts.tell:
+    def take_line(self, segment: bytes) -> bool:
+        """Takes a line of numbers without step and epoch, if it is a row of the step that the bar above it counts. True
+        if so."""
+        if self._rows.step is not None and not self._by_bar.tell:
             return False  # others state their steps
-        rows = self._dicts.take(segment, self._rows.clock)
+        rows = self._by_bar.take(segment, self._rows.clock, self._rows.foretells)
         for row in rows or ():
             self._rows.add(*row)
         return rows is not None

@@ -99,6 +99,11 @@ class OwnWords(OpenEnd[_Known]):
         return self._block is not None or (self._learner is not None and self._learner.is_open)
 
     @property
+    def is_below_step(self) -> bool:
+        """Whether the line above, or the block that is open, states a step."""
+        return self._block is not None or (self._learner is not None and self._learner.is_below_step)
+
+    @property
     def counts(self) -> bool:
         """Whether rows are counted, as no line states its step."""
         return self._learner is not None and self._learner.counts

@@ -70,7 +70,7 @@ _DRAWN = re.compile(rb"(\d{1,20})%\|[^|]{0,1000}\|[ ]*(\d{1,12})/(\d{1,12})[ ]\[
 
 
 def bar_after(segment: bytes) -> int:
-    """Where a bar begins that another program printed right behind a line of numbers, `loss 0.3Processed prompts: 50%|`;
+    """Where a bar begins that another program printed behind a line of numbers, `loss 0.3Processed prompts: 50%|`;
     0 if there is none, or if only words of the bar's own are before it."""
     if (found := _GLUED.search(segment)) is not None:
         at = found.start()

@@ -323,7 +323,7 @@ class ConsoleReader(LineReader):
             return self._segment(rest, shape_of(rest), text, at + cut, behind=True)
         if self._intake.torn and barred and segment.rfind(b"[") > segment.rfind(b"]"):
             return False  # its numbers are still being written
-        if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):
+        if not barred and b"'epoch'" not in segment and self._is_by_bar(segment):
             self._took = True
             return True
         if not speaks and not barred and b"'epoch'" not in segment:
@@ -436,11 +436,20 @@ class ConsoleReader(LineReader):
         """Reads a line without a mark: it may be a step line in its own words. Returns whether it gave a row."""
         if own is None:
             return self._evaluated(segment)
+        if self._is_by_bar(segment):
+            self._took = True
+            return True
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
         own.at = self._line
         rows = own.line(plain(message), shape, prefix)
         self._tell(rows, plans=True)
         return bool(rows)
+
+    def _is_by_bar(self, segment: bytes) -> bool:
+        """Whether a line is a row of the step that the bar above it counts: a dict, or pairs that are below no step."""
+        if b"{" in segment:
+            return self._bars.take_line(segment)
+        return self._own is not None and not self._own.is_below_step and self._bars.take_line(segment)
 
     def _evaluated(self, segment: bytes) -> bool:
         """Reads a line beside the rows of verl or TRL, if it reports an evaluation. True if so."""

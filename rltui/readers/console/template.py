@@ -138,6 +138,11 @@ class TemplateLearner:
         """Whether the next line may belong to the text above it."""
         return self._under is not None or self._block.is_open or self._table.is_open
 
+    @property
+    def is_below_step(self) -> bool:
+        """Whether the line above, or the block that is open, states a step, or may."""
+        return self._headed > 0 or (self._under is not None and any(map(may_count, self._under.slots)))
+
     def copy(self) -> TemplateLearner:
         """A copy that takes the beginning of a line without changing this one. It learns nothing from that; held rows
         are given out by this one."""
