@@ -20,7 +20,8 @@ class TemplateWords(Record):
     Counters: `counters` (surely), `weak_counters` (perhaps), `steps` (never inside a step), `inner` (before a count
     inside a step), `amounts` (before an amount that is not a counter: `n_steps`), `out_of` (between a count and its
     total). Metrics: `training`, `durations`, `statistics`, `memory`, `timings` (title of durations), `remaining`
-    (forecast or other times), `shares` (`correct 12/64`), `by_group` (one value for each parameter group; the first
+    (forecast or other times), `shares` (`correct 12/64`), `limited` (the most
+    that they can be follows: `len 351/1024`), `by_group` (one value for each parameter group; the first
     counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses: `length 311
     (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the cluster,
     `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code), `speakers` (before
@@ -53,6 +54,7 @@ class TemplateWords(Record):
     amounts: frozenset[str]
     by_group: frozenset[str]
     shares: frozenset[str]
+    limited: frozenset[str]
     remaining: frozenset[str]
     no_part: frozenset[str]
     phases: frozenset[str]

@@ -20,6 +20,7 @@ FENCE = "```"
 _LABEL = lazy(r"^\W*((?:[^\W\d]+ )?[^\W\d]+)\s?:")
 _RULE = lazy(r"\W{10,}$")
 """The end of a panel, or a rule between parts of a log."""
+_RUN = lazy(r"([^\w#])\1+")
 KNOWN = 3
 """After this many headings of one form with rising counts, another form is that of something else."""
 OFTEN = 2
@@ -36,6 +37,12 @@ def opens_text(message: str) -> bool:
 def ends_text(message: str) -> bool:
     """Whether a line only draws a rule: what follows is no part of the text above it."""
     return _RULE.match(message) is not None
+
+
+def _form(heading: str) -> str:
+    """A heading without its digits and without the length of its rules and gaps: those of a centred one give way to a
+    longer number."""
+    return str(_RUN.sub(r"\1", skeleton(heading)))
 
 
 class HeadingForms(Struct):
@@ -56,7 +63,7 @@ class HeadingForms(Struct):
     def add(self, begins: Sequence[Slot], message: str) -> None:
         """Takes a heading. It counts if it goes on from the one of this form before."""
         self.begin()
-        key = begins[0].name.lower(), skeleton(message)
+        key = begins[0].name.lower(), _form(message)
         if key not in self._newest and len(self._newest) >= MOST:
             return
         self._forms[key] += begins[0].value > self._newest.get(key, -1)
@@ -64,7 +71,7 @@ class HeadingForms(Struct):
 
     def names(self, begins: Sequence[Slot], message: str) -> bool:
         """Whether headings of another form, and none of this one, are known to count this."""
-        name, form = begins[0].name.lower(), skeleton(message)
+        name, form = begins[0].name.lower(), _form(message)
         if self._forms[name, form] >= OFTEN:
             return False
         return any(of == name and other != form and seen >= KNOWN for (of, other), seen in self._forms.items())

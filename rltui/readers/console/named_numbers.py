@@ -364,8 +364,9 @@ def is_whole(slot: Slot) -> bool:
 
 
 def told_by(slot: Slot) -> float | None:
-    """The value of a slot. With a total it is a share if its name says so, `correct 12/64`; else None."""
-    if slot.of is None:
+    """The value of a slot. With a total it is a share if its name says so, `correct 12/64`, and the value below a limit
+    if that says so, `len 351/1024`; else None."""
+    if slot.of is None or has_word(slot.name, words().limited):
         return slot.value
     share = 0 < slot.of >= slot.value and has_word(slot.name, words().shares)
     return slot.value / slot.of if share else None

@@ -41,6 +41,7 @@ INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
 PROSE = 2000
 """A line with more characters is not a list of numbers."""
+_TRAINER = re.compile(r"\((?:\x1b\[[\d;]*m)*(?:Train(?:er|ing)?|Learner|Actor|Driver)Worker\b")
 _WORDS = re.compile(r"[^\d]*")
 _Known = tuple[
     TemplateLearner | None,
@@ -84,6 +85,7 @@ class OwnWords(OpenEnd[_Known]):
         self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
+        self._trainer = ""  # Ray's prefix of the worker that trains
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
@@ -229,7 +231,7 @@ class OwnWords(OpenEnd[_Known]):
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
-        if "Worker" in prefix:
+        if "Worker" in prefix and not self._is_the_trainer(prefix):
             return []  # one of many processes, each with its own count
         if self._foreign(lead):
             return []
@@ -245,6 +247,12 @@ class OwnWords(OpenEnd[_Known]):
             return []
         rows = [self._as_usual(row) for row in rows]
         return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
+
+    def _is_the_trainer(self, prefix: str) -> bool:
+        """Whether a worker's name says that it trains, and no other such worker came before it."""
+        if self._trainer == "" and _TRAINER.search(prefix) is not None:
+            self._trainer = prefix
+        return prefix == self._trainer
 
     def _as_usual(self, row: StepRow) -> StepRow:
         """A row without numbers that lines of another wording usually state."""
