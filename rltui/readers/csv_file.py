@@ -25,7 +25,7 @@ from rltui.readers.csv_table import (
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.keys import StepColumn, first_of, is_time, names, names_zone, step_of, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
-from rltui.readers.row_kinds import as_evaluation, kind_of
+from rltui.readers.row_kinds import as_evaluation, kind_of, row_words
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans
 
@@ -122,6 +122,7 @@ class CsvReader:
         self._many = False  # polars is imported
         self._total: str | None = None  # column of the planned steps
         self._plan: tuple[int, int] | None = None  # step and planned steps of the newest row
+        self._measured: set[str] = set()  # columns that look like flags, and are none
         self._words: set[int] = set()  # places of columns that do not hold numbers alone
 
     def feed(self, data: bytes) -> list[Record]:
@@ -311,9 +312,11 @@ class CsvReader:
                 return
             if table.long is not None:
                 metrics |= {row[table.long[0]].strip(): row[table.long[1]]}
-            kind = kind_of({flag.lower(): row[flag] for flag in table.flags}, [flag.lower() for flag in table.flags])
+            measured = {flag: row[flag] for flag in table.flags if self._is_measured(flag, row[flag])}
+            said = {flag.lower(): row[flag] for flag in table.flags if flag not in measured}
+            kind = kind_of(said, said)
+            metrics |= measured
             if kind in ("eval", "test"):
-                said = {flag.lower(): row[flag] for flag in table.flags}
                 metrics = {key: x for key, x in as_evaluation(metrics | said, kind).items() if key not in said}
         before, self._before = self._before, (step, metrics, time)
         if self._total is not None:
@@ -325,6 +328,14 @@ class CsvReader:
         self._means.meet([_filled(before[1])], [before[0]], [before[2]])
         for mean in self._means.add(step, _filled(metrics), time):
             self._rows.add(*mean)
+
+    def _is_measured(self, flag: str, cell: str) -> bool:
+        """Whether a column that may tell of each row what it is, `eval`, holds what was measured instead."""
+        if flag not in self._measured and flag.lower() in row_words().switches:
+            x = number(cell)
+            if x is not None and x not in (0.0, 1.0):
+                self._measured.add(flag)
+        return flag in self._measured
 
     def _find_time(self, table: CsvTable, row: dict[str, str]) -> CsvTable:
         """The table with its column of time, as the first row shows it: a column called time may also hold how long a

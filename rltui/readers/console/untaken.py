@@ -289,8 +289,8 @@ def suggested(lines: Iterable[tuple[int, str]], often: int = OFTEN_STEPLESS) -> 
 
 
 def _rising(alike: _Alike) -> int | None:
-    """The place of a whole number that only rises, preferably with the name of a step; None if there is none. Parts of
-    times are skipped, as they rise too."""
+    """The place of a whole number that only rises, or only falls and has the name of a step; preferably one with such a
+    name; None if there is none. Parts of times are skipped, as they rise too."""
     found: list[tuple[bool, int]] = []
     for place, match in enumerate(_SLOT.finditer(alike.first)):
         before, behind = _IN_STAMP
@@ -299,9 +299,11 @@ def _rising(alike: _Alike) -> int | None:
             continue
         if all(text.isdecimal() for text in column):
             values = list(map(int, column))
-            if all(a <= b for a, b in pairwise(values)) and values[-1] > values[0]:
-                named = _NAME.search(alike.first[: match.start()])
-                counts = named is not None and may_count(Slot(named[1], column[0], values[0]))
+            named = _NAME.search(alike.first[: match.start()])
+            counts = named is not None and may_count(Slot(named[1], column[0], values[0]))
+            rises = all(a <= b for a, b in pairwise(values))
+            falls = counts and all(a >= b for a, b in pairwise(values))  # a log with its newest line first
+            if (rises or falls) and values[-1] != values[0]:
                 found.append((not counts, place))
     return min(found)[1] if found else None
 
