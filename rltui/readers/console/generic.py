@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import nan
 
 from msgspec import Struct, field
@@ -115,6 +116,7 @@ class StepBlock(Struct):
     title: str = ""  # the title above the newest lines
     evaluated: bool = False  # a line said that an evaluation follows
     time: float = nan  # when the line with the step was written
+    at: int = 0  # its line number
     led: Lead | None = None  # the lead of the line with the step, if it names a program
     worded: bool = False  # there were words after the heading
     elsewhere: bool = False  # the newest message is from another program
@@ -188,16 +190,17 @@ class StepBlock(Struct):
         self.cells = mine | its if same else its | mine
         self.lines = 0
 
-    def go_on(self, following: StepBlock) -> None:
+    def go_on(self, following: StepBlock, above: Mapping[str, float]) -> None:
         """Ends this step, as `following` begins. Numbers between the two go to `following` if this log writes numbers
-        above their step."""
+        above their step. `above`: those right above it, below lines that belong to no step."""
         counts = [self.step, following.step]
-        if self.above and not stand_above(self.above, [self.below_names], counts):
+        if self.above and not stand_above(self.above, [[*self.below_names, *above]], counts):
             self.cells = {**self.cells, **self.ahead}
             return
         self.cells = {**self.cells, **self.above}
         following.before = self.before
-        following.cells = {**following.cells, **self.ahead}
+        led = {name: x for name, x in above.items() if name in self.before}
+        following.cells = {**following.cells, **self.ahead, **led}
 
     @property
     def told(self) -> dict[str, float]:

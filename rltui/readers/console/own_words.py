@@ -303,11 +303,11 @@ class OwnWords(OpenEnd[_Known]):
             block.join(begun, same)
             return earlier
         if block is not None:
-            block.go_on(begun)
+            block.go_on(begun, {} if self._learner is None else self._learner.pairs_since(block.at))
         elif self._learner is not None and begun.cells and self._newest[0] < 0:
             begun.above = self._learner.above
             begun.before = frozenset(begun.above)
-        closed, self._block, begun.time = self.close(), begun, self._time
+        closed, self._block, begun.time, begun.at = self.close(), begun, self._time, self.at
         self._below_heads.begin()
         lead = split_lead(message)
         begun.source = prefix + program(lead)

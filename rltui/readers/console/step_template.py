@@ -201,7 +201,8 @@ class StepRow(Struct, frozen=True):
 
 class TemplateLine(Struct):
     """A line that may be a step line: its numbers (`slots`), those of `name: number` lines right `below` it, and those
-    right `above` that belong to no other line. `message`: its text, "" for a block or a table row. `place`: its number
+    right `above` that belong to no other line, with the names of those that are `passed`: words stand between.
+    `message`: its text, "" for a block or a table row. `place`: its number
     among all held lines. `rank`, `process`: who wrote it. `epoch`: of the heading above it. `lines`: line numbers in
     the file. `time`: when it was written."""
 
@@ -214,6 +215,7 @@ class TemplateLine(Struct):
     below: dict[str, float] = field(default_factory=dict)
     above: dict[str, float] = field(default_factory=dict)
     above_lines: tuple[int, ...] = ()
+    passed: frozenset[str] = frozenset()
     lines: tuple[int, ...] = ()
     time: float = nan
 

@@ -67,6 +67,10 @@ MOST_READINGS = 8
 
 _Line = tuple[str, str, int, float, bool]
 
+_Above = tuple[dict[str, float], tuple[int, ...], frozenset[str]]
+"""Numbers above a step line, their line numbers, and the names of those above words."""
+NOTHING: _Above = {}, (), frozenset()
+
 
 class TemplateLearner:
     """Finds the step lines of a log without a known dialect. It must get the lines in file order."""
@@ -93,7 +97,8 @@ class TemplateLearner:
         self._evaluated = False  # a line said that an evaluation follows
         self._framed = False  # another line is between the heading of the open block and its numbers
         self._opening = ""  # the words before a message that begins on the next line
-        self._over: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above the heading of the open block
+        self._over = NOTHING  # numbers above the heading of the open block
+        self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._marked = False  # its step counts are in Markdown emphasis
@@ -251,6 +256,9 @@ class TemplateLearner:
             return []
         if of_table or message.startswith(("|", "│", "┃")):
             return []
+        if self._known.main is None:
+            cells, lines = self._loose_pairs()
+            self._passed = self._passed[0] | cells, (*self._passed[1], *lines)
         return self._end_block()
 
     def _begins_evaluation(self, message: str) -> bool:
@@ -305,7 +313,7 @@ class TemplateLearner:
                 return self._below(message, source)  # it counts something inside the step of the heading
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # its total is a number of responses
-        line.above, line.above_lines = self._loose_pairs()
+        line.above, line.above_lines, line.passed = self._above()
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
@@ -419,7 +427,7 @@ class TemplateLearner:
         other |= not begins and bool(self._headed) and any(map(self._is_another_step, slots))
         again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, printed again
         anew = begins or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
-        over = self._loose_pairs() if begins and anew else self._over
+        over = self._above() if begins and anew else self._over
         ended = self._end_block() if anew else []
         self._over = over
         if again:
@@ -461,14 +469,14 @@ class TemplateLearner:
         self._text = self._fenced = self._sampled = False
         self._doubtful = frozenset()
         held, lines, time = self._block.take()
-        slots, (above, above_lines), self._over = _counts_first(held), self._over, ({}, ())
+        slots, (above, above_lines, passed), self._over = _counts_first(held), self._over, NOTHING
         if self._known.ahead.names and self._known.kind == "block":
             waiting, slots = slots, self._known.ahead.in_place(slots)
             self._known.ahead.go_on(waiting)
         if len(slots) < 2:
             return []
         line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
-        line.above, line.above_lines = above, above_lines
+        line.above, line.above_lines, line.passed = above, above_lines, passed
         if key not in self._known:
             self._known.adopts(key, line)
         rows = self._known.take("block", key, line)
@@ -501,10 +509,25 @@ class TemplateLearner:
         self._told |= set(cells)
         return [replace(row, cells=cells)] if row is not None and cells else []
 
+    def _above(self) -> _Above:
+        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these may
+        be that of something else."""
+        passed, self._passed = self._passed, ({}, ())
+        slots = dict(list(self._block.slots.items())[self._headed :]) if self._known.main is None else {}
+        slots = slots if self._headed else self._block.slots
+        cells = {name: slot.value for name, slot in slots.items()}
+        lines = (*passed[1], *(self._block.lines if cells else ()))
+        return passed[0] | cells, lines, frozenset(passed[0].keys() - cells.keys())
+
     def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of an open block without a heading, and their line numbers."""
         slots = {} if self._headed else self._block.slots
         return {name: slot.value for name, slot in slots.items()}, self._block.lines if slots else ()
+
+    def pairs_since(self, at: int) -> dict[str, float]:
+        """The numbers above the next line that belong to no known step, if all of them are below this line number."""
+        cells, lines = self._loose_pairs()
+        return cells if lines and lines[0] > at else {}
 
     @property
     def above(self) -> dict[str, float]:

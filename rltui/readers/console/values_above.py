@@ -6,7 +6,7 @@ that begins there, can have no other step. The same names must then be above eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.named_numbers import Slot
@@ -65,17 +65,33 @@ class Ahead:
         self.cells = {slot.name: slot.value for slot in slots if slot.name in self.names}
 
 
+def _may_stand_above(first: TemplateLine, between: Sequence[Sequence[str]]) -> Iterator[Cells]:
+    """The numbers above the first step line that may belong to it: those right above it; and with those above words,
+    without settings, if no number of a metric comes between two step lines that is not above the first."""
+    right = {name: x for name, x in first.above.items() if name not in first.passed}
+    names = {name for names in between for name in names}
+    if first.passed:
+        told = {name: x for name, x in first.above.items() if name in names}
+        if told.keys() >= {name for name in names if measures((name,))}:
+            yield told
+    yield right
+
+
 def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
-    """Decides from the first step lines whether numbers below each belong to the next. If so, moves them there.
-    `counter`: the place of the counter."""
+    """Decides from the first step lines whether numbers between two of them belong to the lower one. If so, moves them
+    there. `counter`: the place of the counter."""
     if ahead.names or len(lines) < 2 or not lines[0].above:
         return
-    above, of_block = lines[0].above, not lines[0].message
-    below = [
+    of_block = not lines[0].message
+    between = [
         [slot.name for i, slot in enumerate(line.slots) if i != counter] if of_block else list(line.below)[::-1]
         for line in (lines if of_block else lines[:-1])
     ]
-    if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
+    if not of_block:  # other lines may stand between the numbers below a step line and those above the next
+        between = [[*names, *below.above] for names, below in zip(between, lines[1:], strict=True)]
+    counts = [int(line.slots[counter].value) for line in lines]
+    found = (above for above in _may_stand_above(lines[0], between) if stand_above(above, between, counts))
+    if (above := next(found, None)) is None:
         return
     ahead.names, ahead.cells = frozenset(above), above
     lines[0].lines = (*lines[0].above_lines, *lines[0].lines)
@@ -86,4 +102,7 @@ def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
         else:
             own = {name: x for name, x in line.below.items() if name not in above}
             waited = {name: x for name, x in line.below.items() if name in above}
+            if line is not lines[0]:
+                ahead.cells = {**ahead.cells, **line.above}
+                line.lines = (*line.above_lines, *line.lines)
             line.below, ahead.cells = {**ahead.cells, **own}, waited

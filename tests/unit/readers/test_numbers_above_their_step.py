@@ -1,0 +1,69 @@
+"""Numbers above the line that states their step, with other lines between, through the command line: they are of that
+step, not of the one before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rltui.cli import main
+
+N = 40
+
+
+def rise(i: int) -> str:
+    return f"{0.2 + i / 100:.4f}"
+
+
+ABOVE: dict[str, Callable[[int], str]] = {
+    "words between": lambda i: f"reward: {rise(i)}\nkl: {i / 1000}\nupdate...\nloss: 0.01\nstep {i} done\n",
+    "indented": lambda i: (
+        f"rollout...\n  reward: {rise(i)}\n  kl: {i / 1000}\nupdate...\n  loss: 0.01\nstep {i} done\n"
+    ),
+    "words first": lambda i: (
+        f"Collecting rollouts\nreward: {rise(i)}\nkl: {i / 1000}\nTraining\nloss: 0.01\nstep {i} done\n"
+    ),
+    "last words": lambda i: (
+        f"Sampling 256 completions\nreward: {rise(i)}\nkl: {i / 1000}\nloss: 0.01\nSaving\nstep: {i}\n"
+    ),
+    "lines of numbers between": lambda i: (
+        f"Input batch size: 7, Device: cuda:0\nAverage Reward: {rise(i)}\nkl: {i / 1000}\n"
+        f"Iteration 1/1, Step {i}/{N}, GRPO iter 1/1, loss: 0.01\n"
+    ),
+}
+BELOW: dict[str, Callable[[int], str]] = {
+    "words between": lambda i: f"step {i} begins\nreward: {rise(i)}\nkl: {i / 1000}\nupdate...\nloss: 0.01\n",
+    "a number further on": lambda i: f"Step {i}/{N}, loss: 0.01\n  reward: {rise(i)}\n  kl: {i / 1000}\nSaving\n",
+}
+HEADS = {
+    "nothing": "",
+    "a count of something else": "Iteration 1/1\nReference model created.\n",
+    "settings": "lr: 1e-6\nbeta: 0.04\nbatch size: 64\nStarting\n",
+}
+
+
+def exported(path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> dict[int, tuple[float, float, float]]:
+    path.write_text(text)
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    rows = map(json.loads, capsys.readouterr().out.splitlines())
+    return {row["step"]: (row["reward_mean"], row["kl_ref"], row["total_loss"]) for row in rows}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("style", ABOVE)
+def test_numbers_above(style: str, head: str, first: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = HEADS[head] + "".join(map(ABOVE[style], range(first, N)))
+    found = exported(tmp_path / "train.log", text, capsys)
+    assert found == {i: (float(rise(i)), i / 1000, 0.01) for i in range(first, N)}
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("style", BELOW)
+def test_numbers_below(style: str, head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The near miss: they look the same from the second step on."""
+    found = exported(tmp_path / "train.log", HEADS[head] + "".join(map(BELOW[style], range(1, N))), capsys)
+    assert found == {i: (float(rise(i)), i / 1000, 0.01) for i in range(1, N)}
