@@ -66,8 +66,9 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     beats = shown or (value >= r.start and bool(r.learnt[at]))
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
-        against += f", where {num(least)} or more would show a gain" if least > r.start else ""
-    if not beats and at <= r.width // 2:  # its mean holds rows that are no start, and would be another start beside it
+        against += f", where a mean of {num(least)} or more would show a gain" if least > r.start else ""
+    first = 0 if r.held_out else r.width // 2  # its mean holds rows that are no start: else there would be two starts
+    if not beats and at <= first:
         against = "which is the start"
     unknown = ""
     if r.untrained is not None and r.above is not None and r.followed is not None:
@@ -80,7 +81,8 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     no_start = "validation before training is not known" if unknown else ""
     basis = ", ".join(part for part in (r.basis, no_start or (other if r.held_out else ""), limit, against) if part)
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
-    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before, unknown)
+    logged = float(r.logged[at]) if r.logged is not None and int(r.steps[at]) == step else None
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before, unknown, logged)
 
 
 def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> str:

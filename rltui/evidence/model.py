@@ -155,7 +155,8 @@ class BestCheckpoint(Struct, frozen=True):
     `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
     stands against the start, if it does not beat that. `sets`: validation sets that rank together, of which `metric` is
     one. `before`: the step of the fault's beginning, if a later state would be the best of all. `unknown`: a sentence
-    that says so if no evaluation tells the start, which it then beats if the train reward was above its own.
+    that says so if no evaluation tells the start, which it then beats if the train reward was above its own. `logged`:
+    the evaluation of that step as it stands in the log, None without one.
     """
 
     step: int
@@ -170,6 +171,7 @@ class BestCheckpoint(Struct, frozen=True):
     sets: int = 1
     before: int | None = None
     unknown: str = ""
+    logged: float | None = None
 
     @property
     def called(self) -> str:

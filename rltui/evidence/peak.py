@@ -113,11 +113,16 @@ def least_of(width: int) -> int:
 def borne_out(good: Floats, width: int) -> Floats:
     """Evaluations as the mean of their neighbours, but none below what had been shown when it was made: the mean that
     ends with it, or itself if it is lower. What comes later may confirm a checkpoint and cannot make it worse: else the
-    best one goes back with each evaluation after a turn, and a fall at once is held against those before it."""
+    best one goes back with each evaluation after a turn, and a fall at once is held against those before it. Nor can it
+    lift one of the first above all that came up to it: before a gain there are no neighbours to tell its noise."""
     half = width // 2
     curve = smooth(good, width)
-    shown = np.minimum(np.convolve(good / (half + 1), np.ones(half + 1), mode="valid"), good[half:])
-    curve[half:-1] = np.maximum(curve[half:-1], shown[:-1])
+    sums = np.concatenate(([0.0], np.cumsum(good)))
+    begins = np.maximum(np.arange(len(good)) - half, 0)
+    ends = np.arange(1, len(good) + 1)
+    shown = np.minimum((sums[ends] - sums[begins]) / (ends - begins), good)
+    curve[:-1] = np.maximum(curve[:-1], shown[:-1])
+    curve[:half] = np.minimum(curve[:half], np.maximum.accumulate(good[:half]))
     curve[-1] = shown[-1]
     return curve
 

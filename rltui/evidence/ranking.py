@@ -25,15 +25,16 @@ PARTS = "reward_component_mean"
 
 
 class Ranking(Struct, frozen=True):
-    """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
-    the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is where it began, with
-    standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train reward;
-    `sets`: of so many sets together. `basis` says in words what ranks.
-    `rose_to`: its last window if the fact table says that it rose since the start. `learnt`: whether the train reward
-    was above its start at each step, which few evaluations may not show. `task`: it ranks by how well the task is done,
-    not by a reward that may be farmed. `untrained`: the train reward had moved by the first evaluation, which then is
-    no start: that of validation is not known. `above`: whether the train reward was above its own start at each step,
-    which is all that is known then; `followed`: whether validation may have a share in what it gained since."""
+    """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se`
+    are the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is where it began,
+    with standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train
+    reward; `sets`: of so many sets together. `logged`: of validation, what the log says of the main set at each
+    step. `basis` says in words what ranks. `rose_to`: its last window if the fact table says that it rose since the
+    start. `learnt`: whether the train reward was above its start at each step, which few evaluations may not show.
+    `task`: it ranks by how well the task is done, not by a reward that may be farmed. `untrained`: the train reward
+    had moved by the first evaluation, which then is no start: that of validation is not known. `above`: whether the
+    train reward was above its own start at each step, which is all that is known then; `followed`: whether
+    validation may have a share in what it gained since."""
 
     steps: Ints
     score: Floats
@@ -51,6 +52,7 @@ class Ranking(Struct, frozen=True):
     sets: int = 1
     rose_to: float | None = None
     task: bool = True
+    logged: Floats | None = None
     untrained: Untrained | None = None
     above: NDArray[np.bool_] | None = None
     followed: NDArray[np.bool_] | None = None
@@ -228,6 +230,7 @@ def _by_sets(sets: Sequence[Series], facts: MetricFacts, train: MetricFacts | No
         learnt=_learnt(train, main.steps) & _keeps_up(train, main.steps, value, value_se * float(np.sqrt(1 + width))),
         sets=len(sets),
         rose_to=_rose_to(facts),
+        logged=main.values,
     )
 
 

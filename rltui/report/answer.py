@@ -234,8 +234,7 @@ def _keep(report: Report) -> str:
         return "no checkpoint can be named, none is known or there is no score to choose by."
     summary = report.metrics.get(best.metric)
     summary = summary or next((m for m in report.metrics.values() if m.key == best.metric), None)
-    spread = f" ± {number(best.se)}" if best.se is not None else ""
-    value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
+    value = f"{metric_called(summary) if summary is not None else best.metric} {value_of_best(best)}"
     value += f", by {best.sets} validation sets together" if best.sets > 1 else ""
     saved = "no saved checkpoint was found" if best.on_disk is None else "no saved checkpoint is of use"
     unknown = f" {best.unknown}." if best.unknown else ""
@@ -253,6 +252,15 @@ def _keep(report: Report) -> str:
     limit = f" It is the best{_before(best)}." if best.before is not None else ""
     lost = " It is no longer on disk." if best.on_disk is False else ""
     return f"the checkpoint of step {best.step} ({value}).{limit}{lost}{unknown}"
+
+
+def value_of_best(best: BestCheckpoint) -> str:
+    """Its value with its error, and before it what the log says of this step, if the value is that of its neighbours
+    too."""
+    spread = f" ± {number(best.se)}" if best.se is not None else ""
+    if best.logged is None or number(best.logged) == number(best.value):
+        return f"{number(best.value)}{spread}"
+    return f"{number(best.logged)}, with those around it {number(best.value)}{spread}"
 
 
 def _before(best: BestCheckpoint) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.plots.numbers import number
 from rltui.prose import capital
 from rltui.report import markdown_brief, markdown_findings, markdown_metrics, markdown_run
-from rltui.report.answer import QUESTIONS, answer
+from rltui.report.answer import QUESTIONS, answer, value_of_best
 from rltui.report.escape import code, plain
 from rltui.report.model import Report
 
@@ -115,12 +115,9 @@ def _decision(report: Report) -> list[str]:
         disk = {True: "on disk", False: "**not on disk**", None: "not known whether it is whole on disk"}[best.on_disk]
         if best.path is None:
             disk = "but no saved checkpoint was found there"
-        spread = f" ± {number(best.se)}" if best.se is not None else ""
         where = f" at {code(best.path)}" if best.path else ""
         metric = markdown_metrics.metric_label(report, best.metric)
-        lines.append(
-            f"- {capital(best.called)}: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}"
-        )
+        lines.append(f"- {capital(best.called)}: **step {best.step}**{where}, {metric} {value_of_best(best)}, {disk}")
         if best.basis:
             lines.append(f"- Chosen by: {plain(best.basis)}")
     return [*lines, *_outlook(report)]
