@@ -175,6 +175,8 @@ def _why_go_on(case: Case) -> str:
     if seen is not None:
         few = counted(len(seen.values), "evaluation")
         return f"{few} cannot show the end of the gain yet, and nothing is being lost"
+    if look.family("val_aux"):
+        return "no validation has a name that is known, so that none shows the end of the gain"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
 
 
