@@ -85,14 +85,13 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
     began, (best, best_at) = float(x[0]), _best(found, step, peak)
-    told_from = f"peaked at {num(best)} at step {best_at}"
-    if began > best:
-        told_from = f"began at {num(began)}"  # smoothed, a first fall is no peak
+    rose = best > began + found.noise  # a first fall is no peak, nor is one more evaluation like the first
+    told_from = f"peaked at {num(best)} at step {best_at}" if rose else f"began at {num(began)}"
     summary = (
         f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "
         f"evaluations), {num(z)} standard errors lower"
     )
-    below = began <= best and _below_start(x, width, p["below_start"])
+    below = rose and _below_start(x, width, p["below_start"])
     moved = untrained(look.facts.metric(look.reward), int(found.series.steps[0])) is not None
     first = "first evaluation" if moved else "start"
     summary += f" and below its {first} of {num(began)}.{told.others}" if below else f".{told.others}"
