@@ -51,7 +51,7 @@ def fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = Fal
     smooth = _smooth(x, width)
     if int(smooth.argmax()) >= len(smooth) - width + 1:
         return None  # at its best: the noise, which costs ten times as much, need not be known
-    error = _noise(x[-200:], p) * _wanders(x, smooth, width) / sqrt(width)
+    error = _noise_of_course(x, smooth, p) * _wanders(x, smooth, width) / sqrt(width)
     if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
     chance = sqrt(2.0 * log(max(2.0, sets * len(x) / width)))
@@ -116,6 +116,17 @@ def _noise(x: Floats, p: Params) -> float:
     if FEWEST_OF_TWO <= len(x) <= MOST_OF_TWO:
         found = min(found, p["pieces"] * _left_of_two_pieces(x))
     return max(found, p["least"] * float(np.abs(x).max()))
+
+
+def _noise_of_course(x: Floats, smooth: Floats, p: Params) -> float:
+    """The same, of a course that rose to its best before: the way up may be steep and bent, so that the evaluations
+    since tell their noise better, if there are enough of them."""
+    whole = _noise(x[-200:], p)
+    top = int(smooth.argmax())
+    since = x[top:][-200:]
+    if len(since) < FEWEST_OF_TWO or float(smooth[top] - smooth[0]) <= p["se"] * whole:
+        return whole
+    return min(whole, p["since_best"] * _noise(since, p))
 
 
 def _left_of_two_pieces(x: Floats) -> float:

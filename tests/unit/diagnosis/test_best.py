@@ -189,7 +189,7 @@ def test_a_best_that_does_not_beat_the_start_says_what_it_would_take() -> None:
     flat = np.full(N, 0.5) + 0.05 * np.random.default_rng(2).standard_normal(N)
     found = best(diagnose({"score_mean": flat, "val_score": [None] * N}, SAVES))
     assert not found.beats_start
-    least = float(found.basis.rsplit(", where ", 1)[1].split()[0])
+    least = float(found.basis.rsplit(", where a mean of ", 1)[1].split()[0])
     assert found.value < least
     assert not found.worth_keeping
 
