@@ -169,7 +169,7 @@ def _kl(look: Look) -> Way:
         return _direction(1 if errors > 0 else -1)
     if _rose_as_reward_fell(look, kl):
         return "up"
-    if look.profile.kl_per_token and kl.now.value > HIGH_KL:
+    if look.profile.kl_per_token and look.profile.kl_unit_known and kl.now.value > HIGH_KL:
         return "high"
     return _direction(way(kl.since_start))
 

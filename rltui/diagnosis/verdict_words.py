@@ -163,6 +163,8 @@ def _why_go_on(case: Case) -> str:
         highest = "validation still rose at the end" if case.ended else "validation still rises"
         at_best = seen is not None and seen.values[-1] >= seen.values.max()
         told_so = bool(risen(look.facts.validation_sets))
+        if not at_best and any(told.perhaps_lost(one.course) for one in look.facts.validation_sets):
+            return "validation may be past its best, which no check calls a fall yet"
         return highest if at_best else "validation holds" if told_so else "validation has risen and holds"
     if (moved := validation(look)) is not None:
         if moved <= -HOLDS or validation_lately(look) < 0 or (seen is not None and seen.below_best):

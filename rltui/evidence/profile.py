@@ -15,6 +15,7 @@ from rltui.evidence.blocks import Blocks
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import algorithms
 from rltui.frameworks.resolve import bare_key
+from rltui.frameworks.schema import GENERIC
 from rltui.run.run import ConfigValue, Run
 from rltui.run.table import Floats, Series
 
@@ -139,12 +140,13 @@ class Profile(Struct, frozen=True):
     spread: float  # range of the reward: ceiling - floor where both are known, else what was seen
     stage: Stage
     kl_per_token: bool
+    kl_unit_known: bool  # else it may be summed over the sequence
     on_policy: bool | None
 
     @staticmethod
     def of(look: HasRows) -> Profile:
         floor, ceiling, spread = _reward_scale(look)
-        return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _on_policy(look))
+        return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _unit_known(look), _on_policy(look))
 
 
 def number(config: Mapping[str, ConfigValue], key: str) -> float | None:
@@ -274,6 +276,20 @@ def _per_token(look: HasRows) -> bool:
     """Whether the KL is a mean over tokens; a few trainers log it summed over the sequence."""
     series, names = look.series("kl_ref"), look.dialect
     return series is None or bare_key(series.key, names.name) not in names.aliases.get("kl_ref_sequence", ())
+
+
+FIRST_KL, FIRST_ROWS = 0.005, 5
+"""The policy is next to the reference in its first rows: a mean over tokens is 1e-4 to 1e-3 there (published runs), a
+sum over some hundred tokens a hundred times as much."""
+
+
+def _unit_known(look: HasRows) -> bool:
+    """Whether the framework, the key or the first rows of the run tell the unit of its KL."""
+    series = look.series("kl_ref")
+    if series is None or look.dialect.name != GENERIC or not _per_token(look) or "token" in series.key.lower():
+        return True
+    begins = series.steps[0] <= FIRST_ROWS and float(np.abs(series.values[:FIRST_ROWS]).min()) <= FIRST_KL
+    return bool(begins)
 
 
 def _on_policy(look: HasRows) -> bool | None:

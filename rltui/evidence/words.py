@@ -82,18 +82,19 @@ def since_peak(course: Course) -> str:
     """`below its best of 0.61 at step 300`, on the side that is worse; empty if it stands at its best or nobody can
     tell. `0.61 at its best at step 300`, if a part of what it gained may be lost."""
     if course.peak is None or not way(course.since_peak):
-        return _perhaps_lost(course)
+        return perhaps_lost(course)
     side = "below" if way(course.since_peak) < 0 else "above"
     now, best = num(course.now.value), f"{side} its best of {num(course.peak.value)} at step {course.peak.step}"
     return best if now == num(course.last) else f"lately {now}, {best}"
 
 
-LOST = 1 / 3
+LOST = 1 / 5
 """Of what was gained up to the best: if so much seems lost the best is named, though noise may be all of it."""
 LOST_SE = 1.5
 
 
-def _perhaps_lost(course: Course) -> str:
+def perhaps_lost(course: Course) -> str:
+    """`0.61 at its best at step 300`, if a part of what it gained may be lost; else empty."""
     peak, fall = course.peak, course.since_peak
     if peak is None or fall is None or not way(course.since_start) or abs(fall.errors) < LOST_SE:
         return ""

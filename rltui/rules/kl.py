@@ -177,7 +177,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     ended = grew is not None and gain_ended(look, grew)
     out = NOTICE
     if (
-        level > p["extreme"]
+        (level > p["extreme"] and look.profile.kl_unit_known)
         or (ended and level > p["high"])
         or (unpaid and (level > p["high"] or doubling() is not None))
         or collapsed
@@ -192,7 +192,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         out = max(out, WARNING)
 
     def summary() -> str:
-        text = f"KL to the reference is at {num(level)} nats per token ({newest(look, 'kl_ref', 10)})"
+        unit = "nats per token" if look.profile.kl_unit_known else "nats, per token or per response"
+        text = f"KL to the reference is at {num(level)} {unit} ({newest(look, 'kl_ref', 10)})"
         if (fast := doubling()) is not None:
             text += f", doubling every {num(fast)} rows"
         course = words.course(look.facts, "val_score") if verified else reward_course(look)
