@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import hypot, log
+from math import hypot, inf, log
 
 import numpy as np
 
@@ -190,6 +190,10 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
             out = WARNING
     if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
         out = max(out, WARNING)
+    if out >= WARNING:
+        memory["told_at"] = level
+    elif held(look, "kl-runaway", WARNING) and not verified and level >= p["stays"] * memory.get("told_at", inf):
+        out = WARNING  # as far out as when it was told: that the reward gains again brings nothing back
 
     def summary() -> str:
         unit = "nats per token" if look.profile.kl_unit_known else "nats, per token or per response"
