@@ -55,6 +55,9 @@ NOTHING = 0.05
 """A weight below this share of the largest one is as good as none: such a part is not worth earning."""
 AT_ONCE = 3
 """Rows on each side of a step within which a policy that went back shows it."""
+SET_OUT = 2.0
+"""Times the median of the rows before: a KL that rises all the time is not so far above it (1.3 times after 100 rows
+of a straight rise)."""
 ROOM = 0.5
 """By this share of its level the number of an update may exceed those before."""
 FEW = 3
@@ -251,6 +254,9 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
             continue
         just_before = update.median_within(None, step - 1, FEW) if name == test.place else None
         usual = band.value if just_before is None else max(band.value, just_before)  # where it is rises all the time
+        if usual > SET_OUT * band.value > 0.0 and usual > band.value + CLEAR * update.noise:
+            text = f"{label_of(name)} had set out before: {value_of(name, usual)} ({value_of(name, band.value)} before)"
+            return Outcome("unmet", text, at=step)
         now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
