@@ -146,13 +146,17 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
 
 def _as_logged(ground: Ground, test: Configured, spell: Spell) -> Outcome | None:
     """A setting that no config tells, read from the metric of the same name, as a script may change it while it runs.
-    None if there is no such metric, or if the setting is not compared with a number."""
+    It is small only if it was so at its highest: the end of a schedule is no setting. None if there is no such metric,
+    or if the setting is not compared with a number."""
     facts = ground.look.facts.metric(test.key)
     value = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
     if facts is None or value is None or test.of or isinstance(test.value, tuple):
         return None
+    small = test.op in ("<", "<=")
+    value = float(facts.values.max()) if small else value
     holds = bool(test.holds(value))
-    told = f"{facts.series.key} = {num(value)} in the log ({asked(test.op, num(test.value), holds)})"
+    where = "at its highest in the log" if small else "in the log"
+    told = f"{facts.series.key} = {num(value)} {where} ({asked(test.op, num(test.value), holds)})"
     return Outcome("met" if holds else "unmet", told)
 
 

@@ -289,6 +289,8 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
         level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if test.at == "best":
             level = None if facts.peak is None else facts.peak.value
+        if test.at == "highest":
+            level = float(facts.values.max())
         if test.at == "row" and spell.onset is not None:
             level = facts.median_within(None, spell.onset, 1)
         if level is not None:
@@ -296,7 +298,8 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             if holds and test.at == "then" and (late := _came_later(facts, test, spell)):
                 outcomes.append(Outcome("unmet", f"{label} {late}"))
                 continue
-            when = {"start": " at the start", "best": " at its best", "row": f" at step {spell.onset}"}.get(test.at, "")
+            places = {"start": " at the start", "best": " at its best", "highest": " at its highest"}
+            when = f" at step {spell.onset}" if test.at == "row" else places.get(test.at, "")
             told = f"{label} is {value_of(test.metric, level)}{when}"
             limit = value_of(test.metric, test.value)
             outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit, holds)})"))

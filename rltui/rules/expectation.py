@@ -183,13 +183,13 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
     """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
-    ("best"), or in the row in which something broke ("row"), as what comes after is its effect. `named`: only members
-    with this in their name. `assumed`: a condition of the cause and no proof of it."""
+    ("best"), at its highest ("highest"), or in the row in which something broke ("row"), as what comes after is its
+    effect. `named`: only members with this in their name. `assumed`: a condition of the cause and no proof of it."""
 
     metric: Words
     op: Bound
     value: float
-    at: Literal["then", "start", "best", "row"] = "then"
+    at: Literal["then", "start", "best", "highest", "row"] = "then"
     named: str = ""
     assumed: bool = False
     unmet: Unmet = "contradicts"
