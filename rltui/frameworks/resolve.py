@@ -23,6 +23,7 @@ SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
 _OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
+_MEAN = re.compile(r"[/.](?:mean|avg|average)$")
 _MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
@@ -98,8 +99,18 @@ def meant_as(canonical: str, key: Meaning) -> Meaning:
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """Canonical name, and what the regex captured. The framework's own names come first, then those of home-made loops,
-    as people add their own numbers."""
+    """Canonical name, and what the regex captured. A mean means what the name without that word means, if it has no
+    meaning of its own: `staleness/mean`."""
+    found = _as_named(key, names)
+    if found[0] is None and (stem := _MEAN.sub("", key)) != key:
+        of_stem = _as_named(stem, names)
+        known = of_stem[0] in metrics() and metrics()[of_stem[0]].group != VALIDATION
+        found = of_stem if known else found
+    return found
+
+
+def _as_named(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
+    """The framework's own names come first, then those of home-made loops, as people add their own numbers."""
     found = _known(key, names)
     if found[0] == DETAIL and names.name == GENERIC and _is_score(key):
         return VAL_SCORE, ()
