@@ -39,6 +39,10 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
             began = int(series.steps[-WINDOW:][onset(x)])
             multiplied = total is None and grown > p["multiplied"] * float(median(x[:10]))
             marks = (Mark.COSTS,) if multiplied else ()  # where it ends nobody can tell
+            first, now = float(median(series.values[:10])), float(median(x[-10:]))
+            if total is None and now > p["large_gb"] and now > (1.0 + p["leak"]) * first > 0.0:
+                level = WARNING
+                said.append(f"it is {num(now / first)} times what it began with, and no limit of it is known")
         if ahead is not None:
             level, began = max(level, WARNING), int(series.steps[-WINDOW:][onset(x)])
             said.append(ahead.text)

@@ -93,6 +93,17 @@ def test_memory_that_the_trainer_logs_counts_as_measured() -> None:
     assert findings(flat) == {}
 
 
+@pytest.mark.parametrize(("first_gb", "severity"), [(70.0, "warning"), (3.0, "info")])
+def test_memory_of_a_host_of_unknown_size_that_becomes_a_multiple(first_gb: float, severity: str) -> None:
+    """What is small beside any host stays a note."""
+    columns = {"cpu_mem_used": first_gb * (1.0 + 0.03 * np.arange(150))}
+    run = sampled(150, lambda step: None, lambda step: (), columns)
+    run.hardware = ()
+    finding = findings(run)["host-ram-creep"]
+    assert finding.severity == severity
+    assert ("times what it began with" in finding.summary) == (severity == "warning")
+
+
 def checkpoints(size_gb: float, steps: range) -> list[Checkpoint]:
     return [Checkpoint(step, f"run/global_step_{step}", True, size_gb=size_gb) for step in steps]
 
