@@ -164,7 +164,15 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     number = num(float(x[-1]))
     text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
     text += "varied from row to row before: a number is repeated, and nothing is measured."
-    return [Signal(WARNING, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
+    lost = max(len(x) - begin, int(series.steps[-1]) - step)
+    return [
+        Signal(
+            CRITICAL if lost >= p["lost_rows"] else WARNING,
+            text,
+            ((look.reward, f"exactly {number}"),),
+            onset_step=step,
+        )
+    ]
 
 
 def _never_differs(look: Look, p: Params) -> list[Signal]:
