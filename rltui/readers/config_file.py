@@ -194,6 +194,21 @@ def banner(message: str, line: int) -> ConfigRecord | None:
     return ConfigRecord(flatten(said), f"start of training at line {line}") if said else None
 
 
+_TRAINABLE = re.compile(
+    r"(?i)trainable param(?:eter)?s?\s*[:=]\s*([\d,]+)\s*(?:/|of|\|\|\s*all params:)\s*([\d,]+)(?![\d.]*\s*[kmb]\b)"
+)
+
+
+def trainable(message: str, line: int) -> ConfigRecord | None:
+    """The share of the parameters that is trained, as PEFT and Unsloth print it: `trainable params: 24,313,856 || all
+    params: 3,000,000,000`; None for any other line."""
+    said = _TRAINABLE.search(message)
+    some, every = (int(said[i].replace(",", "") or 0) for i in (1, 2)) if said is not None else (0, 0)
+    if not 0 < some <= every:
+        return None
+    return ConfigRecord({"trainable_percent": round(100.0 * some / every, 4)}, f"printed at line {line}")
+
+
 def pairs(message: str, line: int) -> ConfigRecord | None:
     """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of metrics: its
     learning rate is only that of one step."""

@@ -74,10 +74,15 @@ def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Sig
 _NAMED_LORA = re.compile(r"(?<![a-z])[qd]?lora(?![a-z])")  # and no exploration
 
 
+ADAPTER = 30.0
+"""Percent of the parameters that are trained: an adapter has fewer (LoRA below 5), full training all of them."""
+
+
 def _lora(look: Look) -> bool:
     named = any(_NAMED_LORA.search(look.settings.word(name)) for name in ("model", "run_name", "output_dir"))
     stated = "lora" in look.settings.word("train_type") or (look.settings.number("lora_rank") or 0.0) > 0
-    return named or stated
+    few = 0.0 < (look.settings.number("trainable_percent") or 0.0) < ADAPTER
+    return named or stated or few
 
 
 def _model_size(look: Look) -> float | None:

@@ -187,6 +187,7 @@ MARKS = (
     b"steps = ",
     b"per device = ",
     b"Num Epochs = ",
+    b"rainable param",
     b"lr=",
     b"learning_rate=",
     b'{"',
@@ -293,6 +294,8 @@ class ConfigFinder:
             return config_file.in_line(message, line)
         if not before_steps:
             return None
+        if "rainable param" in message and (said := config_file.trainable(message, line)) is not None:
+            return said
         if " = " in message and (said := config_file.banner(message, line)) is not None:
             return said
         if ("{" in message or "(" in message) and (said := in_one_line(message, line)) is not None:
