@@ -119,7 +119,7 @@ class RowsByBar:
         """The rows that are known with this line; None if it holds no such numbers, or is the first one. `foretold`:
         its end may be missing."""
         bar = self._bar
-        if len(segment) > MOST or (bar is None and (self._held or foretold)):
+        if len(segment) > MOST or (bar is None and foretold):
             return None
         decoded = segment.decode("utf-8", "replace")
         said = bare(decoded)
@@ -131,15 +131,18 @@ class RowsByBar:
             return [self._row(printed, bar)]
         if foretold:
             return None
+        if bar is None:
+            self._held = [printed]  # what is further above the first bar may be settings
+            return None
         before = next((one for one in self._held if one.cells.keys() == cells.keys()), None)
         self._held = [*self._held, printed][-MOST_HELD:]
-        if bar is None or before is None:
+        if before is None:
             return None
         if before.bar is not None and not before.bar.goes_on_to(bar):
             self._held = [printed]
             return None
         self.tell = True
-        held, self._held = self._held, []
+        held, self._held = [one for one in self._held if one.bar is not None or one is before], []
         self._early = held[0].bar is None or held[0].bar.step == 0
         return [
             self._row(one, one.bar or bar)

@@ -64,6 +64,21 @@ def test_each_step_has_its_numbers(style: str, tmp_path: Path, capsys: pytest.Ca
     assert not any("time_per_step_s" in row for row in found.values()), "12.1it/s is no time"
 
 
+@pytest.mark.parametrize("style", BELOW)
+def test_settings_above_the_first_bar_are_no_row(
+    style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def line(i: int) -> str:
+        return (
+            f"lr=1e-06 kl_coef=0.04 reward_scale=2.0\nloading the model\n{BELOW[style](i)}"
+            if i == 1
+            else BELOW[style](i)
+        )
+
+    found = exported(tmp_path / "train.log", line, capsys)
+    assert {i: row["reward_mean"] for i, row in found.items()} == {i: pytest.approx(i / 100) for i in range(1, N + 1)}
+
+
 @pytest.mark.parametrize("said", ["2.0it/s", "2.0 iter/s", "2.0 steps/s"])
 def test_how_many_steps_a_second_is_no_time_of_a_step(
     said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
