@@ -55,9 +55,9 @@ NOTHING = 0.05
 """A weight below this share of the largest one is as good as none: such a part is not worth earning."""
 AT_ONCE = 3
 """Rows on each side of a step within which a policy that went back shows it."""
-SET_OUT = 2.0
-"""Times the median of the rows before: a KL that rises all the time is not so far above it (1.3 times after 100 rows
-of a straight rise)."""
+SET_OUT = 2.5
+"""Times the median of the rows before: a KL that rises all the time is not so far above it (twice at most,
+on a straight way from 0)."""
 ROOM = 0.5
 """By this share of its level the number of an update may exceed those before."""
 FEW = 3

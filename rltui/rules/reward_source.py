@@ -165,14 +165,25 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
     text += "varied from row to row before: a number is repeated, and nothing is measured."
     lost = max(len(x) - begin, int(series.steps[-1]) - step)
-    return [
-        Signal(
-            CRITICAL if lost >= p["lost_rows"] else WARNING,
-            text,
-            ((look.reward, f"exactly {number}"),),
-            onset_step=step,
-        )
-    ]
+    level = CRITICAL if lost >= p["lost_rows"] and not _another_policy(look, step) else WARNING
+    return [Signal(level, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
+
+
+ANOTHER = 2.0
+"""Times, or a part, of what it was: answers so much longer or shorter come from a policy that broke."""
+
+
+def _another_policy(look: Look, step: int) -> bool:
+    """Whether answers are of another length or entropy since a step: all of them may be alike then."""
+    for name in ("response_length_mean", "entropy"):
+        if (found := look.facts.metric(name)) is None:
+            continue
+        before = found.values[: int(found.series.steps.searchsorted(step))]
+        if not len(before) or (usual := median(before)) <= 0.0:
+            continue
+        if not 1.0 / ANOTHER <= found.now.value / usual <= ANOTHER:
+            return True
+    return False
 
 
 def _never_differs(look: Look, p: Params) -> list[Signal]:

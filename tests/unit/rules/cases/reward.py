@@ -130,6 +130,7 @@ CASES = (
         "reward-function-fault",  # a number that repeats, and one that is the most there is
         {"score_mean": np.where(T > 250, 0.5, wave(0.5))},
         {"score_mean": np.where(T > 250, 1.0, wave(0.5)), "frac_reward_zero_std": np.where(T > 250, 1.0, wave(0.3))},
+        CRITICAL,
     ),
     rows(
         "reward-function-fault",  # the sign of the reward turned, and a policy that broke
