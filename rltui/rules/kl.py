@@ -173,7 +173,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     def doubling() -> float | None:
         return _doubling(kl[-window:], int(p["doubling_rows"]))
 
-    grew = _grew_since(look, kl, level, p)
+    grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
     out = NOTICE
     if (
@@ -183,7 +183,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         or collapsed
     ):
         out = CRITICAL
-    elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
+    elif not verified and ((level > p["high"] and look.profile.kl_unit_known) or (level > p["warn"] and not ever)):
         lately = ever and gaining(look, window, p["gain_se"])
         rise = trend(kl, window) if ever else trend(kl, 200)  # what was paid for is held against as many rows
         if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
@@ -193,7 +193,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if out >= WARNING:
         memory["told_at"] = level
     elif held(look, "kl-runaway", WARNING) and not verified and level >= p["stays"] * memory.get("told_at", inf):
-        out = WARNING  # as far out as when it was told: that the reward gains again brings nothing back
+        out = WARNING if trend(kl, 200).direction > 0 else out  # that the reward gains again brings nothing back
 
     def summary() -> str:
         unit = "nats per token" if look.profile.kl_unit_known else "nats, per token or per response"
