@@ -102,7 +102,8 @@ def is_row(text: bytes, path: str, evaluates: bool = False) -> bool:
         k: v for key, value in row.items() for k, v in (value.items() if isinstance(value, dict) else [(key, value)])
     }
     numbers = [key for key, value in cells.items() if number(value) is not None]
-    if is_sample(row) or not (numbers or (evaluates and _measured(row) is not row) if evaluates else measures(numbers)):
+    measured = numbers or _measured(row) is not row if evaluates else measures(numbers)
+    if is_sample(row) or not measured:
         return False
     key = first_of("step", row)
     if key is not None:

@@ -242,7 +242,9 @@ class ConsoleReader(LineReader):
                         self._filter.forget(shape, self._filter.dull)
                     follows, joining = self._follows(), self._joined.is_open
                 elif shape and self._own is not None and self._own.learns:
-                    self._any_line(self._own, segment, shape)
+                    self._took = self._is_by_bar(segment)
+                    if not self._took:
+                        self._any_line(self._own, segment, shape)
                     follows = self._own.is_open
                 if shape and not self._took:
                     self._untaken.add(shape, segment, self._line)
@@ -436,9 +438,6 @@ class ConsoleReader(LineReader):
         """Reads a line without a mark: it may be a step line in its own words. Returns whether it gave a row."""
         if own is None:
             return self._evaluated(segment)
-        if self._is_by_bar(segment):
-            self._took = True
-            return True
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
         own.at = self._line
         rows = own.line(plain(message), shape, prefix)

@@ -202,9 +202,8 @@ class StepRow(Struct, frozen=True):
 class TemplateLine(Struct):
     """A line that may be a step line: its numbers (`slots`), those of `name: number` lines right `below` it, and those
     right `above` that belong to no other line, with the names of those that are `passed`: words stand between.
-    `message`: its text, "" for a block or a table row. `place`: its number
-    among all held lines. `rank`, `process`: who wrote it. `epoch`: of the heading above it. `lines`: line numbers in
-    the file. `time`: when it was written."""
+    `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
+    wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written."""
 
     slots: list[Slot]
     message: str = ""

@@ -512,17 +512,15 @@ class TemplateLearner:
     def _above(self) -> _Above:
         """The numbers above the step line or heading that comes now. Before steps are known, a heading above these may
         be that of something else."""
-        passed, self._passed = self._passed, ({}, ())
-        slots = dict(list(self._block.slots.items())[self._headed :]) if self._known.main is None else {}
-        slots = slots if self._headed else self._block.slots
-        cells = {name: slot.value for name, slot in slots.items()}
-        lines = (*passed[1], *(self._block.lines if cells else ()))
-        return passed[0] | cells, lines, frozenset(passed[0].keys() - cells.keys())
+        (passed, above), self._passed = self._passed, ({}, ())
+        cells, lines = self._loose_pairs(of_heading=self._known.main is None)
+        return passed | cells, (*above, *lines), frozenset(passed.keys() - cells.keys())
 
-    def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
-        """The numbers of an open block without a heading, and their line numbers."""
-        slots = {} if self._headed else self._block.slots
-        return {name: slot.value for name, slot in slots.items()}, self._block.lines if slots else ()
+    def _loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
+        """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""
+        slots = list(self._block.slots.items())
+        cells = {name: slot.value for name, slot in slots[self._headed :]} if of_heading or not self._headed else {}
+        return cells, self._block.lines if cells else ()
 
     def pairs_since(self, at: int) -> dict[str, float]:
         """The numbers above the next line that belong to no known step, if all of them are below this line number."""
