@@ -354,12 +354,14 @@ class Attempt(Struct, frozen=True):
     last: int
     rows: int
     ended: str
+    other: bool = False
 
     @property
     def text(self) -> str:
         steps = f"steps {self.first} to {self.last}" if self.first < self.last else f"step {self.last}"
         ended = f", ended by: {self.ended}" if self.ended else ""
-        return f"{steps}, {self.rows} {'row' if self.rows == 1 else 'rows'}{ended}"
+        other = ", another training, as its rows have other names" if self.other else ""
+        return f"{steps}, {self.rows} {'row' if self.rows == 1 else 'rows'}{other}{ended}"
 
 
 class Ended(Struct, frozen=True):
@@ -389,9 +391,9 @@ def attempts(history: History, notes: Iterable[Note]) -> tuple[Attempt, ...]:
     for note in notes:
         if note.kind in ENDINGS and note.step is not None:
             by_step.setdefault(note.step, []).append(note)
-    out = []
+    out, others = [], history.others
     for first, last, rows in abandoned:
-        out.append(Attempt(first, last, rows, _ended(by_step.get(last, []))))
+        out.append(Attempt(first, last, rows, _ended(by_step.get(last, [])), (first, last, rows) in others))
     return tuple(out)
 
 

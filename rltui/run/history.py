@@ -156,6 +156,11 @@ class History:
                 found[at] = left
         return found
 
+    @property
+    def others(self) -> set[tuple[int, int, int]]:
+        """Those of `abandoned` that were of another training, before this one in the same file."""
+        return {one for part in self.parts for one in part.table.others}
+
     def add_part(self, part: Part) -> None:
         self.parts.append(part)
         self.rebuild()

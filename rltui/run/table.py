@@ -27,6 +27,12 @@ cells, a repeated row none, a revision one or two."""
 WHOLE_SHARE = 0.5
 """A record with at least this share of the row's cells is a whole row."""
 
+ALIKE_SHARE = 0.5
+"""Rows of one training share at least this part of the names in both: SFT logs six of those that GRPO logs, of 20."""
+
+FIRST_STEP = 10
+"""A training that starts from scratch has its first row by this step: TRL logs every 10th."""
+
 ABANDONED_ROWS = 2
 """Rows after a restart count as abandoned if it goes back by at least this many: two processes that write one log
 differ by one row."""
@@ -67,6 +73,13 @@ def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
     return sum(key in new for key in old) >= WHOLE_SHARE * len(old)
 
 
+def alike(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
+    """Whether a row may be of the training of another: it has no name that is new, or both share at least `ALIKE_SHARE`
+    of their names."""
+    both = len(old.keys() & new.keys())
+    return both == len(new) or both >= ALIKE_SHARE * len(old.keys() | new.keys())
+
+
 def done_anew(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
     """Whether a row repeats another with other values in at least `OTHER_SHARE` of the cells that both hold."""
     both, other = _shared(old, new)
@@ -90,6 +103,7 @@ class Table:
         self.repeated = 0  # rows that repeated known rows
         self.zoned = False  # the newest times name their zone
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
+        self.others: list[tuple[int, int, int]] = []  # of these: rows of another training
         self.columns = ColumnSet()
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
@@ -266,22 +280,41 @@ class Table:
                 self.repeated += self._back.again
                 self._back = None
             return
-        self._restart(self._back.row, row)
+        self._restart(self._back.row, row, cells)
 
     def _settle(self) -> None:
         """Takes the odd row as the first of a restarted run with other values."""
         if self._back is None or self._back.odd is None:
             return
         step, time, cells = self._back.odd
-        self._restart(self._back.row, int(self.steps.searchsorted(step)))
+        self._restart(self._back.row, int(self.steps.searchsorted(step)), cells)
         self.put(step, time, cells)
 
-    def _restart(self, begin: int, anew: int) -> None:
+    def _restart(self, begin: int, anew: int, cells: Mapping[str, float]) -> None:
+        """The run goes on from row `begin`, and its row `anew` has these cells. If it starts from scratch and its rows
+        have other names, the known rows are of another training: SFT before RL, or a reward model before its policy."""
         self._back = None
-        self.restarts.append(int(self._steps[begin]))
-        self._mark(begin)  # what was derived from the rows since then did not know of the restart
-        if self.n - 1 - begin >= ABANDONED_ROWS:
+        if self.n - 1 - begin < ABANDONED_ROWS:
+            self._mark(begin)  # what was derived from the rows since then did not know of the restart
+            self.restarts.append(int(self._steps[begin]))
+        elif self._steps[begin] <= FIRST_STEP and not any(
+            alike(self.cells(row), cells) for row in (self.n - 2, self.n - 1)
+        ):
+            self._leave_all(begin, anew)
+        else:
+            self._mark(begin)
+            self.restarts.append(int(self._steps[begin]))
             self._leave(begin, anew)
+
+    def _leave_all(self, begin: int, anew: int) -> None:
+        """Leaves the rows of another training: all but those from row `begin` to `anew`."""
+        rows = [(int(self._steps[row]), float(self._times[row]), self.cells(row)) for row in range(begin, anew)]
+        first = int(self._steps[0 if begin else min(anew, self.n - 1)])
+        self.abandoned.append((first, int(self._steps[self.n - 1]), self.n - len(rows)))
+        self.others.append(self.abandoned[-1])
+        self.keep(0)
+        for step, time, cells in rows:
+            self.put(step, time, cells)
 
     def _stamped(self, time: float) -> None:
         """Takes the time of a new row; NaN if it states none."""

@@ -270,7 +270,10 @@ class BarRows:
 
     def settle(self, over: bool = True) -> None:
         """Gives steps to rows that are held back, as nothing more will tell them: the log is `over`, or else quiet."""
-        self._add_counted(self._stepper.settle(over))
+        rows = self._stepper.settle(over)
+        self._add_counted(rows)
+        for step, *_ in rows:
+            self._rows.passed(step)
 
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """Takes the numbers after a bar."""

@@ -78,8 +78,12 @@ class LogRows:
     def _come_to(self, step: int) -> None:
         self._step = step
         if not self.foretells:
-            self.laps += self._sure_step is not None and step <= self._sure_step - LAP
-            self._sure_step = step
+            self.passed(step)
+
+    def passed(self, step: int) -> None:
+        """Takes the step of a row that will not come again."""
+        self.laps += self._sure_step is not None and step <= self._sure_step - LAP
+        self._sure_step = step
 
     def cut(self, block: bytes) -> bytes:
         """The block without verl's step lines."""

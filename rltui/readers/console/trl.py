@@ -32,6 +32,9 @@ ENOUGH = 8
 FEW = 3
 """Fewest lines of a finished file in which each line has its own bar."""
 
+SAME = 0.5
+"""Lines of one training share at least this part of the names in both: SFT logs six of those that GRPO logs, of 20."""
+
 _AHEAD = "loss/value_avg"
 """A key in the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
 
@@ -70,6 +73,21 @@ Row = tuple[int, dict[str, str], float]
 """Step, cells and time."""
 
 
+class Later(Struct):
+    """A bar after the end of a training: its newest position, and those at which it was cleared since it began."""
+
+    total: int = 0
+    done: int = 0
+    marks: deque[int] = field(default_factory=deque)
+
+    def paint(self, bar: ProgressBar, blanked: bool) -> None:
+        if bar.total != self.total or bar.done < self.done:
+            self.marks.clear()
+        self.total, self.done = bar.total, bar.done
+        if blanked:
+            self.marks.append(bar.done)
+
+
 class Stepper(Struct):
     """Finds the step of each line; one per file. Methods that return rows give those whose step became known."""
 
@@ -97,6 +115,9 @@ class Stepper(Struct):
     _plan: Plan | None = None  # the plan that the trainer stated
     _planned: list[int] = field(default_factory=list)  # steps that lines of this launch got from it, without a bar
     _lost: bool = False  # lines of an earlier launch never got their steps
+    _keys: frozenset[str] = frozenset()  # names in the newest training line
+    _reached: float | None = None  # epoch at which the training before this launch was over
+    _later: Later = field(default_factory=lambda: Later())  # bars after the end of the training
 
     @property
     def counts(self) -> bool:
@@ -121,10 +142,13 @@ class Stepper(Struct):
     def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
         """Takes a bar that may be the training's. `blanked`: it came directly after a cleared one."""
         if self._count and self.done == self.total > bar.total:
-            return []  # an evaluation after the training
+            self._later.paint(bar, blanked)
+            return []  # an evaluation after the training, unless a line tells that another training began
         out: list[Row] = []
         if self.total and (bar.total != self.total or bar.done < self.done):
             out = self.settle()
+            over = bar.total != self.total and self.done == self.total
+            self._reached = next((e for e in reversed(self._epochs) if e is not None), None) if over else None
             self._interval = self._interval if bar.total == self.total else 0
             self._lost |= bool(self._counted)
             self._count, self._base, self._last = 0, bar.done, bar.done
@@ -155,7 +179,10 @@ class Stepper(Struct):
         out: list[Row] = []
         if of_training(line):
             epoch = number(line.get("epoch", ""))
-            out = self._go_back(epoch)
+            out = self._begin_anew() if self._of_another(line, epoch) else self._go_back(epoch)
+            if self._reached is not None and not self._epochs and epoch is not None and epoch < self._reached:
+                self._base = self._last = 0  # another training: it began before its first bar that is known
+            self._keys = frozenset(line)
             self._epochs.append(epoch)
             self._between += 1
             if self._between == 1 and self.total:
@@ -176,6 +203,8 @@ class Stepper(Struct):
     def plan(self, plan: Plan) -> list[Row]:
         """Takes the planned steps that the trainer states, as it begins or when it is done."""
         self._plan = plan
+        if plan.over and self._counted and self.done == self.total and (apart := self._apart(True, True)):
+            self._place(apart)  # the last line came after the last bar
         if not plan.over or self._marks or self._interval or self.total:
             return []
         self._counting = True
@@ -193,6 +222,25 @@ class Stepper(Struct):
         if len(self._counted) == len(self._epochs) and (steps := steps_of(self._epochs, self._plan)) is not None:
             self.know(steps)
             self._planned = steps
+
+    def _of_another(self, line: dict[str, str], epoch: float | None) -> bool:
+        """Whether another training begins with this line, as one script trains by SFT and then by RL: its epoch is
+        below the one before, and its names are others, or that training was over and it starts from scratch."""
+        known = [one for one in self._epochs if one is not None]
+        if epoch is None or not known or epoch >= known[-1]:
+            return False
+        over = (self._plan is not None and self._plan.over) or (self._count > 0 and self.done == self.total > 0)
+        return (over and epoch <= known[0]) or len(self._keys & set(line)) < SAME * len(self._keys | set(line))
+
+    def _begin_anew(self) -> list[Row]:
+        """Forgets the training before, whose lines get their steps now."""
+        out = self.settle()
+        later, self._later = self._later, Later()
+        self.total, self.done, self._marks = later.total, later.done, later.marks
+        self._base = self._count = self._last = self._interval = self._between = 0
+        self._counted, self._epochs, self._planned, self._behind, self._above = [], [], [], [], []
+        self._counting, self._plan = False, None
+        return out
 
     def _go_back(self, epoch: float | None) -> list[Row]:
         """Handles a new launch if no bar tells the steps: an epoch below the one before shows that one began. It goes

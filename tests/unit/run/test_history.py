@@ -31,7 +31,7 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
     """Rows by step, later cells win; rows that go back two rows or more with other values, whole or on from there,
     abandon what follows, but for what they repeated. Behind three unchanged rows that came again, one that is
-    another counts so only if the next one is no repetition."""
+    another counts so only if the next one is no repetition. From scratch under other names, they are all left."""
     out: dict[int, dict[str, float]] = {}
     head, back, anew, again = -1, -1, False, 0
     for at, (step, cells) in enumerate(rows):
@@ -49,7 +49,12 @@ def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float
         part = 2 * len(both) < len(out.get(step, {}))
         if back >= 0 and anew and (step > head or not part):
             if sum(s > back for s in out) >= 2:
-                out = {s: held for s, held in out.items() if s < step}
+                last = [set(out[s]) for s in sorted(out)[-2:]]
+                named = [
+                    set(cells) <= names or 2 * len(names & set(cells)) >= len(names | set(cells)) for names in last
+                ]
+                another = back <= 10 and not any(named)
+                out = {s: held for s, held in out.items() if (back if another else 0) <= s < step}
             back = -1
         elif back >= 0 and step == max(out):
             back = -1
