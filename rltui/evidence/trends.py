@@ -326,13 +326,21 @@ def _ramps(n: int, margin: int) -> tuple[Floats, Floats]:
 
 
 def log_spikes(
-    x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50, loud: float = inf
+    x: Floats,
+    start: int,
+    z: float,
+    factor: float,
+    floor: float,
+    window: int = 50,
+    loud: float = inf,
+    calm: float = inf,
 ) -> list[int]:
     """Indices from `start` on whose log stands `z` robust sd and `factor` times above the `window` values before.
 
     `x` must be positive. `floor` is the least sd of the logs that is believed. A size that a tenth of the values before
     came near is a mode of theirs: of batches that teach now and then the others are the spikes of nothing. Values above
-    `loud` that are `factor` apart among themselves are no mode, however many there are. The first values have too
+    `loud` that are `factor` apart among themselves are no mode, however many there are, and none is `factor` above
+    `calm`, what was high before: a run gets used to its spikes, but did not begin with them. The first values have too
     little before them: as soon as there are `PAST`, they are judged beside each other, but for the `WARMUP` with which
     a run or a critic starts.
     """
@@ -353,7 +361,7 @@ def log_spikes(
         mode = past[-(len(past) // 10 + 1)]
         others = past[past - mid >= apart]
         wild = x[i] > loud and len(others) > 1 and others[-1] - others[0] >= apart
-        if wild or logs[i] - mode >= apart:
+        if wild or x[i] >= factor * calm or logs[i] - mode >= apart:
             out.append(int(i))
     return out
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import CLEAR, PAST, block_medians, first_turn, log_spikes, sd_d, turn
+from rltui.evidence.trends import CLEAR, PAST, WARMUP, block_medians, first_turn, log_spikes, sd_d, turn
 from rltui.rules.base import (
     Memory,
     Params,
@@ -25,6 +27,7 @@ from rltui.rules.base import (
 )
 from rltui.rules.traits import Trait
 from rltui.run.sums import mean, median
+from rltui.run.table import Floats
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
 KEPT = 3
@@ -32,6 +35,8 @@ PAST_ROWS = 400
 """Rows from its lowest level on in which the beginning of a growth is sought."""
 LEVEL_ROWS = 20
 """Rows of a level."""
+RARE = 0.9
+"""A tenth of the gradients may be as large as a mode of theirs."""
 
 
 def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float) -> list[int]:
@@ -53,6 +58,12 @@ def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float
     return [int(series.steps[row]) for row in (kept + found)[-KEPT:] if row >= len(series) - WINDOW]
 
 
+def _calm(values: Floats) -> float:
+    """What a gradient seldom exceeded as the run began, behind the first steps; infinite while too few are known."""
+    early = values[WARMUP : WARMUP + WINDOW]
+    return float(np.quantile(early, RARE)) if len(early) == WINDOW else inf
+
+
 @rule("grad-norm-explosion", Look)
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Spikes of the gradient norm on a log scale. Alone they are harmless; repeated, or with damage, they are not.
@@ -72,7 +83,8 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if len(at) < PAST:
             return []
         fresh = int((at < done - start).sum())
-        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"]):
+        calm = _calm(series.values)
+        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"], calm=calm):
             row = start + int(at[i])
             before = median(recent[live][max(0, i - 50) : max(i, PAST)])
             for k in range(int(p["critical_count"]) - 1, 0, -1):

@@ -51,7 +51,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     tiny = gradient < limit if limit else gradient == 0.0
     rows = present_share(tiny, p["window"])
     share = float(tiny[-rows:].mean())
-    faint = _faint(look, p, window) if share < p["warn"] else None
+    faint = _faint(look, p, window) or _cut_off(look, p, window, memory) if share < p["warn"] else None
     if faint is not None:
         return [faint]
     eased = share < p["notice"]
@@ -124,6 +124,37 @@ def _faint(look: Look, p: Params, window: int) -> Signal | None:
     )
     summary += "their best: most groups must hold one and the same reward, and teach nothing."
     return Signal(WARNING, summary, (("reward_std", ""), ("grad_norm", "")), onset_step=began)
+
+
+def _cut_off(look: Look, p: Params, window: int, memory: Memory) -> Signal | None:
+    """The gradient fell to a small part at one step and stayed there, though rewards differ as before: not the data but
+    the update changed, as by a loss scale or by frozen parameters. Critical if neither reward nor KL rises after it:
+    an optimiser that divides by the size of the gradient may still learn. `memory` keeps the step and the level before,
+    as level shifts are sought in the newest rows only."""
+    gradient, dead = look.facts.metric("grad_norm"), look.facts.dead_groups
+    if gradient is None or solved(look) or (dead is not None and dead.value >= p["warn"]):
+        return None
+    cut = next((one for one in reversed(gradient.shifts) if 0.0 < one.after < p["cut"] * one.before), None)
+    if cut is not None:
+        memory["cut at"], memory["before"] = float(cut.step), cut.before
+    if "cut at" not in memory:
+        return None
+    step, usual = int(memory["cut at"]), memory["before"]
+    at = int(gradient.series.steps.searchsorted(step))
+    after = gradient.values[at:]
+    now = median(after[-window:]) if len(after) >= window else usual
+    if at < window or now >= p["cut"] * usual:
+        return None
+    spread = look.facts.metric("reward_std")
+    since = None if spread is None else spread.since_step(step)
+    if spread is not None and since is not None and median(since.values) < p["warn"] * median(spread.values):
+        return None
+    moved = [metric.since_step(step) for name in (look.reward, "kl_ref") if (metric := look.facts.metric(name))]
+    learns = any(one is not None and one.since_start and one.since_start.direction == 1 for one in moved)
+    level = WARNING if learns or not moved or len(after) < 2 * window else CRITICAL
+    summary = f"The gradient norm fell from {num(usual)} to {num(now)} at once and stayed there, though the "
+    summary += "rewards of the answers still differ: the update was cut off, not the signal."
+    return Signal(level, summary, (("grad_norm", ""), (look.reward, "")), onset_step=step)
 
 
 @rule("zero-variance-groups", Look)

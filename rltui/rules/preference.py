@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
@@ -13,6 +15,7 @@ from rltui.rules.gains import validation_gained
 from rltui.rules.reward import fall_begins
 from rltui.rules.traits import Trait
 
+EPS = 1e-9
 LEAST_EVALUATIONS = 3
 """Evaluations that tell what held-out pairs say."""
 NEWER = 0.6
@@ -50,6 +53,8 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     loss = look.values("pg_loss") if look.series("pg_loss") is not None else look.values("total_loss")
     right = look.values("dpo_accuracy")
     rows = int(p["rows"])
+    if inverted := _inverted(look, p):
+        return inverted
     if not look.settings.preference or len(right) < rows:
         return []
     now = tail(right, 20)
@@ -66,6 +71,26 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
         level = WARNING if held_out is not None and held_out < 1.0 else NOTICE
         return [Signal(level, text, (("dpo_accuracy", ""), ("dpo_reward_margin", "")), moved="dpo_reward_margin")]
     return _hardly_told_apart(look, p, now)
+
+
+def _inverted(look: Look, p: Params) -> list[Signal]:
+    """Fewer pairs are right than guessing gives, from the start on and by more than chance, and the margin is below 0:
+    the training pulls the wrong way. At the very first steps no pair is right, as both models are the same."""
+    right, margin = look.values("dpo_accuracy"), look.values("dpo_reward_margin")
+    rows = int(p["inverted_rows"])
+    if not look.settings.preference or min(len(right), len(margin)) < rows:
+        return []
+    newest, wide = right[-rows:], margin[-rows:]
+    beyond = (p["chance"] - float(newest.mean())) * sqrt(rows) / max(float(newest.std(ddof=1)), EPS)
+    apart = -float(wide.mean()) * sqrt(rows) / max(float(wide.std(ddof=1)), EPS)
+    if float(newest.mean()) >= p["inverted"] or min(beyond, apart) < p["errors"] or right[:rows].mean() >= p["chance"]:
+        return []
+    text = (
+        f"Only {percent(float(newest.mean()))} of the pairs are right, fewer than guessing gives, by a mean margin of "
+    )
+    text += f"{num(float(wide.mean()))}: the training prefers the rejected answers."
+    proofs = (("dpo_accuracy", ""), ("dpo_reward_margin", ""))
+    return [Signal(CRITICAL, text, proofs, onset_step=int(look.steps[0]))]
 
 
 def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:

@@ -1,6 +1,6 @@
 """What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
-seconds count one step or the whole run so far, whether a success "in percent" is really a share, and whether a bare
-`L` is a loss or a length."""
+seconds count one step or the whole run so far, whether a success "in percent" is really a share, whether a bare `L` is
+a loss or a length, and whether `dead_groups` is a share or a count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rltui.frameworks.resolve import PERCENT, Meaning, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
-ELAPSED, LENGTH = "elapsed_s", "response_length_mean"
+ELAPSED, LENGTH, DEAD_SHARE = "elapsed_s", "response_length_mean", "frac_reward_zero_std"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
@@ -38,7 +38,15 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
     if meaning.key.lower() == LETTER:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
+    if meaning.canonical is None:
+        return meant_as(DEAD_SHARE, meaning) if is_part(points) else None
     return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
+
+
+def is_part(points: Series) -> bool:
+    """Whether all values lie between 0 and 1, and some are neither: counts are whole."""
+    x = points.values
+    return len(x) >= LEAST and x.min() >= 0 and x.max() <= 1 and bool(((x > 0) & (x < 1)).any())
 
 
 def is_share(points: Series) -> bool:

@@ -87,7 +87,23 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
+    if meaning.canonical is None and bare(meaning.key) in DEAD:
+        return True
     return meaning.canonical in _STEP_TIMES or meaning.key.lower() == _LETTER
+
+
+def bare(key: str) -> str:
+    """The last part of a key, as a home-made loop may put groups before it."""
+    return key.rpartition("/")[2].lower().replace("-", "_")
+
+
+DEAD = frozenset(
+    (
+        *("zero_std", "zero_var", "zero_variance", "zero_adv", "zero_std_groups", "zero_var_groups"),
+        *("dead_groups", "degenerate", "degenerate_groups", "no_signal_groups", "all_same", "uniform_groups"),
+    )
+)
+"""Names of groups whose answers all got one reward: a share or a count, as the values tell."""
 
 
 _LETTER = "l"

@@ -47,6 +47,16 @@ def test_a_bare_letter_is_a_length_or_a_loss_by_its_size(key: str, tmp_path: Pat
     assert ends(reported(tmp_path), "total_loss")[0] == ROWS
 
 
+@pytest.mark.parametrize("key", ["zero_std", "train/dead_groups", "Zero-Var"])
+def test_groups_that_agree_are_a_share_or_a_count_by_their_size(key: str, tmp_path: Path) -> None:
+    _table(tmp_path, key, [row % 8 / 8 for row in range(ROWS)])
+    assert ends(reported(tmp_path), "frac_reward_zero_std") == (ROWS, 0.0, 0.875)
+    _table(tmp_path, key, [float(row % 8) for row in range(ROWS)])
+    assert "frac_reward_zero_std" not in reported(tmp_path)["metrics"]
+    _table(tmp_path, key, [float(row % 2) for row in range(ROWS)])  # no group or one
+    assert "frac_reward_zero_std" not in reported(tmp_path)["metrics"]
+
+
 def _entropy(row: int) -> float:
     return 1.4 - row / 100
 

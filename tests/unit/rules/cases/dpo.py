@@ -49,6 +49,17 @@ CASES = (
         algorithm="dpo",
     ),
     rows(
+        "dpo-no-signal-or-saturated",  # swapped pairs, and pairs that are hard at first
+        {**DPO_OFF, "dpo_accuracy": wave(0.3, 0.05), "dpo_reward_margin": -wave(0.4) * ramp(0, 100)},
+        {
+            **DPO_OFF,
+            "dpo_accuracy": wave(0.4, 0.05) + 0.3 * ramp(20, 100),
+            "dpo_reward_margin": wave(0.4) * ramp(20, 100) - wave(0.01),
+        },
+        CRITICAL,
+        algorithm="dpo",
+    ),
+    rows(
         "dpo-no-signal-or-saturated",
         {**DPO_OFF, "total_loss": wave(0.693, 0.002), "dpo_accuracy": wave(0.5, 0.02)},
         {**DPO_OFF, "total_loss": wave(0.693, 0.002) - 0.05 * ramp(0, 100), "dpo_accuracy": 0.5 + 0.2 * ramp(0, 100)},

@@ -28,6 +28,22 @@ CASES = (
         {**LEVEL, "kl_ref": wave(0.05), "lr": np.round(1e-6 * (1 - T / N), 7)},
     ),
     rows(
+        "no-learning-signal",  # cut off at one step, and where the answers came to agree as well
+        {
+            **LEVEL,
+            "kl_ref": wave(0.05),
+            "reward_std": wave(0.3),
+            "grad_norm": np.where(T > 200, wave(0.0005), wave(0.3)),
+        },
+        {
+            **LEVEL,
+            "kl_ref": wave(0.05),
+            "reward_std": np.where(T > 200, wave(0.1), wave(0.3)),
+            "grad_norm": np.where(T > 200, wave(0.02), wave(0.3)),
+        },
+        CRITICAL,
+    ),
+    rows(
         "no-learning-signal",  # the log cuts off the digits of a rate at which the policy moves
         {**LEVEL, "kl_ref": wave(0.05), "lr": 1e-6 * np.clip(1 - T / 200, 0, 1)},
         {**LEVEL, "kl_ref": wave(0.02) + 0.1 * T / N, "lr": np.where(T > 150, 0.0, 1e-6)},
