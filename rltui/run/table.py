@@ -294,16 +294,14 @@ class Table:
         """The run goes on from row `begin`, and its row `anew` has these cells. If it starts from scratch and its rows
         have other names, the known rows are of another training: SFT before RL, or a reward model before its policy."""
         self._back = None
-        if self.n - 1 - begin < ABANDONED_ROWS:
-            self._mark(begin)  # what was derived from the rows since then did not know of the restart
-            self.restarts.append(int(self._steps[begin]))
-        elif self._steps[begin] <= FIRST_STEP and not any(
-            alike(self.cells(row), cells) for row in (self.n - 2, self.n - 1)
-        ):
+        leaves = self.n - 1 - begin >= ABANDONED_ROWS
+        newest = (self.n - 2, self.n - 1)
+        if leaves and self._steps[begin] <= FIRST_STEP and not any(alike(self.cells(row), cells) for row in newest):
             self._leave_all(begin, anew)
-        else:
-            self._mark(begin)
-            self.restarts.append(int(self._steps[begin]))
+            return
+        self._mark(begin)  # what was derived from the rows since then did not know of the restart
+        self.restarts.append(int(self._steps[begin]))
+        if leaves:
             self._leave(begin, anew)
 
     def _leave_all(self, begin: int, anew: int) -> None:

@@ -117,7 +117,7 @@ class Stepper(Struct):
     _lost: bool = False  # lines of an earlier launch never got their steps
     _keys: frozenset[str] = frozenset()  # names in the newest training line
     _reached: float | None = None  # epoch at which the training before this launch was over
-    _later: Later = field(default_factory=lambda: Later())  # bars after the end of the training
+    _later: Later = field(default_factory=Later)  # bars after the end of the training
 
     @property
     def counts(self) -> bool:
