@@ -28,14 +28,16 @@ class Rows(Struct):
     NaN if the row has none. Keys are the trainer's own, only cleaned.
 
     `printed`: the place at which a program printed all of them at once ("line 12"); some may have come before. Empty if
-    they came one by one. `zoned`: their times name a time zone, so they need no correction. `laps`: how often the steps
-    of a log with notes went back by the last of them.
+    they came one by one. `behind`: indices of rows whose line is above that of a row before: how their lines are to be
+    read was known only then. `zoned`: their times name a time zone, so they need no correction. `laps`: how often the
+    steps of a log with notes went back by the last of them.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
     times: array[float] = field(default_factory=lambda: array("d"))
     values: dict[str, array[float]] = field(default_factory=dict)
     nonfinite: dict[str, list[int]] = field(default_factory=dict)
+    behind: list[int] = field(default_factory=list)
     printed: str = ""
     zoned: bool = False
     laps: int = 0
@@ -47,6 +49,7 @@ class Rows(Struct):
         """Appends the rows of another block."""
         start = len(self)
         self.zoned, self.laps = later.zoned, max(self.laps, later.laps)
+        self.behind += [start + place for place in later.behind]
         self.steps += later.steps
         self.times += later.times
         end = len(self)

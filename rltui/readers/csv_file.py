@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP, Note, Record
+from rltui.readers.blank_cells import BlankCells
 from rltui.readers.csv_table import (
     SEPARATORS,
     SPACES,
@@ -20,6 +21,7 @@ from rltui.readers.csv_table import (
     headerless,
     is_preamble,
     is_title,
+    text_of,
     with_index,
 )
 from rltui.readers.epochs import CountsByEpoch, epoch_of
@@ -37,6 +39,7 @@ _GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """`1,234` and `1.234`: may be 1234 or 1.234."""
 _GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
+OTHER_COUNT = "row with another number of cells than the header"
 UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
@@ -118,6 +121,8 @@ class CsvReader:
         self._by_step: dict[int, dict[str, object]] = {}  # of a table whose columns are steps
         self._header = b""  # the line before this one, if it is a header
         self._wraps = False
+        self._blank: BlankCells | None = None  # of a table that only blanks divide
+        self._torn = False
         self._step_by_index: dict[str, int] = {}  # of a data frame whose columns are printed in blocks
         self._many = False  # polars is imported
         self._total: str | None = None  # column of the planned steps
@@ -140,9 +145,10 @@ class CsvReader:
         records: list[Record] = []
         if self._table is not None and self._is_whole(rest, self._table):
             line = self._line
+            self._torn = True
             with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
                 records = self._read([rest])
-            self._line = line
+            self._line, self._torn = line, False
         self._let_go()
         for step, cells, time in self._means.so_far():
             self._rows.add(step, cells, time)
@@ -270,16 +276,35 @@ class CsvReader:
                 self._add_wrapped(*cells)
                 return
             cells = cells[1:]  # the number of the row, as pandas prints it
+        if self._blank is not None and not self._torn and (rows := self._blank.take(self._line, text)) is not None:
+            self._renamed(self._table, self._blank.names)
+            if not rows:
+                self._skip(OTHER_COUNT)  # so far
+            for at, placed in rows:
+                self.skipped[OTHER_COUNT] -= at < self._line
+                self._hold(placed, at)
+            return
         if self._table.step in cells:
             self._begin(line)  # the header again: of another launch, or of more columns
         elif len(cells) != len(self._table.columns):
-            self._skip("row with another number of cells than the header")
-        elif self._decimal.mark == "." and not any("," in cell for cell in cells):
-            self._add(cells, self._line)
+            self._skip(OTHER_COUNT)
         else:
-            self._held.append((self._line, cells))
-            if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
-                self._let_go()
+            self._hold(cells, self._line)
+
+    def _hold(self, cells: list[str], line: int) -> None:
+        """Adds a row, or holds it until the decimal mark is known."""
+        if self._decimal.mark == "." and not any("," in cell for cell in cells):
+            self._add(cells, line)
+            return
+        self._held.append((line, cells))
+        if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
+            self._let_go()
+
+    def _renamed(self, table: CsvTable, names_of: list[str]) -> None:
+        """Takes the names of the columns as the rows show them."""
+        if names_of != list(table.columns):
+            self._table = replace(header("\t".join(names_of).encode(), self._file), separator=SPACES)
+            self._metrics = self._table.metrics
 
     def _let_go(self) -> None:
         """Takes the rows that waited for the decimal mark."""
@@ -370,6 +395,8 @@ class CsvReader:
         self._words = set()
         self._header, self._wraps, self._is_first = line, table.wraps, table.time is not None
         self._table = table
+        by_places = table.separator == SPACES and not table.wraps
+        self._blank = BlankCells(text_of(line).rstrip("\r\n"), table.columns) if by_places else None
         self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
         self._total = first_of("total", table.columns) if table.step is not None else None
         if self._total is not None:

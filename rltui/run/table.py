@@ -186,6 +186,7 @@ class Table:
         if (steps == NO_STEP).any():
             self.counted += int((steps == NO_STEP).sum())
             steps = self._numbered(steps)
+        behind = set(rows.behind)
         borders = [0, *(np.flatnonzero(steps[1:] <= steps[:-1]) + 1).tolist(), len(steps)]
         for start, stop in pairwise(borders):  # rising steps within each
             while start < stop:
@@ -194,7 +195,7 @@ class Table:
                     self._settle()
                     self._extend(steps[start:stop], rows, start)
                     break
-                self.put(int(steps[start]), rows.times[start], cells_of(rows, start))
+                self.put(int(steps[start]), rows.times[start], cells_of(rows, start), behind=start in behind)
                 start += 1
 
     def _numbered(self, steps: Ints) -> Ints:
@@ -217,14 +218,18 @@ class Table:
         self._back = None
         self.columns.extend(start, steps, times, rows, first)
 
-    def put(self, step: int, time: float, cells: Mapping[str, float], fold: bool = False) -> None:
+    def put(
+        self, step: int, time: float, cells: Mapping[str, float], *, fold: bool = False, behind: bool = False
+    ) -> None:
         """Adds one row. NaN or an infinity in `cells` means that it was logged; absent keys are missing.
 
         Rows that go back to earlier steps with other values begin another attempt (see `restarts`), and the known rows
-        after them are abandoned; not with `fold`, for rows from another source. In any case the later value wins and
-        the keys of both are kept.
+        after them are abandoned; not with `fold`, for rows from another source, nor if the row was written before the
+        newest record, which it then leaves behind (`behind`). In any case the later value wins and the keys of both
+        are kept.
         """
-        if not fold:
+        behind = behind and self.n > 0 and step <= self._steps[self.n - 1]
+        if not (fold or behind):
             self._follow(step, time, cells)
         last = int(self._steps[self.n - 1]) if self.n else None
         if last is None or step > last:
@@ -241,10 +246,10 @@ class Table:
             news = self.columns.fill(row, step, float(self._times[row]), cells)
             if news.added or news.revised:
                 self._mark(row)
-            self.overwritten += news.revised and row == self._head and not fold
+            self.overwritten += news.revised and row == self._head and not (fold or behind)
             if time == time and self._times[row] != time:
                 self._restamp(row, time)
-        self._head = row
+        self._head = self._head if behind else row
 
     def _follow(self, step: int, time: float, cells: Mapping[str, float]) -> None:
         """Decides whether this row, with those before it, shows that the run was restarted."""

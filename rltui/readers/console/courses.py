@@ -119,6 +119,8 @@ class Courses(Struct):
         for course in self._of.values():
             course.backs = 0
         out, self._held = self.held, []
+        if all(row.lines for row in out):
+            out.sort(key=lambda row: max(row.lines))  # a line may have waited until it was known how to read it
         return out
 
     def _count(self, form: str, step: int, fell: bool, rose: bool) -> None:

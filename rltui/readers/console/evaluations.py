@@ -20,6 +20,7 @@ from rltui.readers.console.step_template import StepRow, cells_of, may_count
 from rltui.readers.console.units import with_units
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import value
+from rltui.readers.row_kinds import row_words
 
 _TAG = lazy(
     r"\W{0,4}?(?:[\[(<{]\s*([^\W\d_]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
@@ -42,6 +43,11 @@ _BEHIND_STEP = lazy(
 )
 """A step, then a word that says that the rest is from an evaluation, perhaps with its data: `step 40 eval: reward=0.3`,
 `[step 40] MATH500 eval | acc 0.3`, `step 40: eval on gsm8k test: acc 0.3`."""
+_LABELLED = lazy(
+    r"[\s,;|]+(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
+    r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
+)
+"""A key with a word, or a word in brackets behind the step."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
@@ -134,6 +140,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     must state one). None if it has no number with a metric's name, or if its count has another total than the `plan`:
     it then counts the batches of an evaluation."""
     known = words()
+    said, of = _of_label(said)
     slots = _slots(said)
     whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
     strong = [i for i in whole if is_named(slots[i].name, known.counters)]
@@ -149,7 +156,19 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     told = measures(cells) or any(has_word(name, known.benchmarks) for name in cells)
     if step is None or step < 0 or not (told or (cells and _is_list(said))):
         return None
-    return StepRow(step, {_name(name): x for name, x in cells.items()}, aside=True)
+    return StepRow(step, {_name(f"{of} eval {name}" if of else name): x for name, x in cells.items()}, aside=True)
+
+
+def _of_label(said: str) -> tuple[str, str]:
+    """The text of an evaluation without the words that tell its data or manner, and these: `dataset=gsm8k acc=0.3`,
+    `step 20 (greedy): acc=0.3`."""
+    if said.startswith("{"):
+        return said, ""
+    for found in _LABELLED.finditer(said):
+        key, label = found["key"], found["label"] or found["manner"]
+        if key is None or key.lower() in row_words().sets:
+            return f"{said[: found.start()]} {said[found.end() :]}", "_".join(label.split())
+    return said, ""
 
 
 def _share_alone(said: str) -> dict[str, float]:
@@ -221,7 +240,7 @@ def _is_stated(message: str) -> bool:
     names = [slot.name for i, slot in enumerate(slots) if i != at and slot.name]
     measured = [name for name in names if has_word(name, known.training)]
     head = [] if of_dict else _words_of(message[: slots[at].end])
-    if not measured and any(has_word(name, known.benchmarks) for name in names):
+    if not measured and any(has_word(name, known.benchmarks) or _is_of_problems(name) for name in names):
         return True
     if (
         not (measured or (not names and _ONLY_SHARE.search(message)))
@@ -233,6 +252,12 @@ def _is_stated(message: str) -> bool:
         return not any(word.startswith("train") for word in head)
     of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
     return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
+
+
+def _is_of_problems(name: str) -> bool:
+    """Whether a name is that of an evaluation on a known set of problems: `val_gsm8k`."""
+    first, _, rest = name.lower().replace("/", "_").replace("-", "_").partition("_")
+    return rest in words().problem_sets and _is_surely(first)
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:

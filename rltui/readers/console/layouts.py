@@ -12,6 +12,7 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
+from rltui.readers.blank_cells import BlankCells
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
@@ -333,6 +334,7 @@ class ColumnTable:
 
     def __init__(self) -> None:
         self._names: list[str] = []
+        self._blank: BlankCells | None = None
         self._idle = 0
 
     @property
@@ -349,7 +351,7 @@ class ColumnTable:
                 continue
             counts = [n for n in names if is_named(n, words().counters) or is_named(n, words().weak_counters)]
             if counts and any(has_word(n, words().training) for n in names if n not in counts):
-                self._names, self._idle = names, 0
+                self._names, self._blank, self._idle = names, BlankCells(message, names), 0
                 return True
         return False
 
@@ -365,8 +367,11 @@ class ColumnTable:
                 c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
             ):
                 self._idle = 0
-                pairs = zip(self._names, cells, strict=True)
-                return [_slot(n, c) for n, c in pairs]
+                return [_slot(n, c) for n, c in zip(self._names, cells, strict=True)]
+        found = self._blank.cells(message) if self._blank is not None and NUMBER.match(message.lstrip()) else None
+        if found is not None and all(not cell or NUMBER.fullmatch(cell) for cell in found):
+            self._idle = 0
+            return [_slot(n, c) if c else Slot(n, "", nan) for n, c in zip(self._names, found, strict=True)]
         self._idle += 1
         if self._idle > KEPT_LINES:
             self._names = []
@@ -375,7 +380,7 @@ class ColumnTable:
 
 def _slot(name: str, cell: str) -> Slot:
     if cell in _MISSING:
-        return Slot(name, "", float("nan"))
+        return Slot(name, "", nan)
     if took := _TOOK.fullmatch(cell):  # a duration
         seconds = 3600 * int(took[1] or 0) + 60 * int(took[2]) + float(took[3])
         return Slot(name, f"{seconds:.12g}", seconds)

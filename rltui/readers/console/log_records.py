@@ -66,6 +66,7 @@ class LogRows:
         self._rows = RowBuilder(skipped, skipped_at)
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps
+        self._line = self._kept_line = 0  # the last one of which a row was added
         self._cut = _StepLines([], [], [], [])
         self._courses = Courses()
         self._kept: Courses | None = None  # while the end is read: those without it
@@ -143,6 +144,7 @@ class LogRows:
     def look_ahead(self) -> None:
         """Keeps which rows wait, as what is read now may go on."""
         self._kept, self._courses = self._courses, self._courses.copy()
+        self._kept_line = self._line
         self._came_before, self._foretold = self._foretold, {}
 
     def look_back(self) -> list[StepRow]:
@@ -150,7 +152,8 @@ class LogRows:
         rows = self._courses.release()
         for row in rows:
             self._put(row)
-        self._courses, self._kept = self._kept or self._courses, None
+        if self._kept is not None:
+            self._courses, self._kept, self._line = self._kept, None, self._kept_line
         if not self._courses.in_doubt and self._courses.held and not self._courses.sure:
             for row in self._courses.release():  # given out above: they do not come again
                 if one := self._foretold.get(row.step):
@@ -158,14 +161,14 @@ class LogRows:
         return rows
 
     def _put(self, row: StepRow) -> None:
-        if row.aside:
-            self._add(row.step, row.cells, row.time)
+        line = max(row.lines, default=0)
+        behind = 0 < line < self._line
+        self._line = max(line, self._line)
+        if row.cells or row.aside:
+            self._add(row.step, row.cells, row.time, behind)
             self.came = True
-            return
-        if row.cells:
-            self._add(row.step, row.cells, row.time)
-            self.came = True
-        self._come_to(row.step)
+        if not (row.aside or behind):
+            self._come_to(row.step)
 
     def _release(self) -> None:
         """Adds the rows that wait, as a row of another kind follows."""
@@ -177,7 +180,7 @@ class LogRows:
         self._release()
         self._add(step, cells, time)
 
-    def _add(self, step: int, cells: Mapping[str, object], time: float) -> None:
+    def _add(self, step: int, cells: Mapping[str, object], time: float, behind: bool = False) -> None:
         self._add_cut()
         known = self._came_before if self.foretells else self._foretold
         if self.foretells:
@@ -187,7 +190,7 @@ class LogRows:
             del same[0 if at is None else at]  # if none is the same, this row took the place of the first
             if at is not None:
                 return
-        self._rows.add(step, cells, time)
+        self._rows.add(step, cells, time, behind=behind)
         self.clock.know(time)
 
     def place(self, steps: dict[int, int], counts: bool) -> None:
