@@ -98,7 +98,7 @@ def steps(cells: Floats | Sequence[str] | None, count: int, column: StepColumn, 
     """The steps of `count` rows, the first in line `first`; `NO_STEP` for a row that is counted."""
     if cells is None:
         return np.full(count, NO_STEP)
-    if isinstance(cells, np.ndarray) and not column.counted and whole(cells, MAX_STEP).all():
+    if isinstance(cells, np.ndarray) and not (column.counted or column.in_doubt) and whole(cells, MAX_STEP).all():
         return cells.astype(np.int64)
     stated = [column.step(None if cell != cell else cell, line) for line, cell in enumerate(cells, first)]
     return np.array(stated, dtype=np.int64)

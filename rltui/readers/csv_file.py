@@ -8,7 +8,6 @@ from math import nan
 
 from msgspec.structs import replace
 
-from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP, Note, Record
 from rltui.readers.blank_cells import BlankCells
 from rltui.readers.csv_table import (
@@ -24,67 +23,16 @@ from rltui.readers.csv_table import (
     text_of,
     with_index,
 )
+from rltui.readers.decimal_mark import DecimalMark
 from rltui.readers.epochs import CountsByEpoch, epoch_of
-from rltui.readers.keys import StepColumn, first_of, is_time, names, names_zone, step_of, time_of
+from rltui.readers.keys import RISING, StepColumn, first_of, is_time, names, names_zone, step_of, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of, row_words
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans
 
-_EXPONENT = r"(?:[eE][+-]?\d+)?"
-_POINT = lazy(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
-"""In these only the point can be the decimal mark, unless it is followed by a single group of three digits."""
-_COMMA = lazy(rf"[+-]?\d*,\d+{_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{_EXPONENT}")
-_GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-"""`1,234` and `1.234`: may be 1234 or 1.234."""
-_GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
-
 OTHER_COUNT = "row with another number of cells than the header"
 UNTOLD = "number with a comma that may be decimal or separate thousands"
-
-
-class DecimalMark:
-    """Learns the decimal mark from the cells of one table, and turns its numbers into text that `float` reads.
-
-    `mark` is "" until a cell shows it, and "mixed" once two cells contradict each other.
-    """
-
-    def __init__(self) -> None:
-        self.mark = ""
-
-    def learn(self, cells: list[str]) -> bool:
-        """Learns from a row; false if the row holds a number that cannot be read yet, as no cell has shown the mark."""
-        for cell in cells:
-            told = _told(cell) if "," in cell or "." in cell else ""
-            if told and told != self.mark:
-                self.mark = "mixed" if self.mark else told
-        return bool(self.mark) or not any("," in cell and _GROUP.fullmatch(cell.strip()) for cell in cells)
-
-    def plain(self, cell: str) -> str | None:
-        """The cell with a decimal point and without separators of thousands; None if the number is ambiguous."""
-        if "," not in cell and (self.mark != "," or "." not in cell):
-            return cell
-        text = cell.strip()
-        mark = _told(text)
-        if not mark and _GROUP.fullmatch(text):
-            if "," in text and self.mark not in (",", "."):
-                return None
-            mark = "." if self.mark == "mixed" else self.mark
-        if mark == ",":
-            return text.replace(".", "").replace(",", ".")
-        return text.replace(",", "") if mark == "." else cell
-
-
-def _told(cell: str) -> str:
-    """The decimal mark of one cell; empty if it has none, is not a number, or may have either mark."""
-    text = cell.strip()
-    if _GROUP.fullmatch(text):
-        return ""
-    if _GROUPS.fullmatch(text):
-        return "." if "," in text else ","
-    if _POINT.fullmatch(text):
-        return "."
-    return "," if _COMMA.fullmatch(text) else ""
 
 
 _FIRST_BYTES = 1 << 11
@@ -292,12 +240,13 @@ class CsvReader:
             self._hold(cells, self._line)
 
     def _hold(self, cells: list[str], line: int) -> None:
-        """Adds a row, or holds it until the decimal mark is known."""
-        if self._decimal.mark == "." and not any("," in cell for cell in cells):
+        """Adds a row, or holds it until the decimal mark is known, and whether the steps are."""
+        doubtful = self._steps.in_doubt and len(self._held) + 1 < RISING
+        if not self._steps.in_doubt and self._decimal.mark == "." and not any("," in cell for cell in cells):
             self._add(cells, line)
             return
         self._held.append((line, cells))
-        if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
+        if (self._decimal.learn(cells) and not doubtful) or len(self._held) >= MAX_HELD:
             self._let_go()
 
     def _renamed(self, table: CsvTable, names_of: list[str]) -> None:
@@ -309,6 +258,9 @@ class CsvReader:
     def _let_go(self) -> None:
         """Takes the rows that waited for the decimal mark."""
         held, self._held = self._held, []
+        if self._steps.in_doubt and self._table is not None and self._table.step in self._table.columns:
+            at = self._table.columns.index(self._table.step)
+            self._steps.look_at([cells[at] for _, cells in held if at < len(cells)])
         for line, cells in held:
             plain = [self._decimal.plain(cell) for cell in cells]
             if untold := plain.count(None):
@@ -327,6 +279,8 @@ class CsvReader:
                 self._by_step.setdefault(step, {})[cells[0].strip()] = cell
             return
         step = NO_STEP if table.step is None else self._steps.step(row[table.step], line)
+        if self._steps.counted and table.in_doubt:  # then it is a metric
+            self._metrics.setdefault(table.step or "", table.step or "")
         if table.epoch is not None and step != NO_STEP:
             step = self._epochs.step(epoch_of(row[table.epoch]), step)
         time = nan if table.time is None else time_of(row[table.time])
@@ -398,6 +352,7 @@ class CsvReader:
         by_places = table.separator == SPACES and not table.wraps
         self._blank = BlankCells(text_of(line).rstrip("\r\n"), table.columns) if by_places else None
         self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
+        self._steps.in_doubt |= table.in_doubt and not self._steps.counted
         self._total = first_of("total", table.columns) if table.step is not None else None
         if self._total is not None:
             self._metrics = {column: key for column, key in self._metrics.items() if column != self._total}

@@ -79,6 +79,11 @@ class CsvTable(Struct, frozen=True):
         return not (self.steps or self.long or self.flags or self.run)
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether the column of steps has a name that tells little."""
+        return self.step is not None and self.step.lower() in names("perhaps_step")
+
+    @property
     def epoch(self) -> str | None:
         """The column that states the epoch of a row."""
         return None if self.step is None else first_of("epoch", self.columns)
@@ -128,7 +133,8 @@ def header(line: bytes, name: str = "") -> CsvTable:
     time = first_of("time", columns)
     there = {column.lower(): column for column in reversed(columns)}
     if step is None:
-        step = next((there[name] for name in (*names("checkpoint"), *_INDEX) if name in there), None)
+        others = (*names("checkpoint"), *_INDEX, *names("perhaps_step"))
+        step = next((there[name] for name in others if name in there), None)
     long = long_columns(columns) if not steps else None
     flags = tuple(there[key] for key in flag_of(there))
     run = run_column(columns)

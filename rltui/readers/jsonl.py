@@ -331,7 +331,11 @@ class JsonlReader:
 
     def _steps(self, rows: list[Object], layout: _Layout, line: int) -> list[int]:
         stated: list[Any] = [row[layout.step or ""] for row in rows]
-        whole = layout.total is None and not self._steps_of.counted
+        if self._steps_of.in_doubt:
+            self._steps_of.look_at(stated)
+            if self._steps_of.counted:  # then it is a metric
+                self._aside.discard(layout.step or "")
+        whole = layout.total is None and not (self._steps_of.counted or self._steps_of.in_doubt)
         if whole and set(map(type, stated)) == {int} and min(stated) >= 0 and max(stated) <= MAX_STEP:
             return stated
         out = []
@@ -355,6 +359,9 @@ class JsonlReader:
         layout = self._layouts.get(keys)
         if layout is None:
             step = first_of("step", row)
+            if step is None and self._stated == NO_STEP and not self._surplus:
+                step = first_of("perhaps_step", row)
+                self._steps_of.in_doubt = step is not None
             time = next((key for key in names("time") if key in row and is_time(row[key])), None)
             self._rows.zoned = time is not None and names_zone(row[time])
             layout = _Layout(

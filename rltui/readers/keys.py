@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Literal
@@ -26,19 +27,22 @@ NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
 SINCE_EPOCH = 1e8
 """Fewer seconds than this are counted from the start of the run."""
 
+RISING = 3
 EQUALS = ("step", "global_step", "update")
 """Names of which the first in a line is as good as the others: in each epoch a `step` may begin again, and beside an
 `update` it may count samples."""
 
 
-KeyKind = Literal["step", "checkpoint", "epoch", "total", "time", "config", "update", "text"]
+KeyKind = Literal["step", "perhaps_step", "checkpoint", "epoch", "total", "time", "config", "update", "text"]
 
 
 class Keys(Record):
-    """Keys by kind, the most reliable first. `checkpoint`: name or path of the one that a row is
+    """Keys by kind, the most reliable first. `perhaps_step`: that of the steps if there is no other and it rises;
+    `checkpoint`: name or path of the one that a row is
     about; `update`: metrics of an update of the policy; `text`: texts of samples."""
 
     step: tuple[str, ...]
+    perhaps_step: tuple[str, ...]
     checkpoint: tuple[str, ...]
     epoch: tuple[str, ...]
     total: tuple[str, ...]
@@ -128,15 +132,30 @@ def step_of(value: object) -> tuple[int | None, int | None]:
 
 class StepColumn:
     """The steps of one file. A column with fractions does not hold steps but, say, epochs: from the first fraction on,
-    rows are counted instead. So are rows whose step is negative or beyond `MAX_STEP`. `skip` is called for each."""
+    rows are counted instead. So are rows whose step is negative or beyond `MAX_STEP`. `skip` is called for each.
+
+    `in_doubt`: its name tells little. It holds steps if they rise in its first `RISING` rows and are no times."""
 
     def __init__(self, skip: Callable[[str, int], None]) -> None:
         self._skip = skip
-        self.counted = False
+        self.counted = self.in_doubt = False
+        self._doubtful: list[int] = []
+
+    def look_at(self, values: Sequence[object]) -> None:
+        """Decides by the first values, if there are enough of them, whether a doubtful name is that of the steps."""
+        first = [step_of(value)[0] for value in values[:RISING]]
+        if len(first) > 1:
+            rising = all(a is not None and b is not None and a < b < SINCE_EPOCH for a, b in pairwise(first))
+            self.in_doubt, self.counted = rising and len(first) < RISING, not rising
 
     def step(self, value: object, line: int) -> int:
         """The step of one row; `NO_STEP` if the row has to be counted."""
         step = None if self.counted else step_of(value)[0]
+        if step is not None and self.in_doubt:
+            self.counted = step >= SINCE_EPOCH or step <= max(self._doubtful, default=-1)
+            self._doubtful.append(step)
+            self.in_doubt = not self.counted and len(self._doubtful) < RISING
+            return NO_STEP if self.counted else step
         if step is not None:
             return step
         x = number(value)
