@@ -352,7 +352,7 @@ def _told(text: bytes) -> int:
 def _csv(text: bytes, name: str) -> str | None:
     import csv
 
-    from rltui.readers.csv_file import DecimalMark
+    from rltui.readers.decimal_mark import DecimalMark
     from rltui.readers.csv_table import (
         SPACES,
         cut,
