@@ -352,7 +352,6 @@ def _told(text: bytes) -> int:
 def _csv(text: bytes, name: str) -> str | None:
     import csv
 
-    from rltui.readers.decimal_mark import DecimalMark
     from rltui.readers.csv_table import (
         SPACES,
         cut,
@@ -363,6 +362,7 @@ def _csv(text: bytes, name: str) -> str | None:
         table_of,
         text_of,
     )
+    from rltui.readers.decimal_mark import DecimalMark
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
     if is_points(lines[:-1], name):

@@ -99,7 +99,11 @@ class ConsoleReader(LineReader):
     def feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
             data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
-        block = self._buffer.feed(self._unwrapper.feed(data))
+        return self._take_text(self._unwrapper.feed(data), len(data))
+
+    def _take_text(self, text: bytes, size: int) -> list[Record]:
+        """Reads the text of the log. `size`: how many bytes of the file it came from."""
+        block = self._buffer.feed(text)
         self._intake.skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._intake.skip(TOO_LONG, self._line + before)
@@ -117,12 +121,12 @@ class ConsoleReader(LineReader):
                 self._dialects.was_whole(whole)
             self._tell(waiting)
         out = self._read(block) if block else []
-        if self.gives_lines and len(data) < FULL_BLOCK:
+        if self.gives_lines and size < FULL_BLOCK:
             out += self._newest.take()
         return out
 
     def finish(self) -> list[Record]:
-        opened = self.feed(head) if (head := self._unwrapper.finish()) else []
+        opened = self._take_text(held, len(held)) if (held := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
         line, standing = self._line, self._notes.standing() if rest else {}
         if self._own is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import orjson
 
+from rltui.readers.console.log_entries import entry, in_order, is_document, is_newest_first, shown
 from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
 from rltui.readers.row_kinds import one_value
@@ -27,9 +28,11 @@ _DEPTH = 3
 
 
 def is_wrapped(head: bytes) -> bool:
-    """Whether a file begins with such JSON lines. Only its first line counts, so the answer does not change as the file
-    grows."""
+    """Whether a file begins with such JSON lines, of which only the first counts, so that the answer does not change as
+    the file grows; or with a document of entries that span lines."""
     start = head.lstrip().partition(b"\n")[0]
+    if is_document(head):
+        return True
     if start.startswith(_NOTEBOOK):
         return True
     row = _row(start) if start.startswith((b"{", b"[{")) else None
@@ -59,7 +62,7 @@ def _logged(row: dict[str, object]) -> str | None:
     level = next((row[key] for key in _LEVEL if isinstance(row.get(key), str | int)), None)
     name = next((key for key in _MESSAGE if isinstance(row.get(key), str)), None)
     if level is None or name is None:
-        return None
+        return shown(found) if (found := entry(row)) is not None else None
     if name == "log":  # Docker
         return str(row[name])
     time = next((str(row[key]) for key in _TIME if isinstance(row.get(key), str)), "")
@@ -100,13 +103,15 @@ def _text_of(line: bytes) -> bytes | None:
 
 class Unwrapper:
     """Returns the text that a log holds, from its first bytes on. `too_long` and `foreign`: how many lines of the last
-    `feed` were longer than `MAX_LINE`, or not JSON."""
+    `feed` were longer than `MAX_LINE`, or not JSON. A document and a download with its newest entry first are held
+    until they end."""
 
     def __init__(self) -> None:
         self.too_long = self.foreign = 0
         self._wrapped: bool | None = None  # not known yet
         self._head = b""
         self._lines = LineBuffer()
+        self._held: list[bytes] | None = None
 
     def feed(self, data: bytes) -> bytes:
         """The text in `data`; nothing as long as it is not known whether the log is wrapped."""
@@ -118,10 +123,18 @@ class Unwrapper:
                 self._head = data
                 return b""
             self._wrapped = is_wrapped(data)
+            if self._wrapped and (is_document(data) or is_newest_first(data)):
+                self._held = []
+        if self._held is not None:
+            self._held.append(data)
+            return b""
         return self._text(data) if self._wrapped else data
 
     def finish(self) -> bytes:
         """Returns the text that was held back."""
+        if self._held is not None:
+            text, self._held = b"".join(self._held), []
+            return in_order(text)
         head, self._head = self._head, b""
         if head:
             self._wrapped = False

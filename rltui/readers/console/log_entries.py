@@ -1,0 +1,109 @@
+"""Entries of a log service, each with a line of the program: one JSON object a line, or a document of objects that span
+lines. Downloads often begin with the newest entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+
+from rltui.readers.keys import first_of, names, time_of
+from rltui.readers.row_kinds import measures
+
+_LINE = ("textPayload", "LogEntry", "LogMessage", "_raw", "log", "message", "msg", "line", "Message", "body", "text")
+"""Keys under which an entry holds the line."""
+_STAMP = (
+    "timestamp",
+    "Timestamp",
+    "@timestamp",
+    "time",
+    "_time",
+    "TimeGenerated",
+    "receiveTimestamp",
+    "ts",
+    "datetime",
+)
+"""Keys of which an entry has one."""
+Entry = tuple[str, str]
+"""The time stamp and the line."""
+
+
+def entry(row: dict[str, object]) -> Entry | None:
+    """The entry that an object is or holds in an object; None if it is none: rows of metrics and samples have numbers
+    or texts of their own."""
+    inner = [row, *(value for value in row.values() if isinstance(value, dict))]
+    stamp = next((str(one[key]) for one in inner for key in _STAMP if isinstance(one.get(key), str | int)), None)
+    if stamp is None or any(map(_is_row, inner)):
+        return None
+    return next(((stamp, str(one[key])) for one in inner for key in _LINE if isinstance(one.get(key), str)), None)
+
+
+def _is_row(row: dict[str, object]) -> bool:
+    """Whether an object holds a step, something measured or the texts of a sample."""
+    texts = sum(isinstance(row.get(key), str) for key in names("text"))
+    numbers = [key for key, value in row.items() if type(value) in (int, float)]
+    return first_of("step", row) is not None or texts > 1 or measures(numbers) > 0
+
+
+def is_document(head: bytes) -> bool:
+    """Whether a text begins with a document of entries that span lines."""
+    return _opens(head.lstrip().partition(b"\n")[0]) and next(_spanning(head), None) is not None
+
+
+def _opens(line: bytes) -> bool:
+    return line.strip() in (b"[", b"{", b"[{")
+
+
+def is_newest_first(text: bytes) -> bool:
+    """Whether the entries of a text, one a line or spanning lines, go back in time."""
+    times = [time for time in (time_of(stamp) for stamp, _ in entries(text)) if time == time]
+    return len(times) > 1 and times[0] > times[-1]
+
+
+def entries(text: bytes) -> Iterator[Entry]:
+    """The entries of a text, in its order."""
+    if _opens(text.lstrip().partition(b"\n")[0]):
+        yield from _spanning(text)
+        return
+    for line in text.splitlines():
+        if (row := _object(line)) is not None and (found := entry(row)) is not None:
+            yield found
+
+
+def _spanning(text: bytes) -> Iterator[Entry]:
+    """The entries among objects whose brackets have lines of their own."""
+    lines = text.splitlines()
+    opened: list[tuple[int, int]] = []  # indent and number of the lines that open an object
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if bare in (b"{", b"[{"):
+            opened.append((indent, at))
+        elif bare in (b"}", b"},", b"}]") and opened and opened[-1][0] == indent:
+            _, begin = opened.pop()
+            row = _object(b"\n".join([b"{", *lines[begin + 1 : at], b"}"]))
+            if row is not None and (found := entry(row)) is not None:
+                opened.clear()
+                yield found
+
+
+def _object(text: bytes) -> dict[str, object] | None:
+    try:
+        row = orjson.loads(text.strip().lstrip(b"[,").rstrip(b"],"))
+    except orjson.JSONDecodeError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def in_order(text: bytes) -> bytes:
+    """The lines of the program in a whole download, the oldest first."""
+    found = list(entries(text))
+    if is_newest_first(text):
+        found.reverse()
+    return "".join(f"{shown(one)}\n" for one in found).encode("utf-8", "replace")
+
+
+def shown(found: Entry) -> str:
+    """An entry as a line of a log."""
+    stamp, line = found
+    return f"{stamp} {line}".rstrip("\n")
