@@ -11,6 +11,7 @@ from functools import cache
 
 from rltui.readers.base import NO_STEP
 from rltui.readers.keys import is_time, names
+from rltui.readers.name_words import words
 from rltui.readers.row_kinds import LONGEST_NAME, beside, is_measure, row_words, words_of
 from rltui.readers.rows import number
 
@@ -61,7 +62,7 @@ class RowLabels:
             return True
         if step == NO_STEP or step != self._step or cells.keys().isdisjoint(_cells(self._own)):
             return False
-        if keys == tuple(self._own) and key not in row_words().agents:
+        if keys == tuple(self._own) and key not in row_words().agents and label.lower() not in words().groups:
             return False
         if len(self._beside) < MOST:
             self._beside.add(label)

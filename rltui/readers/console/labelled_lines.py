@@ -1,6 +1,6 @@
 """Lines that state a step again behind a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
 agent=solver reward=0.3`, then `step 5 agent=verifier reward=0.1`. Their numbers are not those of the step's own line,
-so they get the label as a prefix and overwrite nothing.
+so they get the label as a prefix and overwrite nothing. So do lines of the critic: `[critic] step 5 loss=0.8`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _STEP = lazy(
     r"\W{0,4}(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2})[\s:=#]{0,3}(?P<count>\d[\d,]{0,15})"
     r"(?:\s?/\s?\d{1,15})?[\])]?(?:\s*[,:|>│–—-]+)?\s+"
 )
+_CRITIC = lazy(r"(?:.*\s)?\W{0,3}(?P<label>[A-Za-z]+(?:[ _]model)?)\s?[\])>:|│-]+\s+")
 _NAMES = r"[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*){0,2}"
 _LABEL = lazy(
     r"(?:[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*"
@@ -67,8 +68,12 @@ class LabelledLines:
 
     def _told(self, message: str) -> str:
         lead = message[: len(message) - len(bare(message))]
-        step = _STEP.match(message, len(lead)) if len(message) <= MOST else None
         known = words()
+        critic = _CRITIC.fullmatch(lead) or _CRITIC.match(message, len(lead)) if len(message) <= MOST else None
+        if critic is not None and critic["label"].lower() in known.critics:
+            step = _STEP.match(message, max(len(lead), critic.end()))
+            return message if step is None else message[: step.end()] + labelled(message[step.end() :], "critic")
+        step = _STEP.match(message, len(lead)) if len(message) <= MOST else None
         if step is None or not is_named(step["name"], either("counters", "weak_counters")):
             return message
         count = int(step["count"].replace(",", ""))
