@@ -35,7 +35,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.successors import FAR, OUTER, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
-from rltui.readers.name_words import either, is_named, last_word, measures, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
@@ -417,7 +417,8 @@ class KnownTemplates:
 
     def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
         """Whether these lines may count inside a step that a line above them states: `rollout 5 | reward 0.3`, and
-        below it `inner 1/4: pg_loss 0.1` up to 4. True only while the lines above came too seldom to be known."""
+        below it `inner 1/4: pg_loss 0.1` up to 4; or, by the words of their counts, one below: `ppo_epoch 0 minibatch 3
+        pg_loss 0.1`. True only while those lines came too seldom to be known."""
         slot = None if counter is None else template.lines[0].slots[counter]
         if self.main is not None or (slot is not None and last_word(slot.name) in words().steps):
             return False
@@ -427,7 +428,8 @@ class KnownTemplates:
             other.counter is None and other.lines and other.lines[0].place < begun and may_be_outer(other.lines[0])
             for other in self._by_key.values()
         )
-        if not above or waited >= max(OUTER, min(planned + 2, WITHIN)):
+        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in template.lines[0].slots)
+        if not (above or of_parts) or waited >= max(OUTER, min(planned + 2, WITHIN)):
             return False
         self._waiting.add(key)
         return True
