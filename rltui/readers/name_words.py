@@ -30,8 +30,8 @@ class TemplateWords(Record):
     `groups`: whose the numbers after it in a line are; `critics`: those of them that are none of the policy.
     `benchmarks`: problem sets that are never trained on; `problem_sets`: others. `of_training`: a title with one ends
     an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above or before their
-    numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name, its
-    number and the step."""
+    numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name,
+    its number and the step."""
 
     counters: frozenset[str]
     steps: frozenset[str]

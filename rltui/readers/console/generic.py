@@ -14,7 +14,6 @@ from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.layouts import (
     BOLD,
-    MARKS,
     begins_evaluation,
     ends_evaluation,
     is_frame,
@@ -24,6 +23,7 @@ from rltui.readers.console.layouts import (
     title,
     titled,
     without_count,
+    without_marks,
 )
 from rltui.readers.console.lead import Lead, bare, of_container, program, split_lead, without_lead
 from rltui.readers.console.plain_lines import NUMBER_IN, done_within, of_evaluation, told_whole
@@ -249,7 +249,7 @@ class StepBlock(Struct):
         if named is not None and _count(named[1]) != self.step:
             self.over = True  # it belongs to another step
             return False
-        if inner := done_within(without_lead(message).lstrip(MARKS)):
+        if inner := done_within(without_marks(without_lead(message))):
             for name in inner.keys() - (self.cells.keys() - self.inner):
                 self.cells[name] = inner[name]  # the last one of a name counts
                 self.inner.add(name)
@@ -257,7 +257,7 @@ class StepBlock(Struct):
         cells = self._cells(message)
         if cells and (self.text or self.fenced) and not self.lines_below.has_line(cells):
             return False
-        heads, rest = titled(without_lead(message).lstrip(MARKS))
+        heads, rest = titled(without_marks(without_lead(message)))
         if cells:
             self.title = heads or _work(message) or self.title
         else:
@@ -265,7 +265,7 @@ class StepBlock(Struct):
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]
-        lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip(MARKS))]
+        lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(without_marks(text))]
         if not cells and begins_evaluation(text):
             self.evaluated, self.lead, self.title = True, None, ""
             return False
@@ -403,11 +403,11 @@ def attributes(message: str) -> dict[str, float]:
     """The numbers of a line below a step line; empty if the line holds anything else."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    parts = _parts(spread(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS)))
+    parts = _parts(spread(without_marks(BOLD.sub(r"\1", without_lead(message)))))
     cells, understood, _ = _pairs(parts, _STRICT_PAIR)
     if cells and understood == len(parts):
         return cells
-    return told_whole(without_lead(message).lstrip(MARKS))
+    return told_whole(without_marks(without_lead(message)))
 
 
 def _parts(message: str) -> list[str]:
