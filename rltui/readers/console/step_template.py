@@ -32,6 +32,8 @@ MISSED = 3
 NAMED_TWICE = "number with the name of another one in its line"
 """Why a number is left out."""
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
+_BAR = lazy(r"\[[=>.\-\s]{5,}\]|[━╸╺╾█▉▊▋▌▍▎▏░▒▓][━╸╺╾█▉▊▋▌▍▎▏░▒▓ ]+")
+"""A progress bar, which grows from line to line."""
 _TAG = lazy(r"[\[(<]\s*([A-Za-z]+)\s*[\])>]\W*$")
 _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
 """A word in place of a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
@@ -325,12 +327,12 @@ def part_tag(before: str) -> str:
 
 
 def skeleton(message: str) -> str:
-    """A message with a mark in place of each number and label, and without the blanks that align them. Words that say
+    """A message with a mark in place of each number, label and progress bar, and without the blanks that align them. Words that say
     evaluation stay, as such lines are different ones."""
     form = form_of(message)
     known = _SKELETONS.get(form)
     if known is None:
-        marked = NUMBER.sub("#", message)
+        marked = NUMBER.sub("#", _BAR.sub("=", message))
         known = _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
         if not any(map(str.isdecimal, known)):  # otherwise a name holds a number
             _SKELETONS.keep(form, known)
