@@ -43,6 +43,11 @@ _BEHIND_STEP = lazy(
 )
 """A step, then a word that says that the rest is from an evaluation, perhaps with its data: `step 40 eval: reward=0.3`,
 `[step 40] MATH500 eval | acc 0.3`, `step 40: eval on gsm8k test: acc 0.3`."""
+_SOLVED = lazy(
+    r"\W{0,4}([A-Za-z][\w.\-]{1,30})\s*[:|=]\s*(\d{1,9})\s*/\s*(\d{1,9})\s*(?i:correct|solved|passed)\b"
+    r"(?:\s*[(\[]\s*(0?\.\d+)\s*[)\]])?"
+)
+"""How many of a set of problems were solved: `gsm8k: 285/1319 correct (0.22)`."""
 _LABELLED = lazy(
     r"[\s,;|]+(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
     r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
@@ -82,6 +87,9 @@ class EvaluationLines:
     def said(self, lead: Lead, newest: int) -> str | None:
         """The text of a line from an evaluation, without its mark: a tag, the name of its logger, or words beside its
         step. None for any other line. `newest`: the newest step of the training, -1 before the first."""
+        if newest >= 0 and (solved := _SOLVED.match(lead.message)) and _is_of_problems(f"val_{solved[1]}"):
+            share = float(solved[4]) if solved[4] else int(solved[2]) / max(1, int(solved[3]))
+            return f"{{'eval/{solved[1]}/accuracy': {share!r}}}"
         if not (_may_say(lead.message) or _may_say(lead.source)):
             return None
         if (shown := _of_dict(lead.message)) is not None:
@@ -257,7 +265,7 @@ def _is_stated(message: str) -> bool:
 def _is_of_problems(name: str) -> bool:
     """Whether a name is that of an evaluation on a known set of problems: `val_gsm8k`."""
     first, _, rest = name.lower().replace("/", "_").replace("-", "_").partition("_")
-    return rest in words().problem_sets and _is_surely(first)
+    return _is_surely(first) and (rest in words().problem_sets or has_word(rest, words().benchmarks))
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:

@@ -14,7 +14,8 @@ from rltui.readers.number_text import value
 
 _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
-    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?({UNIT.pattern})(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
+    rf"({NUMBER.pattern})(/\d[\d.]*)?\s?({UNIT.pattern})"
+    r"(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+|[nN] ?= ?\d+|\d+ [a-z]{3,12})\))?(?=[,;|\s]|$)"
 )
 _AT_STEP = lazy(
     r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|of|@) "

@@ -327,8 +327,8 @@ def part_tag(before: str) -> str:
 
 
 def skeleton(message: str) -> str:
-    """A message with a mark in place of each number, label and progress bar, and without the blanks that align them. Words that say
-    evaluation stay, as such lines are different ones."""
+    """A message with a mark in place of each number, label and progress bar, and without the blanks that align them.
+    Words that say evaluation stay, as such lines are different ones."""
     form = form_of(message)
     known = _SKELETONS.get(form)
     if known is None:
