@@ -17,7 +17,7 @@ from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 from rltui.readers.column_kind import is_called_like_metrics
 from rltui.readers.name_words import words
-from rltui.readers.step_files import EVALUATIONS, family
+from rltui.readers.step_files import EVALUATIONS, family, is_of_step
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
@@ -84,9 +84,9 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     """The role of a file by its path below the listed root."""
     folders, name = relative.split(os.sep)[:-1], os.path.basename(relative)
     if in_checkpoint:
-        return (
-            "metrics" if name == "trainer_state.json" else "config" if name in _settings_of_checkpoints() else "other"
-        )
+        if name == "trainer_state.json" or is_of_step(relative):
+            return "metrics"
+        return "config" if name in _settings_of_checkpoints() else "other"
     if ".hydra" in folders:
         return "config" if name in ("config.yaml", "overrides.yaml") else "other"
     if tracker_run(relative) is not None:

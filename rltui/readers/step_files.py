@@ -1,4 +1,4 @@
-"""JSON files of one step each, as some loops save them: `step_000010.json` and `step_000020.json`, or the scores of an
+"""JSON files of one step each, as some loops save them: `step_000010.json`, `step_10/metrics.json`, or the scores of an
 evaluation: `eval/step_100.json`, `eval/step_100/gsm8k.json`, `eval/gsm8k/step_100.json`. One reader reads them all."""
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _OTHER_COUNTS = ("epoch", "episode", "checkpoint", "ckpt")
 EVALUATIONS = frozenset(("eval", "evals", "evaluation", "evaluations", "val", "valid", "validation", "test", "dev"))
 _HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report", "reports", "history", "data"))
 """Words for what such a file or folder holds."""
+_TOLD = frozenset(("metrics", "metric", "stats", "statistics", "scalars", "losses", "train", "training", "log", "logs"))
+"""Words for the metrics of a step, in the name of a file in its folder."""
+_SAVED = ("checkpoints", "checkpoint", "ckpts", "ckpt", "saved_models", "weights")
 _LEVELS = 3
 """So many folders above a file may say that it holds an evaluation."""
 
@@ -66,6 +69,10 @@ def family(path: str) -> Family | None:
         return Family(
             os.path.join(top, above_it[1], "", name), int(above_it[2]), above_it[1], top, top, of_set, evaluates
         )
+    if not counts and above_it is not None and _counts_steps(above_it[1]) and is_of_step(path):
+        top = os.path.dirname(folder)
+        home = os.path.dirname(top) if os.path.basename(top).lower() in _SAVED else top
+        return Family(os.path.join(top, above_it[1], "", name), int(above_it[2]), above_it[1], top, home, "", evaluates)
     if own is None:
         return None
     of_set = above if evaluates and counts and not _is_of_evaluations(above) and _is_set(above) else ""
@@ -77,6 +84,13 @@ def _is_of_evaluations(folder: str) -> bool:
     """Whether a folder's name only says that evaluations are below it: `eval`, `val_results`."""
     words = {*words_of(folder)}
     return words <= EVALUATIONS | _HELD and not words.isdisjoint(EVALUATIONS)
+
+
+def is_of_step(path: str) -> bool:
+    """Whether a file in the folder of a step holds its metrics, by its name: `step_100/metrics.json`."""
+    stem, ending = os.path.splitext(os.path.basename(path))
+    said = {*words_of(stem)}
+    return ending.lower() == _ENDING and said <= _HELD | _TOLD and not said.isdisjoint(_TOLD)
 
 
 def _is_set(name: str) -> bool:

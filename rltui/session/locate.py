@@ -264,7 +264,7 @@ def _sniffer(
     def told(path: str, head: bytes) -> str | None:
         name = os.path.basename(path)
         found = sniff(head, name)
-        if found is None and evaluates(path) and len(head) < HEAD and step_files.is_row(head, path, evaluates=True):
+        if found is None and len(head) < HEAD and step_files.is_row(head, path, evaluates(path)):
             return step_files.FORMAT
         if found is None and path == named:
             found = sniff_page(head, name, lambda: head if len(head) < HEAD else _whole(place, path))
