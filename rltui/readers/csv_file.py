@@ -32,6 +32,7 @@ from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans
 
 OTHER_COUNT = "row with another number of cells than the header"
+NO_NUMBER = "row without a step and without numbers"
 UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
@@ -297,6 +298,9 @@ class CsvReader:
             metrics |= measured
             if kind in ("eval", "test"):
                 metrics = {key: x for key, x in as_evaluation(metrics | said, kind).items() if key not in said}
+        if step == NO_STEP and table.step is not None and all(number(cell) is None for cell in metrics.values()):
+            self._skip(NO_NUMBER, line)
+            return
         before, self._before = self._before, (step, metrics, time)
         if self._total is not None:
             self._planned(row[self._total])

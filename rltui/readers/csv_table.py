@@ -30,8 +30,12 @@ _BANDS = ("__MIN", "__MAX")
 of the samples that it stands for."""
 _TENSORBOARD_NAME = re.compile(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
 """`run-RUN-tag-TAG.csv`: the name that TensorBoard gives a download."""
-_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*)", re.IGNORECASE | re.DOTALL)
-"""Lines before a header: one that Excel writes (`sep=;`), comments, rules of Markdown tables."""
+_PREAMBLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*|\s*\[\d+ rows x \d+ columns\]\s*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Lines that hold no data: one that Excel writes before a header (`sep=;`), comments, rules of Markdown tables, and the
+size that pandas prints below a table."""
 _RUN_MARK = " - "
 _FEWEST_STEPS = 3
 _FEWEST_POINTS = 5

@@ -104,8 +104,8 @@ MOST_COLUMNS = 60
 KEPT_LINES = 200
 """Lines without a row after which a heading is forgotten."""
 
-_BORDERS = "|│┃║"
-_BORDER = lazy(r"\s*[|│┃║]\s*")
+_BORDERS = "|│┃║┆"
+_BORDER = lazy(r"\s*[|│┃║┆]\s*")
 _NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
 _SAYS = lazy(r"^\s*#?\s*(?i:columns?|fields|format|header):\s+")
 """Words that announce names of columns."""
