@@ -32,7 +32,7 @@ HEADLINE = 100
 """Most characters of a line that announces what follows."""
 _WORD = lazy(r"[^\W\d_]+")
 _PICTURE = (
-    r"[=-]{1,2}>|>{1,3}\s|[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
+    r"[=-]{1,2}>|[»›]|>{1,3}\s|[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
 )
 _PICTURES = lazy(rf"\s*(?:(?:{_PICTURE})\s*)+(?=[^\W\d])")
 """Arrows and pictures before a name."""
