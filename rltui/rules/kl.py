@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import hypot, inf, log
+from math import hypot, inf, log, sqrt
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.clock import capped, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import CLEAR, SHORT, first_turn, flat, theil_sen, trend
+from rltui.evidence.trends import CLEAR, SHORT, first_turn, flat, sd_d, theil_sen, trend
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
@@ -38,6 +38,11 @@ from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats
+
+STRETCHES = (1.0, 1.5, 2.0, 3.0)
+"""Of the window: the newest rows whose pace is set beside that of the rows before."""
+LEAST_PART = 5
+"""Rows of a quarter of those before."""
 
 
 @rule("kl-spike-transient", Look)
@@ -103,7 +108,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
-    gain = gain or _gains_slowly(look, rows, p["reward_se"])
+    gain = gain or _gains_slowly(look, rows, p["reward_se"]) or _may_go_on(look, rows, p["reward_se"])
     still = flat(way, p["flat"]) or (way.direction <= 0 and look.facts.errors(look.reward, rows) < 1.0)
     if gain or not still:
         return []
@@ -148,6 +153,39 @@ def _gains_slowly(look: Look, rows: int, errors: float) -> bool:
     if now is None or both is None or both.errors < errors:
         return False
     return both.value - 2 * now.value < errors * hypot(both.se, 2 * now.se)
+
+
+def _may_go_on(look: Look, rows: int, errors: float) -> bool:
+    """The reward gained before, and half of that pace is within the error of each newest stretch: a slow or noisy run
+    is not flat because its newest rows are too few to tell. A longer stretch tells what a short one cannot."""
+    found = look.facts.metric(look.reward)
+    if found is None or farmed(look):
+        return False
+    paced = False
+    for times in STRETCHES:
+        newest = int(times * rows)
+        before, x = found.values[:-newest], found.values[-newest:]
+        part = len(before) // 4
+        if part < LEAST_PART:
+            break
+        gained = float(before[-part:].mean() - before[:part].mean())
+        if gained <= errors * sd_d(before) * sqrt(2.0 / part):
+            break  # the longer the stretch, the less is known of the pace
+        paced = True
+        slope, se = _slope(x)
+        if slope + errors * se < gained / (len(before) - part) / 2.0:
+            return False
+    return paced
+
+
+def _slope(x: Floats) -> tuple[float, float]:
+    """Least-squares slope a row and its standard error, widened by what the noise carries from row to row."""
+    t = np.arange(len(x)) - (len(x) - 1) / 2.0
+    slope = float(t @ x / (t @ t))
+    rest = x - x.mean() - slope * t
+    total = float(rest @ rest)
+    carries = max(0.0, float(rest[1:] @ rest[:-1]) / total) if total > 0.0 else 0.0
+    return slope, sqrt(total / (len(x) - 2) / float(t @ t) * (1.0 + carries) / (1.0 - carries))
 
 
 @rule("kl-runaway", Look)

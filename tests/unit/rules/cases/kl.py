@@ -40,6 +40,11 @@ CASES = (
         {"score_mean": wave(0.35, 0.07, 15) + 0.15 * T / N, "val_score": NONE, "kl_ref": wave(0.01) + 0.1 * T / N},
     ),
     rows(
+        "kl-up-reward-flat",  # a plateau, and a reward so noisy that its pace of before would not show in the window
+        {"score_mean": wave(0.3, 0.03, 15) + 0.3 * ramp(0, 150), "val_score": NONE, "kl_ref": wave(0.01) + 0.1 * T / N},
+        {"score_mean": wave(0.3, 0.16, 15) + 0.1 * T / N, "val_score": NONE, "kl_ref": wave(0.01) + 0.1 * T / N},
+    ),
+    rows(
         "kl-runaway",
         {**LEVEL, "kl_ref": wave(0.01) + 0.9 * ramp(150, 150)},
         {**LEVEL, "kl_ref": wave(0.01) + 0.03 * ramp(150, 150)},
