@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.session import run_reader
 from tests.unit.readers.test_opened_and_grown import followed
 from tests.unit.session.runs import content, opened
 
@@ -63,7 +64,8 @@ def test_entries_that_span_lines(form: str, under: str, newest_first: bool, tmp_
     assert all_there(path)
 
 
-def test_a_growing_log_is_read_as_it_grows(tmp_path: Path) -> None:
+def test_a_growing_log_is_read_as_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_reader, "REST_S", -1.0)  # a file is quiet at once
     path = tmp_path / "stdout.jsonl"
     lines = [(json.dumps(one) + "\n").encode() for one in entries(ENTRIES["text payload"])]
     cells, restarts = followed(path, [b"".join(lines[:10]), b"".join(lines[10:])])
