@@ -331,6 +331,8 @@ class JsonlReader:
 
     def _steps(self, rows: list[Object], layout: _Layout, line: int) -> list[int]:
         stated: list[Any] = [row[layout.step or ""] for row in rows]
+        if self._steps_of.in_doubt and layout.step in names("step"):
+            self._steps_of.in_doubt = False  # it was none
         if self._steps_of.in_doubt:
             self._steps_of.look_at(stated)
             if self._steps_of.counted:  # then it is a metric
@@ -359,7 +361,7 @@ class JsonlReader:
         layout = self._layouts.get(keys)
         if layout is None:
             step = first_of("step", row)
-            if step is None and self._stated == NO_STEP and not self._surplus:
+            if step is None and self._stated == NO_STEP and not self._surplus and not is_config(row) and measures(row):
                 step = first_of("perhaps_step", row)
                 self._steps_of.in_doubt = step is not None
             time = next((key for key in names("time") if key in row and is_time(row[key])), None)
