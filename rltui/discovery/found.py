@@ -134,11 +134,9 @@ def group(
     messages = [path for path, found in sniffed.items() if found == MESSAGES]
     formats = {path: found for path, found in sniffed.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
     formats |= dict.fromkeys(of_steps, STEP_FILES)
-    if (
-        not formats
-        and len(dumped := [*by_role["rollouts"], *(p for p, found in sniffed.items() if found == SAMPLES)]) == 1
-    ):
-        formats = {path: SAMPLES for path in dumped if sniff(path) == SAMPLES}  # the means of its samples are the run
+    dumped = [*by_role["rollouts"], *(path for path, found in sniffed.items() if found == SAMPLES)]
+    if not formats and len(dumped) == 1 and sniff(dumped[0]) == SAMPLES:
+        formats = {dumped[0]: SAMPLES}  # the means of its samples are the run
     others_ranks = of_other_ranks(formats)
     for path in [path for others in others_ranks.values() for path in others]:
         del formats[path]

@@ -217,9 +217,13 @@ def standard_error(x: Floats) -> float:
     sd = sqrt(squares / (n - 1))
     if sd == 0.0:
         return 0.0
-    rho = float(np.add.reduce(d[1:] * d[:-1])) / squares
-    rho = min(0.9, max(0.0, rho))
+    rho = min(0.9, carried(d, squares))
     return sd * sqrt((1 + rho) / (1 - rho) / n)
+
+
+def carried(d: Floats, squares: float) -> float:
+    """Lag-1 correlation of deviations from their middle whose squares have this sum; 0 if it is negative."""
+    return max(0.0, float(np.add.reduce(d[1:] * d[:-1])) / squares)
 
 
 def onset(x: Floats, margin: int = 5) -> int:

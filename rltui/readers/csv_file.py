@@ -230,7 +230,8 @@ class CsvReader:
             if not rows:
                 self._skip(OTHER_COUNT)  # so far
             for at, placed in rows:
-                self.skipped[OTHER_COUNT] -= at < self._line
+                if at < self._line:
+                    self.skipped[OTHER_COUNT] -= 1
                 self._hold(placed, at)
             return
         if self._table.step in cells:

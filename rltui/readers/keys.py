@@ -28,6 +28,7 @@ SINCE_EPOCH = 1e8
 """Fewer seconds than this are counted from the start of the run."""
 
 RISING = 3
+"""Rows that show whether a doubtful name is that of the steps."""
 EQUALS = ("step", "global_step", "update")
 """Names of which the first in a line is as good as the others: in each epoch a `step` may begin again, and beside an
 `update` it may count samples."""
@@ -38,8 +39,8 @@ KeyKind = Literal["step", "perhaps_step", "checkpoint", "epoch", "total", "time"
 
 class Keys(Record):
     """Keys by kind, the most reliable first. `perhaps_step`: that of the steps if there is no other and it rises;
-    `checkpoint`: name or path of the one that a row is
-    about; `update`: metrics of an update of the policy; `text`: texts of samples."""
+    `checkpoint`: name or path of the one that a row is about; `update`: metrics of an update of the policy; `text`:
+    texts of samples."""
 
     step: tuple[str, ...]
     perhaps_step: tuple[str, ...]
@@ -144,17 +145,17 @@ class StepColumn:
     def look_at(self, values: Sequence[object]) -> None:
         """Decides by the first values, if there are enough of them, whether a doubtful name is that of the steps."""
         first = [step_of(value)[0] for value in values[:RISING]]
-        if len(first) > 1:
-            rising = all(a is not None and b is not None and a < b < SINCE_EPOCH for a, b in pairwise(first))
+        if len(first) > 1 or (first and first[0] is not None and first[0] >= SINCE_EPOCH):
+            rising = all(step is not None and step < SINCE_EPOCH for step in first)
+            rising = rising and all(a < b for a, b in pairwise(step for step in first if step is not None))
             self.in_doubt, self.counted = rising and len(first) < RISING, not rising
 
     def step(self, value: object, line: int) -> int:
         """The step of one row; `NO_STEP` if the row has to be counted."""
         step = None if self.counted else step_of(value)[0]
         if step is not None and self.in_doubt:
-            self.counted = step >= SINCE_EPOCH or step <= max(self._doubtful, default=-1)
             self._doubtful.append(step)
-            self.in_doubt = not self.counted and len(self._doubtful) < RISING
+            self.look_at(self._doubtful)
             return NO_STEP if self.counted else step
         if step is not None:
             return step

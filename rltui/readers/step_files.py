@@ -32,7 +32,6 @@ _HELD = frozenset((*_RESULTS, "result", "output", "outputs", "summary", "report"
 """Words for what such a file or folder holds."""
 _TOLD = frozenset(("metrics", "metric", "stats", "statistics", "scalars", "losses", "train", "training", "log", "logs"))
 """Words for the metrics of a step, in the name of a file in its folder."""
-_SAVED = ("checkpoints", "checkpoint", "ckpts", "ckpt", "saved_models", "weights")
 _LEVELS = 3
 """So many folders above a file may say that it holds an evaluation."""
 
@@ -71,8 +70,7 @@ def family(path: str) -> Family | None:
         )
     if not counts and above_it is not None and _counts_steps(above_it[1]) and is_of_step(path):
         top = os.path.dirname(folder)
-        home = os.path.dirname(top) if os.path.basename(top).lower() in _SAVED else top
-        return Family(os.path.join(top, above_it[1], "", name), int(above_it[2]), above_it[1], top, home, "", evaluates)
+        return Family(os.path.join(top, above_it[1], "", name), int(above_it[2]), above_it[1], top, top, "", evaluates)
     if own is None:
         return None
     of_set = above if evaluates and counts and not _is_of_evaluations(above) and _is_set(above) else ""

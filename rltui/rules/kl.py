@@ -10,7 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.clock import capped, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import CLEAR, SHORT, first_turn, flat, sd_d, theil_sen, trend
+from rltui.evidence.trends import CLEAR, SHORT, carried, first_turn, flat, sd_d, theil_sen, trend
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
@@ -183,9 +183,11 @@ def _slope(x: Floats) -> tuple[float, float]:
     t = np.arange(len(x)) - (len(x) - 1) / 2.0
     slope = float(t @ x / (t @ t))
     rest = x - x.mean() - slope * t
-    total = float(rest @ rest)
-    carries = max(0.0, float(rest[1:] @ rest[:-1]) / total) if total > 0.0 else 0.0
-    return slope, sqrt(total / (len(x) - 2) / float(t @ t) * (1.0 + carries) / (1.0 - carries))
+    squares = float(rest @ rest)
+    if squares == 0.0:
+        return slope, 0.0
+    rho = carried(rest, squares)
+    return slope, sqrt(squares / (len(x) - 2) / float(t @ t) * (1.0 + rho) / (1.0 - rho))
 
 
 @rule("kl-runaway", Look)

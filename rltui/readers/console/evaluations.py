@@ -87,7 +87,8 @@ class EvaluationLines:
     def said(self, lead: Lead, newest: int) -> str | None:
         """The text of a line from an evaluation, without its mark: a tag, the name of its logger, or words beside its
         step. None for any other line. `newest`: the newest step of the training, -1 before the first."""
-        if newest >= 0 and (solved := _SOLVED.match(lead.message)) and _is_of_problems(f"val_{solved[1]}"):
+        solved = _SOLVED.match(lead.message) if newest >= 0 and "/" in lead.message else None
+        if solved is not None and _are_problems(solved[1]):
             share = float(solved[4]) if solved[4] else int(solved[2]) / max(1, int(solved[3]))
             return f"{{'eval/{solved[1]}/accuracy': {share!r}}}"
         if not (_may_say(lead.message) or _may_say(lead.source)):
@@ -265,7 +266,12 @@ def _is_stated(message: str) -> bool:
 def _is_of_problems(name: str) -> bool:
     """Whether a name is that of an evaluation on a known set of problems: `val_gsm8k`."""
     first, _, rest = name.lower().replace("/", "_").replace("-", "_").partition("_")
-    return _is_surely(first) and (rest in words().problem_sets or has_word(rest, words().benchmarks))
+    return _is_surely(first) and _are_problems(rest)
+
+
+def _are_problems(name: str) -> bool:
+    """Whether this is the name of a known set of problems."""
+    return name.lower().replace("-", "_") in words().problem_sets or has_word(name, words().benchmarks)
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:

@@ -22,6 +22,7 @@ _STEP = lazy(
     r"(?:\s?/\s?\d{1,15})?[\])]?(?:\s*[,:|>│–—-]+)?\s+"
 )
 _CRITIC = lazy(r"(?:.*\s)?\W{0,3}(?P<label>[A-Za-z]+(?:[ _]model)?)\s?[\])>:|│-]+\s+")
+"""What may name the critic before the step."""
 _NAMES = r"[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*){0,2}"
 _LABEL = lazy(
     r"(?:[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*"
@@ -67,13 +68,15 @@ class LabelledLines:
         return self._newest[1]
 
     def _told(self, message: str) -> str:
+        if len(message) > MOST:
+            return message
         lead = message[: len(message) - len(bare(message))]
         known = words()
-        critic = _CRITIC.fullmatch(lead) or _CRITIC.match(message, len(lead)) if len(message) <= MOST else None
+        critic = _CRITIC.fullmatch(lead) or _CRITIC.match(message, len(lead))
         if critic is not None and critic["label"].lower() in known.critics:
             step = _STEP.match(message, max(len(lead), critic.end()))
             return message if step is None else message[: step.end()] + labelled(message[step.end() :], "critic")
-        step = _STEP.match(message, len(lead)) if len(message) <= MOST else None
+        step = _STEP.match(message, len(lead))
         if step is None or not is_named(step["name"], either("counters", "weak_counters")):
             return message
         count = int(step["count"].replace(",", ""))

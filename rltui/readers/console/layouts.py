@@ -34,9 +34,9 @@ _WORD = lazy(r"[^\W\d_]+")
 _PICTURE = (
     r"[=-]{1,2}>|[»›]|>{1,3}\s|[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
 )
-_PICTURES = lazy(rf"\s*(?:(?:{_PICTURE})\s*)+(?=[^\W\d])")
+_PICTURES = lazy(rf"^\s*(?:(?:{_PICTURE})\s*)+(?=[^\W\d])")
 """Arrows and pictures before a name."""
-_MARKS = lazy(rf"(?:[#•*·▸├└╰┣┗│┃─━»›\s-]|{_PICTURE})*")
+_MARKS = lazy(rf"^(?:[#•*·▸├└╰┣┗│┃─━»›\s-]|{_PICTURE})*")
 """Marks and pictures that may come before the lines below a step."""
 _MARK = lazy(r"^\s*(?:#{1,6}|[├└╰┣┗][─━]+)\s+")
 BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
@@ -114,16 +114,9 @@ _TOOK = lazy(r"(?:(\d{1,4}):)?(\d{1,2}):(\d\d(?:\.\d+)?)")
 _MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
 
 
-def without_pictures(message: str) -> str:
-    """A line without arrows and pictures before its first word."""
-    found = _PICTURES.match(message)
-    return message if found is None else message[found.end() :]
-
-
 def without_marks(message: str) -> str:
     """A line without the marks before its first word."""
-    found = _MARKS.match(message)
-    return message[found.end() :] if found is not None else message
+    return _MARKS.sub("", message)
 
 
 def pair_cells(message: str) -> dict[str, float] | None:
@@ -131,7 +124,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
     again later."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    message = spread(BOLD.sub(r"\1", _MARK.sub("", without_pictures(message))))
+    message = spread(BOLD.sub(r"\1", _MARK.sub("", _PICTURES.sub("", message))))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):

@@ -3,7 +3,7 @@ lines. Downloads often begin with the newest entry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 
@@ -54,19 +54,20 @@ def _opens(line: bytes) -> bool:
     return line.strip() in (b"[", b"{", b"[{")
 
 
-def is_newest_first(text: bytes) -> bool:
-    """Whether the entries of a text, one a line or spanning lines, go back in time."""
-    times = [time for time in (time_of(stamp) for stamp, _ in entries(text)) if time == time]
-    return len(times) > 1 and times[0] > times[-1]
+def is_newest_first(lines: list[bytes]) -> bool:
+    """Whether the entries in these lines, one a line, go back in time: only both ends are parsed."""
+    first, last = _time_of_one(lines), _time_of_one(reversed(lines))
+    return first is not None and last is not None and first > last
 
 
-def entries(text: bytes) -> Iterator[Entry]:
-    """The entries of a text, in its order."""
-    if _opens(text.lstrip().partition(b"\n")[0]):
-        yield from _spanning(text)
-        return
-    for line in text.splitlines():
-        if (row := _object(line)) is not None and (found := entry(row)) is not None:
+def _time_of_one(lines: Iterable[bytes]) -> float | None:
+    """The first time that an entry in these lines states; None if none does."""
+    return next((time for stamp, _ in _one_a_line(lines) if (time := time_of(stamp)) == time), None)
+
+
+def _one_a_line(lines: Iterable[bytes]) -> Iterator[Entry]:
+    for line in lines:
+        if (row := json_object(line)) is not None and (found := entry(row)) is not None:
             yield found
 
 
@@ -81,24 +82,27 @@ def _spanning(text: bytes) -> Iterator[Entry]:
             opened.append((indent, at))
         elif bare in (b"}", b"},", b"}]") and opened and opened[-1][0] == indent:
             _, begin = opened.pop()
-            row = _object(b"\n".join([b"{", *lines[begin + 1 : at], b"}"]))
+            row = json_object(b"\n".join([b"{", *lines[begin + 1 : at], b"}"]))
             if row is not None and (found := entry(row)) is not None:
                 opened.clear()
                 yield found
 
 
-def _object(text: bytes) -> dict[str, object] | None:
+def json_object(line: bytes) -> dict[str, object] | None:
+    """The object in a line, which may be one of a JSON array: its brackets and commas do not matter."""
     try:
-        row = orjson.loads(text.strip().lstrip(b"[,").rstrip(b"],"))
+        item = orjson.loads(line.lstrip(b"[, ").rstrip(b"],\r\n "))
     except orjson.JSONDecodeError:
         return None
-    return row if isinstance(row, dict) else None
+    return item if isinstance(item, dict) else None
 
 
 def in_order(text: bytes) -> bytes:
     """The lines of the program in a whole download, the oldest first."""
-    found = list(entries(text))
-    if is_newest_first(text):
+    spans = _opens(text.lstrip().partition(b"\n")[0])
+    found = list(_spanning(text) if spans else _one_a_line(text.splitlines()))
+    times = [time for time in (time_of(stamp) for stamp, _ in found) if time == time]
+    if times and times[0] > times[-1]:
         found.reverse()
     return "".join(f"{shown(one)}\n" for one in found).encode("utf-8", "replace")
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import orjson
-
-from rltui.readers.console.log_entries import entry, in_order, is_document, is_newest_first, shown
+from rltui.readers.console.log_entries import entry, in_order, is_document, is_newest_first, json_object, shown
 from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
 from rltui.readers.row_kinds import one_value
@@ -35,7 +33,7 @@ def is_wrapped(head: bytes) -> bool:
         return True
     if start.startswith(_NOTEBOOK):
         return True
-    row = _row(start) if start.startswith((b"{", b"[{")) else None
+    row = json_object(start) if start.startswith((b"{", b"[{")) else None
     return row is not None and _logged(row) is not None and first_of("step", row) is None
 
 
@@ -43,14 +41,6 @@ def _may_be_wrapped(head: bytes) -> bool:
     """Whether the answer needs the rest of the first line."""
     start = head.lstrip()
     return len(head) < _LINE and b"\n" not in start and (not start or start.startswith((b"{", b"[")))
-
-
-def _row(line: bytes) -> dict[str, object] | None:
-    try:
-        item = orjson.loads(line.lstrip(b"[, ").rstrip(b"],\r\n "))
-    except orjson.JSONDecodeError:
-        return None
-    return item if isinstance(item, dict) else None
 
 
 def _logged(row: dict[str, object]) -> str | None:
@@ -88,7 +78,7 @@ def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterat
 def _text_of(line: bytes) -> bytes | None:
     """The text within one JSON line, with its newline; None for any other line. The brackets and commas of a JSON array
     around the lines do not matter."""
-    row = _row(line)
+    row = json_object(line)
     if row is None:
         return None
     if "stream_name" in row:
@@ -123,7 +113,7 @@ class Unwrapper:
                 self._head = data
                 return b""
             self._wrapped = is_wrapped(data)
-            if self._wrapped and (is_document(data) or is_newest_first(data)):
+            if self._wrapped and (is_document(data) or is_newest_first(data.splitlines())):
                 self._held = []
         if self._held is not None:
             self._held.append(data)
