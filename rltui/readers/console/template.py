@@ -5,25 +5,23 @@ its words are:
 `Iteration 7: avg_reward=0.4 (std 0.1)`, `Batch 7/300 | reward mean=0.9 std=0.2`. A number takes the name before it; a
 plain `std` or `max` belongs to the name before that. Lines of `name: number` right below belong to the step.
 
-This module sorts the lines: single ones, those of a block, of a table, of an evaluation, and those of other programs.
-`known_templates` learns which of them state steps.
+This module sorts the lines: single ones, those of a block (`step_block`), of a table, of an evaluation, and those of
+other programs. `known_templates` learns which of them state steps.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import nan
 
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.counted_lines import COUNTED, CountedLines
-from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     ColumnTable,
-    PairBlock,
     as_slots,
     begins_evaluation,
     ends_evaluation,
@@ -39,11 +37,10 @@ from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first
+from rltui.readers.console.step_block import NOTHING, Above, StepBlock
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
-    counter_name,
-    counts,
     key_of,
     may_count,
     promising,
@@ -56,8 +53,6 @@ _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
 _MARKED = lazy(r"^[^\w*`]*(\*\*|`)([^\W\d_][^*`]{0,40}\d)\1")
 """A count in Markdown emphasis: responses number their parts like this, but few logs their steps."""
-SET_APART = 12
-"""Most other lines of the same program inside a block below a heading."""
 MAX_SOURCES = 100
 READ_AGAIN = 200
 """Most lines before the first step that are kept, to be read again once it is known what they are."""
@@ -67,10 +62,6 @@ MOST_READINGS = 8
 
 _Line = tuple[str, str, int, float, bool]
 
-_Above = tuple[dict[str, float], tuple[int, ...], frozenset[str]]
-"""Numbers above a step line, their line numbers, and the names of those above words."""
-NOTHING: _Above = {}, (), frozenset()
-
 
 class TemplateLearner:
     """Finds the step lines of a log without a known dialect. It must get the lines in file order."""
@@ -79,25 +70,14 @@ class TemplateLearner:
         self._known = KnownTemplates()
         self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
-        self._block = PairBlock()
-        self._told: set[str] = set()  # names of the open block that were already given out, as the log was quiet
+        self._block = StepBlock()
         self._table = ColumnTable()
         self._epoch = 0  # epoch of the newest heading that names one
         self._sources = {""}  # words before lines that may state steps
-        self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
-        self._printed = False  # only such a heading so far, which no logger wrote
-        self._heads = HeadingForms()
-        self._sampled = False  # a sample was printed in the open block
-        self._doubtful: frozenset[str] = frozenset()  # names of numbers below it
-        self._fenced = False  # inside code that was printed
-        self._text = False  # a text with a heading of its own was printed in the open block
-        self._loose = False  # it holds a line that belongs neither to it nor to another program
         self._work = ""  # the work that the lead of this line names, `train:`
-        self._led, self._apart = False, 0  # logging put something before this line; other lines in the open block
+        self._led = False  # logging put something before this line
         self._evaluated = False  # a line said that an evaluation follows
-        self._framed = False  # another line is between the heading of the open block and its numbers
         self._opening = ""  # the words before a message that begins on the next line
-        self._over = NOTHING  # numbers above the heading of the open block
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
@@ -146,16 +126,16 @@ class TemplateLearner:
     @property
     def is_below_step(self) -> bool:
         """Whether the line above, or the block that is open, states a step, or may."""
-        return self._headed > 0 or (self._under is not None and any(map(may_count, self._under.slots)))
+        return self._block.headed > 0 or (self._under is not None and any(map(may_count, self._under.slots)))
 
     def copy(self) -> TemplateLearner:
         """A copy that takes the beginning of a line without changing this one. It learns nothing from that; held rows
         are given out by this one."""
         twin = copy.copy(self)
         twin._known, twin._under = self._known.copy(self._under)
-        twin._told, twin._sources, twin._heads = set(self._told), set(self._sources), self._heads.copy()
+        twin._sources = set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
-        twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
+        twin._whole = frozenset(self._block.pairs.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
         return twin
 
@@ -236,46 +216,35 @@ class TemplateLearner:
     def _words(self, message: str) -> list[StepRow]:
         """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line
         above, unless it begins an evaluation of that step. A line that only draws a frame does not end a block."""
-        if FENCE in message:  # code: what it sets is no metric
-            self._fenced ^= message.count(FENCE) % 2 == 1
-            self._loose = True
+        if self._block.fence(message):
             return []
-        self._sampled |= bool(self._headed) and opens_text(message)
-        self._text &= not ends_text(message)
+        self._block.note_text(message)
         if self._begins_evaluation(message):
             return []
         if self._evaluated and ends_evaluation(message):
             self._evaluated = False
         if (self._under is not None or self._block.is_open) and (named := title(message)):
-            self._block.title = named
+            self._block.pairs.title = named
             return []
         self._under = None
         of_table = self._table.heading(message)
-        if self._headed and (is_frame(message) or (not of_table and self._goes_on())):
-            self._framed = self._framed or len(self._block.slots) == self._headed
+        if self._block.headed and (is_frame(message) or (not of_table and self._block.goes_on(self._led))):
+            self._block.frame()
             return []
         if of_table or message.startswith(("|", "│", "┃")):
             return []
         if self._known.main is None:
-            cells, lines = self._loose_pairs()
+            cells, lines = self._block.loose_pairs()
             self._passed = self._passed[0] | cells, (*self._passed[1], *lines)
         return self._end_block()
 
     def _begins_evaluation(self, message: str) -> bool:
         """Takes a line that announces numbers of an evaluation below a step line or in a block. True if it does."""
-        if (self._under is None and not self._headed) or not begins_evaluation(message):
+        if (self._under is None and not self._block.headed) or not begins_evaluation(message):
             return False
         self._evaluated = True
-        self._block.title = ""
+        self._block.pairs.title = ""
         return True
-
-    def _goes_on(self) -> bool:
-        """Whether the block below a heading goes on after a line that does not belong to it. If logging put nothing
-        before that line, it may begin a sample: further numbers then need the name of a metric."""
-        self._apart += 1
-        goes_on = self._headed > 0 and self._apart <= SET_APART
-        self._loose |= goes_on and not self._led
-        return goes_on
 
     def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
@@ -286,11 +255,11 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
-        if begins and self._is_within_text(message, begins):
-            self._text = self._loose = True
+        if begins and not self._is_at(begins[0]) and self._block.is_within_text(message, begins):
+            self._block.state.text = self._block.state.loose = True
             return []
-        if not begins and self._headed and f"{rank}:{skeleton_of(message)}" not in self._known:
-            message = without_count(message, self._is_step)
+        if not begins and self._block.headed and f"{rank}:{skeleton_of(message)}" not in self._known:
+            message = without_count(message, self._block.states)
         if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
             return []
         if begins or is_behind_bar(message):
@@ -301,7 +270,7 @@ class TemplateLearner:
             return self._below(message, source)
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
-        if self._headed and not self._counts_itself(line) and self._known.gives_up(key):
+        if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
             if not promising(line.slots):
@@ -309,7 +278,7 @@ class TemplateLearner:
                 return self._below(message, source)
             if self._under is not None and self._known.is_beside(line):
                 return self._below(message, source)
-            if self._headed and not (measures(line.names(None)) and counts(line.slots) and self._counts_itself(line)):
+            if self._block.headed and not self._block.states_its_own(line):
                 return self._below(message, source)  # it counts something inside the step of the heading
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # its total is a number of responses
@@ -321,27 +290,14 @@ class TemplateLearner:
             line.below, waited = self._known.ahead.take()
             line.lines = (*waited, *line.lines)
         rows = self._known.take("line", key, line)
-        self._under, self._block.title = line if key in self._known else self._known.over(line), ""
+        self._under, self._block.pairs.title = line if key in self._known else self._known.over(line), ""
         self._under_step = rows[-1].step if rows else None
         self.likely = self._known.may_tell(key)
         return ended + rows
 
-    def _counts_itself(self, line: TemplateLine) -> bool:
-        """Whether a line below a heading may state a step of its own. Below a heading that names the step plainly, a
-        possible counter, `rollout: 512 samples, 20s`, is only one of its numbers."""
-        plain = words().counters
-        if not any(is_named(slot.name, plain) for slot in self._block.slots.values()):
-            return True
-        return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
-
-    def _is_step(self, count: int) -> bool:
-        """Whether the heading above states this count of steps."""
-        above = self._block.slots.values()
-        return any(s.value == count and is_whole(s) and is_named(s.name, words().counters) for s in above)
-
     def _is_at(self, count: Slot) -> bool:
         """Whether the text above states this count."""
-        above = self._block.slots.values() if self._under is None else self._under.slots
+        above = self._block.slots if self._under is None else self._under.slots
         return any(is_whole(slot) and slot.value == count.value for slot in above)
 
     def _source(self, source: str) -> None:
@@ -353,7 +309,7 @@ class TemplateLearner:
         """The steps that are plain enough in what was seen so far, as the log is quiet or `over`."""
         opened, key = self._open_line()
         out, told = self._known.early(opened, key, over)
-        self._told |= told
+        self._block.told |= told
         self._past = None if out else self._past
         return out + self._open_block()
 
@@ -370,27 +326,20 @@ class TemplateLearner:
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
         if named and cells:
-            self._block.title = named
-        if (
-            cells
-            and (self._fenced or (self._headed and self._text))
-            and not self._heads.has_line(cells)
-            and not self._led
-        ):
-            return []  # of the text
-        if cells and self._headed:
-            self._among_texts(cells)
-        elif self._headed and not begins:
-            self._sampled |= opens_text(message)
-        if cells and self._printed and measures(cells, "training"):
+            self._block.pairs.title = named
+        if cells and self._block.is_of_text(cells, self._led):
+            return []
+        if self._block.headed and not begins:
+            self._block.among_texts(cells or {}, message)
+        if cells and self._block.state.printed and measures(cells, "training"):
             self._source(source)  # a logger's numbers below a heading that was printed
-        if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
+        if cells is None or (cells and source not in self._sources and (self._under is not None or self._block.headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
             return []
-        if cells and self._loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
+        if cells and self._block.state.loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
-        if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
+        if self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
         if self._evaluated and cells:
             cells = {of_evaluation(name): x for name, x in cells.items()}
@@ -402,7 +351,7 @@ class TemplateLearner:
             own = self._under.names(None)  # its epoch again: the next line begins
             cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
-            there, head = self._under.below, self._block.title
+            there, head = self._under.below, self._block.pairs.title
             told = self._under.names(None) | there.keys()
             cells = {f"{head}/{name}" if head and name in told else name: x for name, x in cells.items()}
             cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
@@ -414,74 +363,49 @@ class TemplateLearner:
         self._under = None
         if not begins and not cells:
             of_table = self._table.heading(message)
-            if not of_table and self._goes_on():
+            if not of_table and self._block.goes_on(self._led):
                 return []
             return self._end_block() or ([] if of_table else None)
         if begins:
             self._source(source)
             self._epoch = next((int(s.value) for s in begins if last_word(s.name) == "epoch"), self._epoch)
-            self._heads.add(begins, said)
+            self._block.heads.add(begins, said)
         slots = list(begins) or as_slots(cells)
-        other = source != self._block_source and not self._headed
-        other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
-        other |= not begins and bool(self._headed) and any(map(self._is_another_step, slots))
-        again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, printed again
-        anew = begins or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
-        over = self._above() if begins and anew else self._over
+        within = not begins and bool(self._block.headed)
+        again = within and is_behind_bar(message)  # the bar of an epoch, printed again
+        anew = bool(begins) or (within and any(map(self._is_another_step, slots)))
+        anew = anew or self._block.is_of_another(slots, source)
+        anew = anew or (not again and self._block.pairs.begins_anew([slot.name for slot in slots]))
+        above = self._above() if begins else NOTHING
         ended = self._end_block() if anew else []
-        self._over = over
+        if anew:
+            self._block.begin(len(begins), above)
         if again:
-            self._told -= {slot.name for slot in slots}
-        self._printed = bool(begins) and not source and not self._led
-        self._headed = len(begins) or (0 if anew else self._headed)
-        self._block_source = source
-        self._block.add(slots, self._at, self._time)
+            self._block.told -= {slot.name for slot in slots}
+        self._block.add(slots, source, self._at, self._time)
+        self._block.state.printed = bool(begins) and not source and not self._led
         return ended
-
-    def _among_texts(self, cells: dict[str, float]) -> None:
-        """Takes the numbers of a line below a heading. The same names before it, below a sample, were a part of that,
-        if lines like this one are below most headings."""
-        if self._sampled and self._heads.has_line(cells):
-            self._block.drop(self._doubtful & cells.keys())
-            self._doubtful -= cells.keys()
-        elif self._sampled:
-            self._doubtful |= cells.keys() - self._block.slots.keys()
-        self._heads.add_line(cells)
-
-    def _is_within_text(self, message: str, begins: Sequence[Slot]) -> bool:
-        """Whether a heading is of a text that was printed below the heading of a step, as a response that numbers its
-        parts: it counts the same, but looks unlike the headings of the steps so far."""
-        known = self._heads.names(begins, message)
-        return bool(self._headed) and known and not self._is_at(begins[0])
 
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is the known step counter and the heading of the open block states no or another step: then
         the heading came from another program."""
-        if not self._known.is_main(slot):
-            return False
-        return all(counter_name(s) != self._known.main or s.value != slot.value for s in self._block.slots.values())
+        return self._known.is_main(slot) and self._block.states_another(slot, self._known.main)
 
     def _end_block(self) -> list[StepRow]:
         """Ends the open block. Returns the steps that are then known."""
-        told, self._told = self._told, set()
-        self._evaluated = self._framed = self._loose = False
-        self._headed, self._apart, self._printed = 0, 0, False
-        self._text = self._fenced = self._sampled = False
-        self._doubtful = frozenset()
-        held, lines, time = self._block.take()
-        slots, (above, above_lines, passed), self._over = _counts_first(held), self._over, NOTHING
+        self._evaluated = False
+        line, key, told = self._block.end()
         if self._known.ahead.names and self._known.kind == "block":
-            waiting, slots = slots, self._known.ahead.in_place(slots)
+            waiting, line.slots = line.slots, self._known.ahead.in_place(line.slots)
             self._known.ahead.go_on(waiting)
-        if len(slots) < 2:
+            key = key_of("block", line.slots)
+        if len(line.slots) < 2:
             return []
-        line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
-        line.above, line.above_lines, line.passed = above, above_lines, passed
         if key not in self._known:
             self._known.adopts(key, line)
         rows = self._known.take("block", key, line)
         if rows:
-            self._source(self._block_source)
+            self._source(self._block.state.source)
         if told and rows:
             cells = {name: x for name, x in rows[-1].cells.items() if name not in told}
             rows[-1] = replace(rows[-1], cells=cells)
@@ -490,47 +414,39 @@ class TemplateLearner:
     def _open_line(self) -> tuple[TemplateLine | None, str]:
         """The open block below a heading so far, and its key. (None, "") if the step counter is already known or the
         block has no heading."""
-        slots = _counts_first(self._block.slots.values())
-        if self._known.main is not None or not self._headed or len(slots) < 2 or self._told:
+        if self._known.main is not None or not self._block.headed or len(self._block.slots) < 2 or self._block.told:
             return None, ""
-        line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)
-        return line, key_of("block", slots)
+        return self._block.line()
 
     def _open_block(self) -> list[StepRow]:
         """The row of the open block so far, if its counter is the one that states the step."""
-        slots = self._known.ahead.in_place(_counts_first(self._block.slots.values()))
+        slots = self._known.ahead.in_place(self._block.slots)
         at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
         if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
-        line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)
+        line = TemplateLine(slots, lines=self._block.pairs.lines, time=self._block.pairs.time)
         known = (t for t in self._known.decided if t.counter == at and not t.prefix)
         row = next((row for template in known for row in template.copy().rows([line])), None)
-        cells = {} if row is None else {k: x for k, x in row.cells.items() if k not in self._told}
-        self._told |= set(cells)
+        cells = {} if row is None else {k: x for k, x in row.cells.items() if k not in self._block.told}
+        self._block.told |= set(cells)
         return [replace(row, cells=cells)] if row is not None and cells else []
 
-    def _above(self) -> _Above:
+    def _above(self) -> Above:
         """The numbers above the step line or heading that comes now. Before steps are known, a heading above these may
         be that of something else."""
         (passed, above), self._passed = self._passed, ({}, ())
-        cells, lines = self._loose_pairs(of_heading=self._known.main is None)
+        cells, lines = self._block.loose_pairs(of_heading=self._known.main is None)
         return passed | cells, (*above, *lines), frozenset(passed.keys() - cells.keys())
-
-    def _loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
-        """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""
-        slots = list(self._block.slots.items())
-        cells = {name: slot.value for name, slot in slots[self._headed :]} if of_heading or not self._headed else {}
-        return cells, self._block.lines if cells else ()
 
     def pairs_since(self, at: int) -> dict[str, float]:
         """The numbers above the next line that belong to no known step, if all of them are below this line number."""
-        cells, lines = self._loose_pairs()
+        cells, lines = self._block.loose_pairs()
         return cells if lines and lines[0] > at else {}
 
     @property
     def above(self) -> dict[str, float]:
         """The numbers above the next line that belong to no known step."""
-        return self._known.held_pairs() | self._loose_pairs()[0]
+        return self._known.held_pairs() | self._block.loose_pairs()[0]
 
 
 def _epoch(message: str) -> int | None:
@@ -541,7 +457,3 @@ def _epoch(message: str) -> int | None:
 
 def _names_step(slot: Slot) -> bool:
     return is_whole(slot) and is_named(slot.name, words().counters)
-
-
-def _counts_first(slots: Iterable[Slot]) -> list[Slot]:
-    return sorted(slots, key=lambda slot: not (is_whole(slot) and may_count(slot)))

@@ -1,0 +1,178 @@
+"""The lines of one step: those below its heading, or pairs without one, up to the line that ends them.
+
+A text may be printed amid them, as a sample or code: its numbers are no metrics.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
+from rltui.readers.console.layouts import PairBlock, pair_cells
+from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
+from rltui.readers.name_words import is_named, measures, words
+
+SET_APART = 12
+"""Most other lines of the same program inside a block below a heading."""
+
+Above = tuple[dict[str, float], tuple[int, ...], frozenset[str]]
+"""Numbers above a step line, their line numbers, and the names of those above words."""
+NOTHING: Above = {}, (), frozenset()
+
+
+class State(Struct):
+    """What is known of the open block besides its numbers."""
+
+    headed: int = 0  # counts in its heading
+    source: str = ""  # the words before its lines
+    printed: bool = False  # only such a heading so far, which no logger wrote
+    framed: bool = False  # another line is between the heading and its numbers
+    apart: int = 0  # other lines in it
+    loose: bool = False  # it holds a line that belongs neither to it nor to another program
+    sampled: bool = False  # a sample was printed in it
+    doubtful: frozenset[str] = frozenset()  # names of numbers below that
+    fenced: bool = False  # inside code that was printed
+    text: bool = False  # a text with a heading of its own was printed in it
+    over: Above = NOTHING  # numbers above its heading
+
+
+class StepBlock:
+    """The open block. It must get the lines in file order."""
+
+    def __init__(self) -> None:
+        self.pairs = PairBlock()
+        self.state = State()
+        self.heads = HeadingForms()
+        self.told: set[str] = set()  # names that were already given out, as the log was quiet
+
+    def copy(self) -> StepBlock:
+        twin = copy.copy(self)
+        twin.pairs, twin.heads, twin.told = self.pairs.copy(), self.heads.copy(), set(self.told)
+        twin.state = copy.copy(self.state)
+        return twin
+
+    @property
+    def is_open(self) -> bool:
+        return self.pairs.is_open
+
+    @property
+    def headed(self) -> int:
+        """How many counts its heading states; 0 if it has none."""
+        return self.state.headed
+
+    @property
+    def slots(self) -> list[Slot]:
+        """Its numbers so far, those first that may count."""
+        return _counts_first(self.pairs.slots.values())
+
+    def line(self) -> tuple[TemplateLine, str]:
+        """The block so far as one line, and its key."""
+        slots = self.slots
+        return TemplateLine(slots, lines=self.pairs.lines, time=self.pairs.time), key_of("block", slots)
+
+    def loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
+        """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""
+        slots, headed = list(self.pairs.slots.items()), self.state.headed
+        cells = {name: slot.value for name, slot in slots[headed:]} if of_heading or not headed else {}
+        return cells, self.pairs.lines if cells else ()
+
+    def states(self, count: int) -> bool:
+        """Whether its heading states this count of steps."""
+        above = self.pairs.slots.values()
+        return any(s.value == count and is_whole(s) and is_named(s.name, words().counters) for s in above)
+
+    def counts_itself(self, line: TemplateLine) -> bool:
+        """Whether a line below the heading may state a step of its own. Below a heading that names the step plainly, a
+        possible counter, `rollout: 512 samples, 20s`, is only one of its numbers."""
+        plain = words().counters
+        if not any(is_named(slot.name, plain) for slot in self.pairs.slots.values()):
+            return True
+        return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
+
+    def states_its_own(self, line: TemplateLine) -> bool:
+        """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""
+        return measures(line.names(None)) and counts(line.slots) and self.counts_itself(line)
+
+    def states_another(self, slot: Slot, main: str | None) -> bool:
+        """Whether the step counter (`main`) has another value here than in the heading, or is not in that: then the
+        heading came from another program."""
+        return all(counter_name(s) != main or s.value != slot.value for s in self.pairs.slots.values())
+
+    def is_of_another(self, slots: Sequence[Slot], source: str) -> bool:
+        """Whether the numbers of a line that is no heading do not belong to this block."""
+        if source != self.state.source and not self.state.headed:
+            return True
+        return self.state.framed and any(is_named(slot.name, words().counters) for slot in slots)
+
+    def fence(self, message: str) -> bool:
+        """Takes a line that begins or ends printed code. True if it is one: what code sets is no metric."""
+        if FENCE not in message:
+            return False
+        self.state.fenced ^= message.count(FENCE) % 2 == 1
+        self.state.loose = True
+        return True
+
+    def note_text(self, message: str) -> None:
+        """Notes whether a line without numbers opens or ends a printed text."""
+        self.state.sampled |= bool(self.state.headed) and opens_text(message)
+        self.state.text &= not ends_text(message)
+
+    def goes_on(self, led: bool) -> bool:
+        """Whether the block below a heading goes on after a line that does not belong to it. If logging put nothing
+        before that line (`led`), it may begin a sample: further numbers then need the name of a metric."""
+        self.state.apart += 1
+        goes_on = self.state.headed > 0 and self.state.apart <= SET_APART
+        self.state.loose |= goes_on and not led
+        return goes_on
+
+    def frame(self) -> None:
+        """Takes another line between the heading and its numbers."""
+        self.state.framed |= len(self.pairs.slots) == self.state.headed
+
+    def is_of_text(self, cells: dict[str, float], led: bool) -> bool:
+        """Whether the numbers of a line below the heading are of the text that is printed there."""
+        within = self.state.fenced or (bool(self.state.headed) and self.state.text)
+        return within and not self.heads.has_line(cells) and not led
+
+    def among_texts(self, cells: dict[str, float], message: str) -> None:
+        """Takes the numbers of a line below the heading. The same names before it, below a sample, were a part of
+        that, if lines like this one are below most headings."""
+        if not cells:
+            self.state.sampled |= opens_text(message)
+            return
+        if self.state.sampled and self.heads.has_line(cells):
+            self.pairs.drop(self.state.doubtful & cells.keys())
+            self.state.doubtful -= cells.keys()
+        elif self.state.sampled:
+            self.state.doubtful |= cells.keys() - self.pairs.slots.keys()
+        self.heads.add_line(cells)
+
+    def is_within_text(self, message: str, begins: Sequence[Slot]) -> bool:
+        """Whether a heading that counts like that of the step is of a text printed below that, as a response that
+        numbers its parts: it looks unlike the headings of the steps so far."""
+        return bool(self.state.headed) and self.heads.names(begins, message)
+
+    def begin(self, headed: int, over: Above) -> None:
+        """Begins the block below a heading with `headed` counts; 0 for one without a heading."""
+        self.state = State(headed=headed, over=over)
+
+    def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
+        """Takes the numbers of a line."""
+        self.state.source = source
+        self.pairs.add(slots, line, time)
+
+    def end(self) -> tuple[TemplateLine, str, set[str]]:
+        """Ends the block. Returns it as one line, its key, and the names that were already given out."""
+        (line, key), (told, self.told) = self.line(), (self.told, set())
+        line.above, line.above_lines, line.passed = self.state.over
+        self.state = State(source=self.state.source)
+        self.pairs.take()
+        return line, key, told
+
+
+def _counts_first(slots: Iterable[Slot]) -> list[Slot]:
+    return sorted(slots, key=lambda slot: not (is_whole(slot) and may_count(slot)))
