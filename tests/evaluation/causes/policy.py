@@ -339,7 +339,6 @@ def memorised(c: Case) -> tuple[str, ...]:
     c.earns(np.clip(c.share + (0.97 - c.share) * by, 0, 1), c.share * (1 - 0.4 * by))
     return (
         "The training prompts are memorised",
-        "Data repeats",
         "Train data repeated",
         "The reward can be earned without solving the task, or the training prompts",
         "The reward can be earned without solving the task",

@@ -167,18 +167,34 @@ def test_a_grader_that_fails_on_half_of_few_rows(
     assert why.startswith("The reward service fails" if said else "The data, the grader or the tools changed"), why
 
 
+@pytest.mark.parametrize("epochs", [1, 4])
 def test_a_plan_of_several_epochs_does_not_prove_that_data_repeat(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    epochs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = learning(ROWS)
+    run["score"] = run["score"] + 0.2 * np.clip((np.arange(ROWS) - AT) / 60, 0, 1)
+    run["val"] = 0.3 + 0.2 * np.clip(np.arange(ROWS) / AT, 0, 1) - 0.2 * np.clip((np.arange(ROWS) - AT) / 60, 0, 1)
+    write(tmp_path, run, every={"val": 10})
+    (tmp_path / "config.json").write_text(json.dumps({"trainer.total_epochs": epochs}))
+    told = finding(report(tmp_path, capsys), "train-val-divergence")
+    assert told is not None
+    repeated = [one["status"] for one in told["causes"] if one["text"] == "Train data repeated"]
+    assert repeated == ["contradicted" if epochs == 1 else "untestable"]
+
+
+def test_data_that_repeat_explain_no_train_reward_that_falls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is trained on again is answered better, not worse."""
+    run = learning(ROWS)
     run["score"] = run["score"] * (1 - 0.4 * np.clip((np.arange(ROWS) - AT) / 60, 0, 1))
-    for epochs in (1, 4):
-        found = asked(tmp_path / str(epochs), run, capsys, {"trainer.total_epochs": epochs})
-        told = [
-            c for f in found["findings"] for c in f["causes"] if c["text"] in ("Data repeats", "Train data repeated")
-        ]
-        assert told
-        assert {c["status"] for c in told} == {"contradicted" if epochs == 1 else "untestable"}
+    run["training/epoch"] = np.linspace(0, 2.4, ROWS)
+    found = asked(tmp_path, run, capsys, {"trainer.total_epochs": 3})
+    fallen = [one for one in found["findings"] if one["id"].startswith("reward-")]
+    assert fallen
+    assert not [
+        c["text"] for one in fallen for c in one["causes"] if "repeat" in c["text"] and "truncated" not in c["text"]
+    ]
 
 
 def test_an_update_that_broke_the_policy_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
