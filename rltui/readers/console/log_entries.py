@@ -7,23 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
+from rltui.readers.console.log_keys import log_keys
 from rltui.readers.keys import first_of, names, time_of
 from rltui.readers.row_kinds import measures
 
-_LINE = ("textPayload", "LogEntry", "LogMessage", "_raw", "log", "message", "msg", "line", "Message", "body", "text")
-"""Keys under which an entry holds the line."""
-_STAMP = (
-    "timestamp",
-    "Timestamp",
-    "@timestamp",
-    "time",
-    "_time",
-    "TimeGenerated",
-    "receiveTimestamp",
-    "ts",
-    "datetime",
-)
-"""Keys of which an entry has one."""
 Entry = tuple[str, str]
 """The time stamp and the line."""
 
@@ -31,11 +18,12 @@ Entry = tuple[str, str]
 def entry(row: dict[str, object]) -> Entry | None:
     """The entry that an object is or holds in an object; None if it is none: rows of metrics and samples have numbers
     or texts of their own."""
+    keys = log_keys()
     inner = [row, *(value for value in row.values() if isinstance(value, dict))]
-    stamp = next((str(one[key]) for one in inner for key in _STAMP if isinstance(one.get(key), str | int)), None)
+    stamp = next((str(one[key]) for one in inner for key in keys.stamp if isinstance(one.get(key), str | int)), None)
     if stamp is None or any(map(_is_row, inner)):
         return None
-    return next(((stamp, str(one[key])) for one in inner for key in _LINE if isinstance(one.get(key), str)), None)
+    return next(((stamp, str(one[key])) for one in inner for key in keys.line if isinstance(one.get(key), str)), None)
 
 
 def _is_row(row: dict[str, object]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rltui.readers.console.log_entries import entry, in_order, is_document, is_newest_first, json_object, shown
+from rltui.readers.console.log_keys import log_keys
 from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
 from rltui.readers.row_kinds import one_value
@@ -12,16 +13,6 @@ from rltui.readers.row_kinds import one_value
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
 _LINE = 1 << 16
 """The reader waits for the end of the first line up to this many bytes."""
-_MESSAGE = ("message", "msg", "event", "log", "text", "MESSAGE")
-_LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream", "PRIORITY")
-"""Keys of which a logger's line has one beside its message, and a row of metrics has none."""
-_TIME = ("timestamp", "time", "asctime", "ts", "@timestamp", "created", "exc_info")
-_PLACE = frozenset(("line", "lineno", "pid", "process", "thread", "v", "hostname", "rank", "version", *_LEVEL, *_TIME))
-"""Keys of numbers that the logger itself adds."""
-_RECORD = frozenset(("record", "source", "process", "thread", "file", "labels", "kubernetes", "resource", "host"))
-"""Keys of objects that the logger itself adds."""
-_FIELDS = frozenset(("extra", "fields", "context", "metrics", "data", "payload", "attributes", "params", "props"))
-"""Objects whose name does not become part of the names of their numbers."""
 _DEPTH = 3
 
 
@@ -49,13 +40,14 @@ def _logged(row: dict[str, object]) -> str | None:
     if isinstance(record, dict) and isinstance(row.get("text"), str):  # loguru
         bound = record.get("extra")
         return " ".join([str(row["text"]).rstrip(), *(_numbers(bound) if isinstance(bound, dict) else ())])
-    level = next((row[key] for key in _LEVEL if isinstance(row.get(key), str | int)), None)
-    name = next((key for key in _MESSAGE if isinstance(row.get(key), str)), None)
+    keys = log_keys()
+    level = next((row[key] for key in keys.level if isinstance(row.get(key), str | int)), None)
+    name = next((key for key in keys.message if isinstance(row.get(key), str)), None)
     if level is None or name is None:
         return shown(found) if (found := entry(row)) is not None else None
     if name == "log":  # Docker
         return str(row[name])
-    time = next((str(row[key]) for key in _TIME if isinstance(row.get(key), str)), "")
+    time = next((str(row[key]) for key in keys.time if isinstance(row.get(key), str)), "")
     return " ".join(
         filter(
             None,
@@ -66,12 +58,14 @@ def _logged(row: dict[str, object]) -> str | None:
 
 def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterator[str]:
     """The numbers in a logger's row, beside its message and in the objects that it holds, as `name=value`."""
+    keys = log_keys()
+    own = keys.own_numbers
     for key, value in row.items():
         if isinstance(value, dict) and (one := one_value(value)) is not value:
             yield from _numbers(one, within, depth + 1)  # the name and the value of one metric
-        elif isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
-            yield from _numbers(value, within if key in _FIELDS else f"{within}{key}/", depth + 1)
-        elif key not in _PLACE and key[:1] != "_" and isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, dict) and depth < _DEPTH and key not in keys.record:
+            yield from _numbers(value, within if key in keys.fields else f"{within}{key}/", depth + 1)
+        elif key not in own and key[:1] != "_" and isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{within}{key}={value}"
 
 

@@ -25,6 +25,7 @@ from rltui.frameworks.parts import TrueComponents
 from rltui.hardware.processes import Roles
 from rltui.manual.glossary import Glossary
 from rltui.readers.config_file import ConfigFiles
+from rltui.readers.console.log_keys import LogKeys
 from rltui.readers.console.notes import NoteRules
 from rltui.readers.formats import Format
 from rltui.readers.keys import Keys
@@ -69,6 +70,7 @@ TYPES: dict[str, Any] = {
     "readers/data/config_files.json": ConfigFiles,
     "readers/data/formats.json": dict[str, Format],
     "readers/data/keys.json": Keys,
+    "readers/data/log_keys.json": LogKeys,
     "readers/data/rows.json": RowWords,
     "rollouts/formats/fields.json": KnownNames,
     "rollouts/samples.json": Limits,

@@ -100,6 +100,31 @@ def frameworks() -> Iterator[Question]:
     yield from (("process", [c]) for c in ("bash -c vllm", "python -m rltui vllm", "/usr/sbin/sshd"))
 
 
+def log_lines() -> Iterator[Question]:
+    """Lines of a program inside the JSON of a log service or of a logger."""
+    keys = data("readers/data/log_keys.json")
+
+    def log(key: str, **others: Any) -> Question:
+        lines = [f"step {n} reward {0.2 + 0.01 * n:.2f} loss {0.9 - 0.01 * n:.2f}" for n in (1, 2, 3)]
+        return "rows_of", ["console", [json.dumps({**others, key: line}) for line in lines]]
+
+    at = "2026-03-04T05:06:07Z"
+    for key in keys["line"]:
+        yield log(key, timestamp=at)
+    for key in keys["stamp"]:
+        yield log("textPayload", **{key: at})
+    for key in keys["message"]:
+        yield log(key, levelname="INFO")
+    for key in keys["level"]:
+        yield log("event", **{key: "info"})
+    for key in keys["time"]:
+        yield log("event", level="info", **{key: at})
+    for key in keys["place"]:
+        yield log("event", level="info", **{key: 7, "kl": 0.25})
+    for key in [*keys["record"], *keys["fields"]]:
+        yield log("event", level="info", **{key: {"kl": 0.25}})
+
+
 def rows() -> Iterator[Question]:
     """What a row of a log is by its keys and flags."""
     told = data("readers/data/rows.json")
@@ -241,6 +266,7 @@ def words() -> Iterator[Question]:
     for key in [*keys["update"], *keys["text"]]:
         cell = "a text" if key in keys["text"] else 0.25
         yield "rows_of", ["jsonl", [json.dumps({"score": 0.5 + n, key: cell}) for n in range(4)]]
+    yield from log_lines()
     yield from rows()
     yield from spellings()
     files = data("discovery/file_words.json")
