@@ -17,6 +17,7 @@ from rltui.frameworks.parts import SCORE, task_first
 from rltui.frameworks.resolve import (
     DETAIL,
     PERCENT,
+    VAL_SCORE,
     VALIDATION,
     Meaning,
     bare_key,
@@ -28,6 +29,7 @@ from rltui.frameworks.resolve import (
 )
 from rltui.frameworks.schema import GENERIC, PHASE
 from rltui.frameworks.spelling import Words, readings
+from rltui.readers.name_words import words
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
 
 
+RARE = 3
+"""A score that comes in at most one of so many rows is that of an evaluation: the batches of training draw on all sets
+of their mix."""
 _STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
@@ -87,9 +92,23 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
-    if meaning.canonical is None and bare(meaning.key) in DEAD:
+    if meaning.canonical is None and (bare(meaning.key) in DEAD or of_problem_set(meaning.key) is not None):
         return True
     return meaning.canonical in _STEP_TIMES or meaning.key.lower() == _LETTER
+
+
+@lru_cache(maxsize=1024)
+def of_problem_set(key: str) -> Meaning | None:
+    """A score on a set of problems that people also train on, `gsm8k acc`, as that of an evaluation; None if the key
+    names none."""
+    name, _, score = key.replace("_", " ").replace("/", " ").replace(":", " ").partition(" ")
+    if name.lower() not in words().problem_sets:
+        return None
+    score = score.strip().replace(" ", "_")
+    held_out = resolve(f"val/{name}/{score}", GENERIC)
+    if held_out.canonical != VAL_SCORE or not held_out.member:
+        return None
+    return replace(held_out, key=key, member=name if held_out.member == f"{name}/{score}" else held_out.member)
 
 
 def bare(key: str) -> str:
@@ -210,8 +229,12 @@ class Names:
         """Takes up what the values of open keys say; True if anything changed."""
         from rltui.run.by_values import by_values  # numpy: series are there, so it is too
 
-        asked = ((by_values(own, s.finite()), key) for key, own in self.open.items() if (s := values(key)) is not None)
+        every = {key: points for key in self.open if (points := values(key)) is not None}
+        sets = {key: own for key in every if (own := of_problem_set(key)) is not None}
+        asked = ((by_values(self.open[key], points.finite()), key) for key, points in every.items() if key not in sets)
         told = self._beside | {key: own for own, key in asked if own is not None}
+        most = max((len(s.steps) for key in self._keys if (s := values(key)) is not None), default=0) if sets else 0
+        told |= {key: own for key, own in sets.items() if RARE * len(every[key].steps) <= most}
         if told == self._told:
             return False
         self._told = told

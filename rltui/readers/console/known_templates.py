@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.lines_beside import other_parts, take_inner
+from rltui.readers.console.lines_beside import is_of_newest_step, other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
@@ -153,7 +153,7 @@ class KnownTemplates:
     def adopts(self, key: str, line: TemplateLine) -> bool:
         """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template."""
         for template in self.decided:
-            if template.fits(line):
+            if template.fits(line) or is_of_newest_step(template, line):
                 self._by_key[key] = template
                 return True
         return False

@@ -9,9 +9,24 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, part_of
+from rltui.readers.name_words import either, has_word
 
 INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
 """The number of an update before its pairs."""
+
+
+def is_of_newest_step(template: Template, line: TemplateLine) -> bool:
+    """Whether a line begins like the step lines, counts the newest or the next step, and then only names measurements,
+    whatever they are called: `[step 20] solve_rate: 0.42`. What counts things, as `[step 20] sample: 3`, measures
+    none."""
+    if not template.is_next(line) or line.is_labelled_evaluation:
+        return False
+    rest = line.message[line.slots[template.counter or 0].end :].lstrip(" ])>|:,;—–-")
+    cells = pair_cells(rest) or {}
+    others = either("items", "places", "prose", "texts", "bookkeeping")
+    if not cells or any(has_word(name, others) for name in cells):
+        return False
+    return any("." in slot.text for slot in line.slots if slot.name in cells)
 
 
 def other_parts(template: Template, others: Iterable[Template], counter: str) -> list[Template]:

@@ -274,18 +274,28 @@ class Template(Struct):
     def fits(self, line: TemplateLine) -> bool:
         """Whether a line with other words belongs to this template: it begins alike, counts on from the newest line,
         and has the same names or metrics."""
-        if self.counter is None or not self.head or line.head(self.counter) != self.head:
-            return False
-        if (line.is_labelled_evaluation and not self.prefix) or line.slots[self.counter].of != self.plan:
+        if not self._begins(line) or (line.is_labelled_evaluation and not self.prefix):
             return False
         names = line.names(self.counter)
         shared = names & self.names
         if len(shared) > 1 and len(names - shared) < 2:
             return True
+        near = self.epoch is not None or self.is_next(line)
+        return near and (bool(shared) or is_about(line.slots, words().training))
+
+    def _begins(self, line: TemplateLine) -> bool:
+        """Whether a line has the same words up to the counter, and the same plan."""
+        if self.counter is None or not self.head or line.head(self.counter) != self.head:
+            return False
+        return line.slots[self.counter].of == self.plan
+
+    def is_next(self, line: TemplateLine) -> bool:
+        """Whether a line begins alike and counts the newest step or the next."""
+        if not self._begins(line):
+            return False
         last = self.epochs.last
         ahead = 0 if last is None else self.count(line) - last[1]
-        near = self.epoch is not None or 0 <= ahead <= 2 * max(self.epochs.stride, 1)
-        return near and (bool(shared) or is_about(line.slots, words().training))
+        return 0 <= ahead <= 2 * max(self.epochs.stride, 1)
 
     def rows(self, lines: Iterable[TemplateLine]) -> list[StepRow]:
         """The rows of its lines, in their order."""
