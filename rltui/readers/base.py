@@ -29,8 +29,9 @@ class Rows(Struct):
 
     `printed`: the place at which a program printed all of them at once ("line 12"); some may have come before. Empty if
     they came one by one. `behind`: indices of rows whose line is above that of a row before: how their lines are to be
-    read was known only then. `zoned`: their times name a time zone, so they need no correction. `laps`: how often the
-    steps of a log with notes went back by the last of them.
+    read was known only then. `anew`: indices of rows at which another training begins. `zoned`: their times name a
+    time zone, so they need no correction. `laps`: how often the steps of a log with notes went back by the last of
+    them.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -38,6 +39,7 @@ class Rows(Struct):
     values: dict[str, array[float]] = field(default_factory=dict)
     nonfinite: dict[str, list[int]] = field(default_factory=dict)
     behind: list[int] = field(default_factory=list)
+    anew: list[int] = field(default_factory=list)
     printed: str = ""
     zoned: bool = False
     laps: int = 0
@@ -50,6 +52,7 @@ class Rows(Struct):
         start = len(self)
         self.zoned, self.laps = later.zoned, max(self.laps, later.laps)
         self.behind += [start + place for place in later.behind]
+        self.anew += [start + place for place in later.anew]
         self.steps += later.steps
         self.times += later.times
         end = len(self)

@@ -90,11 +90,15 @@ class RowBuilder:
         """The keys seen so far."""
         return self._names.keys()
 
-    def add(self, step: int, cells: Mapping[str, object], time: float = nan, *, behind: bool = False) -> None:
-        """Adds one row; cells that are not numbers are left out. `behind`: see `Rows`."""
+    def add(
+        self, step: int, cells: Mapping[str, object], time: float = nan, *, behind: bool = False, anew: bool = False
+    ) -> None:
+        """Adds one row; cells that are not numbers are left out. `behind`, `anew`: see `Rows`."""
         self.add_alike([step], [cells], [time], plain=False)
         if behind:
             self._rows.behind.append(len(self._rows) - 1)
+        if anew:
+            self._rows.anew.append(len(self._rows) - 1)
 
     def add_alike(
         self,

@@ -186,10 +186,12 @@ class Table:
         if (steps == NO_STEP).any():
             self.counted += int((steps == NO_STEP).sum())
             steps = self._numbered(steps)
-        behind = set(rows.behind)
+        behind, others = set(rows.behind), set(rows.anew)
         borders = [0, *(np.flatnonzero(steps[1:] <= steps[:-1]) + 1).tolist(), len(steps)]
         for start, stop in pairwise(borders):  # rising steps within each
             while start < stop:
+                if start in others and self.n:
+                    self._leave_all(0, 0)
                 last = int(self._steps[self.n - 1]) if self.n else None
                 if stop - start > 1 and (last is None or int(steps[start]) > last):
                     self._settle()

@@ -35,7 +35,7 @@ def form_of(message: str) -> str:
     if not begun:
         return ""
     words = text[: begun[0][0]], text[begun[0][1] : begun[1][0]] if len(begun) > 1 else ""
-    return "" if "epoch" in words[0].lower() else "#".join(words)
+    return "" if "epoch" in words[0].lower() else "#".join(" ".join(one.split()) for one in words)
 
 
 class LineCount(Struct):

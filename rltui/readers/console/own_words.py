@@ -24,6 +24,7 @@ from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.template import TemplateLearner
+from rltui.readers.console.trainings import training_of
 from rltui.readers.console.units import with_units
 from rltui.readers.console.wordings import Wordings
 from rltui.readers.epochs import CountsByEpoch, epoch_of
@@ -238,7 +239,7 @@ class OwnWords(OpenEnd[_Known]):
         indented = raw.startswith(INDENT)
         raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message, prefix, self.at, self._time, indented)
+        rows = learner.take(message, prefix, self.at, self._time, indented, training_of(raw))
         if rows or learner.likely:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:

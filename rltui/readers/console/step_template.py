@@ -188,7 +188,7 @@ class StepRow(Struct, frozen=True):
     """The row of a step line. `total`: the planned steps, if stated. `lines`: numbers of the lines that it was made of,
     if known. `time`: of the line with the step, NaN without a time stamp. `aside`: it does not change the log's current
     step. `lost`: how many of its numbers have no name; `twice`: how many have the name of another one. `message`: its
-    text, "" for a block or an unknown line."""
+    text, "" for a block or an unknown line. `training`: the one that its lead names, if it is not in the text."""
 
     step: int
     cells: dict[str, float]
@@ -199,13 +199,15 @@ class StepRow(Struct, frozen=True):
     lost: int = 0
     twice: int = 0
     message: str = ""
+    training: str = ""
 
 
 class TemplateLine(Struct):
     """A line that may be a step line: its numbers (`slots`), those of `name: number` lines right `below` it, and those
     right `above` that belong to no other line, with the names of those that are `passed`: words stand between.
     `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
-    wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written."""
+    wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
+    `training`: the one that its words name."""
 
     slots: list[Slot]
     message: str = ""
@@ -219,6 +221,7 @@ class TemplateLine(Struct):
     passed: frozenset[str] = frozenset()
     lines: tuple[int, ...] = ()
     time: float = nan
+    training: str = ""
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""
@@ -320,7 +323,8 @@ class Template(Struct):
             twice = named_twice(slots, (counter, at), self.prefix, own)
             if self.shared:
                 cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
-            out.append(StepRow(step, cells, plan, line.lines, line.time, lost=lost, twice=twice, message=line.message))
+            told = StepRow(step, cells, plan, line.lines, line.time, lost=lost, twice=twice, message=line.message)
+            out.append(replace(told, training=line.training) if line.training else told)
         return out
 
 

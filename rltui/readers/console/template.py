@@ -60,7 +60,7 @@ MOST_READINGS = 8
 """How often they are read again: prose has many lines that might count something."""
 
 
-_Line = tuple[str, str, int, float, bool]
+_Line = tuple[str, str, int, float, bool, str]
 
 
 class TemplateLearner:
@@ -81,6 +81,7 @@ class TemplateLearner:
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
         self._counted = CountedLines()
         self._at, self._time = 0, nan  # number of the line in the file, and its time
+        self._training = ""  # the training that its words name
         self._marked = False  # its step counts are in Markdown emphasis
         self.likely = False
         """Whether the newest line probably states a step but is held back."""
@@ -145,15 +146,23 @@ class TemplateLearner:
         return self._known.go_on() or self._read_again()
 
     def take(
-        self, message: str, process: str = "", at: int = 0, time: float = nan, indented: bool = False
+        self,
+        message: str,
+        process: str = "",
+        at: int = 0,
+        time: float = nan,
+        indented: bool = False,
+        training: str = "",
     ) -> list[StepRow] | None:
         """The steps that are known with this line, those of held lines first. None if no line of its shape can matter.
-        `at`: its line number. `time`: when it was written. `indented`: it is indented."""
+        `at`: its line number. `time`: when it was written. `indented`: it is indented. `training`: the one that its
+        words name."""
         if self._past is not None:
-            self._past.append((message, process, at, time, indented))
+            self._past.append((message, process, at, time, indented, training))
             if len(self._past) > READ_AGAIN or self._known.main is not None:
                 self._past = None
         self._known.can_wait = self._past is not None and self._readings > 0
+        self._training = training
         rows = self._take(message, process, at, time, indented)
         return rows or self._read_again() or rows
 
@@ -270,6 +279,7 @@ class TemplateLearner:
             return self._below(message, source)
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
+        line.training = self._training
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):

@@ -6,9 +6,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.trainings import is_another, training_of
 
 ALONE = 8
 """Up to this many lines in other words, without a usual line between them, may come from a sample."""
+MANY = 4
+"""A sample that looks like a step line names fewer numbers than this."""
 MOST = 400
 """Most beginnings that are kept."""
 _BEGIN = lazy(r"[^\d]*")
@@ -23,12 +26,14 @@ class _Wording(Struct):
     last: int = -1
     backs: int = 0  # how often its step went back
     names: set[str] = field(default_factory=set)
+    training: str = ""
 
 
 class Wordings:
     """The beginnings of step lines. A line with another beginning and a step behind the usual lines may come from a
-    printed sample, `Step 2: loss: 5` in a response. Its numbers that the usual lines state are ignored. If more than
-    `ALONE` such lines come in a row, they count: the run goes on in other words."""
+    printed sample, `Step 2: loss: 5` in a response. Its numbers that the usual lines state are ignored, unless it names
+    `MANY` or another training. If more than `ALONE` such lines come in a row, they count: the run goes on in other
+    words."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Wording] = {}
@@ -42,14 +47,14 @@ class Wordings:
     def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
         """The numbers of a line that count: all, or only those that the usual lines do not state."""
         begin = _BEGIN.match(message)
-        key = begin[0] if begin is not None else ""
+        key = " ".join(begin[0].split()) if begin is not None else ""
         usual = next(iter(self._known.values()), None)  # the first one, unless another went on for long without it
         usual = max(
             (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),
             key=lambda one: one.went_on,
             default=usual,
         )
-        own = self._known.get(key) or _Wording()
+        own = self._known.get(key) or _Wording(training=training_of(message))
         if len(self._known) < MOST:
             self._known[key] = own
         behind = usual is not None and own is not usual and step <= usual.newest
@@ -60,7 +65,8 @@ class Wordings:
         own.backs, own.last = own.backs + (step < own.last), step
         own.went_on += step > own.newest and not behind
         own.newest = max(own.newest, step)
-        if usual is not None and not usual.backs and behind and own.alone <= ALONE:
+        apart = usual is not None and (len(cells) >= MANY or is_another(usual.training, own.training))
+        if usual is not None and not usual.backs and behind and own.alone <= ALONE and not apart:
             return {name: x for name, x in cells.items() if name not in usual.names}
         own.names |= cells.keys()
         return cells

@@ -117,3 +117,58 @@ def test_a_run_begun_again_is_no_other_training(tmp_path: Path) -> None:
     seen = read(tmp_path, stated(rows, again))
     assert seen["run"]["restarts"] == [1]
     assert [one["other"] for one in seen["run"]["attempts"]] == [False]
+
+
+NAMED = {
+    "a word before the step": "{training} step {i} {cells}",
+    "a tag": "[{training}] step {i}/{total} {cells}",
+    "a column": "2026-03-04 10:00:{s:02d},123 {training:<4} | step {i:>4} | {cells}",
+    "a logger": "2026-03-04 10:00:{s:02d} INFO [{training}] step {i}: {cells}",
+}
+FIRST = {"SFT": ("loss {x:.4f} ppl {y:.3f} lr 2.0e-05", 30), "RM": ("acc {y:.4f} margin {x:.4f}", 60)}
+LATER = {
+    "GRPO": "loss {z:.4f} reward {y:.4f} kl {k:.4f} lr 1.0e-06",
+    "PPO": "reward {y:.4f} kl {k:.4f} pg_loss {z:.4f}",
+}
+
+
+def lines_of(form: str, training: str, cells: str, total: int, first: int = 1) -> list[str]:
+    return [
+        form.format(
+            training=training,
+            i=i,
+            total=total,
+            s=i % 60,
+            cells=cells.format(x=1.4 - i / 100, y=0.2 + i / 200, z=0.02 - i % 5 / 100, k=i / 5000),
+        )
+        for i in range(first, total + 1)
+    ]
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("form", NAMED)
+def test_trainings_that_their_lines_name_keep_apart(form: str, first: str, later: str, tmp_path: Path) -> None:
+    """Also if no name is in both, if the later one is shorter, and if a minus makes another wording of some lines."""
+    cells, total = FIRST[first]
+    seen = read(
+        tmp_path, [*lines_of(NAMED[form], first, cells, total), *lines_of(NAMED[form], later, LATER[later], 45)]
+    )
+    assert (seen["run"]["steps"]["first"], seen["run"]["steps"]["last"]) == (1, 45)
+    assert seen["run"]["restarts"] == []
+    assert [one["rows"] for one in seen["run"]["attempts"] if one["other"]] == [total]
+    reward = seen["metrics"]["reward_mean"]
+    near = pytest.approx([0.205, 0.425], abs=0.02)  # means of the first and last rows
+    assert (reward["count"], [reward["first"], reward["last"]]) == (45, near)
+    assert not any(key.startswith(("ppl", "margin", "acc")) for key in seen["metrics"])
+    if first == "SFT" and later == "GRPO":
+        assert abs(seen["metrics"]["total_loss"]["first"]) < 0.03
+
+
+def test_a_part_of_each_step_that_names_a_training_is_none(tmp_path: Path) -> None:
+    """A near miss: a loss on demonstrations beside each step of PPO."""
+    policy = lines_of(NAMED["a tag"], "PPO", LATER["PPO"], 40)
+    beside = lines_of(NAMED["a tag"], "SFT", "sft_loss {x:.4f}", 40)
+    seen = read(tmp_path, [line for two in zip(policy, beside, strict=True) for line in two])
+    assert not any(one["other"] for one in seen["run"]["attempts"])
+    assert seen["metrics"]["reward_mean"]["count"] == 40

@@ -1,0 +1,35 @@
+"""Which of several trainings in one log a step line is of, as its words say: `[RM] step 3`, `sft step 3`, `GRPO | step
+3`. A script may train a reward model before its policy, or SFT before RL, each with steps of its own."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.lead import split_lead
+from rltui.readers.name_words import words
+
+_BEGIN = lazy(r"[^\d]{0,200}")
+_WORD = lazy(r"[a-z]+")
+
+
+def training_of(message: str) -> str:
+    """The word for a training in the lead of a line or before its first number, in lower case; "" for none."""
+    lead = split_lead(message)
+    begin = _BEGIN.match(lead.message)
+    return _named(f"{lead.source} {begin[0] if begin is not None else ''}")
+
+
+@lru_cache(maxsize=256)
+def _named(text: str) -> str:
+    known = words().trainings
+    said = _WORD.findall(re.sub(r"[-_]", " ", text.lower()))
+    pairs = [" ".join(two) for two in pairwise(said)]
+    return next((word for word in [*pairs, *said] if word in known), "")
+
+
+def is_another(one: str, other: str) -> bool:
+    """Whether two such words name different trainings."""
+    return "" not in (one, other) and one != other
