@@ -1,6 +1,6 @@
 """What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
-seconds count one step or the whole run so far, whether a success "in percent" is really a share, whether a bare `L` is
-a loss or a length, and whether `dead_groups` is a share or a count."""
+seconds or tokens count one step or the whole run so far, whether a success "in percent" is really a share, whether a
+bare `L` is a loss or a length, and whether `dead_groups` is a share or a count."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 ELAPSED, LENGTH, DEAD_SHARE = "elapsed_s", "response_length_mean", "frac_reward_zero_std"
+TOKENS_SEEN, TOKENS_OF_STEP = "total_tokens_seen", "total_tokens_step"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
@@ -40,7 +41,14 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
     if meaning.canonical is None:
         return meant_as(DEAD_SHARE, meaning) if is_part(points) else None
+    if meaning.canonical == TOKENS_SEEN:
+        return meant_as(TOKENS_OF_STEP, meaning) if falls(points) else None
     return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
+
+
+def falls(points: Series) -> bool:
+    """Whether a number is no sum so far: it falls as often as single values do, not just where a run starts again."""
+    return len(points.values) >= LEAST and bool(ANEW * int((np.diff(points.values) < 0).sum()) > len(points.values))
 
 
 def is_part(points: Series) -> bool:

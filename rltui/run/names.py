@@ -67,7 +67,8 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
 RARE = 3
 """A score that comes in at most one of so many rows is that of an evaluation: the batches of training draw on all sets
 of their mix."""
-_STEP_TIMES = ("time_per_step_s", PHASE + "step")
+_SO_FAR = ("time_per_step_s", PHASE + "step", "total_tokens_seen")
+"""What may be of one step, or of the whole run so far."""
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
@@ -94,7 +95,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
     if meaning.canonical is None and (bare(meaning.key) in DEAD or of_problem_set(meaning.key) is not None):
         return True
-    return meaning.canonical in _STEP_TIMES or meaning.key.lower() == _LETTER
+    return meaning.canonical in _SO_FAR or meaning.key.lower() == _LETTER
 
 
 @lru_cache(maxsize=1024)

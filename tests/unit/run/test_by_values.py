@@ -57,6 +57,19 @@ def test_groups_that_agree_are_a_share_or_a_count_by_their_size(key: str, tmp_pa
     assert "frac_reward_zero_std" not in reported(tmp_path)["metrics"]
 
 
+@pytest.mark.parametrize("key", ["tokens", "tok", "num_tokens"])
+def test_tokens_are_of_a_step_or_of_the_run_by_their_course(key: str, tmp_path: Path) -> None:
+    _table(tmp_path, key, [20_000.0 + (row * 311) % 500 for row in range(ROWS)])
+    told = reported(tmp_path)["metrics"]
+    assert "total_tokens_seen" not in told
+    assert told["total_tokens_step"]["count"] == ROWS
+    seen = [20_000.0 * (row + 1) + (row * 37) % 500 for row in range(ROWS)]
+    _table(tmp_path, key, [*seen[:50], *seen[45:75]])  # resumed from a checkpoint
+    told = reported(tmp_path)["metrics"]
+    assert "total_tokens_step" not in told
+    assert told["total_tokens_seen"]["count"] == ROWS
+
+
 def _entropy(row: int) -> float:
     return 1.4 - row / 100
 
