@@ -10,6 +10,7 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.readers.console import generic
+from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued
@@ -52,6 +53,7 @@ _Known = tuple[
     Wordings,
     dict[str, tuple[int, bool]],
     LabelledLines,
+    BeforeTraining,
 ]
 
 
@@ -73,7 +75,7 @@ class OwnWords(OpenEnd[_Known]):
         self._named_by_rank: set[str] = set()  # names in its lines
         self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
         self._learner: TemplateLearner | None = TemplateLearner()
-        self._evaluations = EvaluationLines()
+        self._evaluations, self._before = EvaluationLines(), BeforeTraining()
         self._never: set[bytes] = set()  # shapes of lines that are never step lines
         self._block: generic.StepBlock | None = None
         self._epochs = CountsByEpoch()  # of the lines that name their step
@@ -177,7 +179,7 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if is_said(lead) or tells_best(lead):
+        if is_said(lead) or tells_best(lead) or self._is_before(lead):
             return [], False
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
@@ -214,13 +216,21 @@ class OwnWords(OpenEnd[_Known]):
         if shape in self._never and not (learner is not None and learner.is_open):
             return []  # true for most lines
         lead = split_lead(raw)
-        if is_said(lead):
-            return []
         self._time = self._clock.of(lead.before)
+        if is_said(lead) or self._is_before(lead):
+            return []
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
         return [] if self._are_settings(said) else self._line(raw, shape, prefix, lead, said)
+
+    def _is_before(self, lead: Lead) -> bool:
+        """Takes a line above all steps if it tells scores of the model before training. True if it does."""
+        return self._step() < 0 and self._before.take(lead.message, self.at, self._time)
+
+    def with_scores_before(self, rows: list[StepRow]) -> list[StepRow]:
+        """These rows; if they are the first, that of the model before training is before them."""
+        return self._before.give(rows)
 
     def _line(self, raw: str, shape: bytes, prefix: str, lead: Lead, said: str | None) -> list[StepRow]:
         """Takes a line that is neither settings nor an evaluation at a known step. `said`: its text as an evaluation at
@@ -433,11 +443,15 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def _known(self) -> _Known:
-        return self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels
+        return (
+            *(self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels),
+            self._before,
+        )
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known
+        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known[:-1]
+        self._before = known[-1]
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -460,6 +474,7 @@ class OwnWords(OpenEnd[_Known]):
             self._wordings.copy(),
             dict(self._last),
             self._labels.copy(),
+            self._before.copy(),
         )
 
 

@@ -462,11 +462,11 @@ class ConsoleReader(LineReader):
         if told is not None:
             row, before = told
             rows = [replace(row, lines=(self._line,), time=self._rows.clock.of(before))]
-            self._intake.wait(rows)
             self._tell(rows)
         return told is not None
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
+        rows = rows if self._own is None else self._own.with_scores_before(rows)
         self._took |= self._intake.tell(rows, self._line, plans=plans)
         self._news.at(self._rows.step)
 

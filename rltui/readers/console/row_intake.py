@@ -60,10 +60,6 @@ class RowIntake:
         waiting, self._waiting = self._waiting if whole else [], []
         return waiting
 
-    def wait(self, rows: Iterable[StepRow]) -> None:
-        """Keeps the rows of a torn line, as their names may be new."""
-        self._waiting += rows if self.torn else []
-
     def tell(self, rows: Iterable[StepRow], line: int, *, plans: bool = False) -> bool:
         """Adds rows. `plans`: the totals that they state are taken as the plan. Returns whether one of them is from
         this line."""
@@ -73,6 +69,8 @@ class RowIntake:
                 row, waiting = self._cut.left_out(row, self._names)
                 self._waiting += waiting
             if self.torn and (known := self._rows.names):
+                new = {name: x for name, x in row.cells.items() if name not in known}
+                self._waiting += [replace(row, cells=new)] if new else []  # that name may be cut off
                 row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
             if not self.torn:
                 self._names.take(row)
