@@ -190,6 +190,7 @@ class Notes:
         self._saved: list[Checkpoint] = []  # by logs that are forgotten
         self.totals: Counter[int] = Counter()
         self.newest: dict[str, float] = {}  # source -> its newest time
+        self._stood: dict[str, int | None] = {}  # source -> the training step of its log at that time
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
         self.ungraded: list[tuple[str, Ungraded]] = []  # each with its source
 
@@ -198,7 +199,9 @@ class Notes:
         log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:
-            self.newest[source] = max(note.time, self.newest.get(source, note.time))
+            known = self.newest.get(source, note.time)
+            if note.time >= known:
+                self.newest[source], self._stood[source] = note.time, note.step if note.after is None else note.after
         if note.total is not None and note.total > 0:
             self.totals[note.total] += 1
         if note.kind in UNDER_WAY:
@@ -223,6 +226,12 @@ class Notes:
             row = note.step if note.step is not None else head_step
             log.reach(row, note.laps)
             log.say(note, row if row is not None else log.bar)
+
+    def is_behind(self, source: str, step: int | None) -> bool:
+        """Whether a log that is at this step has written rows since its newest time, so that it tells only how it
+        began."""
+        stood = self._stood.get(source)
+        return step is not None and (stood is None or stood < step)
 
     def add_ungraded(self, said: Ungraded, source: str) -> None:
         """Takes a line that says that answers could not be graded."""

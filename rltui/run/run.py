@@ -250,13 +250,17 @@ class Run:
 
     def newest_time(self) -> float | None:
         """The newest time stamp of rows and notes. If rows have times, only notes of logs whose rows have times count:
-        others may be in another time zone."""
+        others may be in another time zone. If rows have none, only notes behind the newest row of their log: a stamp of
+        the launch does not tell when the rows after it were written."""
         rows = self.history.table.newest_time
         if self._cut_at is not None and rows is not None:
             return rows  # notes that state no step may be later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
-        notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if rows is None or name in timed]
+        if rows is None:
+            heads = {part.name: part.table.head_step for part in self.history.parts}
+            timed = {name for name in self._notes.newest if not self._notes.is_behind(name, heads.get(name))}
+        notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if name in timed]
         return max(notes if rows is None else [rows, *notes], default=None)
 
     @property
