@@ -112,8 +112,11 @@ class StopCase(Struct, frozen=True):
 
     @property
     def stopped_short(self) -> bool:
-        """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
-        return self.state is not None and self.state.state == "stalled" and not self.ended
+        """Rows stopped before the plan was reached and nothing says why, or an error came a moment ago: whether it goes
+        on has to be looked at."""
+        if self.state is None or self.ended:
+            return False
+        return self.state.state == "stalled" or (self.state.state == "running" and self.state.broke_off)
 
 
 def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:

@@ -136,6 +136,8 @@ def _why(report: Report, finding: Finding | None) -> str:
             return "nothing can be explained before there is something to judge."
         if error := report.run.error_after:
             return f"after the last step {ended(error)}"
+        if report.run.state == "running" and report.run.broke_off and report.run.state_quote:
+            return f"the log ends with “{report.run.state_quote}”."
         past = worst_past(report.findings)
         if past is None and report.run.state == "stalled":
             return "not known, the log stops without a word."
@@ -194,7 +196,8 @@ def _nothing_wrong(report: Report) -> str:
     if report.run.before_again and state != "finished":
         return report.run.before_again
     if report.run.broke_off:
-        return "look whether the run still goes on. Its log ends without an end mark."
+        end = "with an error" if report.run.state == "running" else "without an end mark"
+        return f"look whether the run still goes on. Its log ends {end}."
     if report.run.error_after:
         return "look whether all was saved."
     return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."

@@ -220,6 +220,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         rows_counted=run.counted,
         framework_version=run.framework_version,
         state_because=state.because,
+        state_quote=state.quote,
         before_again="" if span.cut else run.before_again,
         error_after=state.error_after,
         broke_off=state.broke_off,

@@ -62,6 +62,7 @@ class RunIdentity(Struct, frozen=True):
     # more than the contract asks for
     framework_version: str | None = None
     state_because: str = ""
+    state_quote: str = ""  # the line of the log that the state rests on
     eta_s: float | None = None
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()

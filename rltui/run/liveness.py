@@ -37,7 +37,7 @@ class RunState(Struct, frozen=True):
     process or the scheduler says that it should be running. `vanished`: its process went before the plan was done, and
     the log says nothing of it. `error_after`: the error that ends the log of a run with all steps done: what it saves
     at the end may be missing. `told_at`: the step of an earlier state. `broke_off`: nothing has come for longer than
-    usual, and nothing says that the run ended."""
+    usual, and nothing says that the run ended; or, of one that is running, its log ends with an error."""
 
     state: State
     because: str
@@ -129,7 +129,7 @@ def _judged(seen: LifeSigns) -> RunState:
         error = f"an error ({crash.title})" if crash is not None else "an error"
         because = f"{error} {ago} ago may have ended the run at {of}"
         card = StallCard("slow", (because,), quote=quote) if seen.followed else None
-        return RunState("running", because, quote, card)
+        return RunState("running", because, quote, card, broke_off=True)
     if short is not None and short < gap:
         return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
