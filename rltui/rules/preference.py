@@ -53,7 +53,7 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     loss = look.values("pg_loss") if look.series("pg_loss") is not None else look.values("total_loss")
     right = look.values("dpo_accuracy")
     rows = int(p["rows"])
-    if inverted := _inverted(look, p):
+    if inverted := _inverted(look, p) or _contradicted(look, p):
         return inverted
     if not look.settings.preference or len(right) < rows:
         return []
@@ -93,6 +93,33 @@ def _inverted(look: Look, p: Params) -> list[Signal]:
     return [Signal(CRITICAL, text, proofs, onset_step=int(look.steps[0]))]
 
 
+def _contradicted(look: Look, p: Params) -> list[Signal]:
+    """The training pairs are learnt, and of those held out fewer are right than guessing gives: the two do not say
+    alike which answer is the better one."""
+    right, held_out = look.facts.metric("dpo_accuracy"), _held_out_pairs(look)
+    if right is None or held_out is None or len(held_out.series) < LEAST_EVALUATIONS:
+        return []
+    newest = held_out.values[-int(p["evaluations"]) :]
+    beyond = (p["chance"] - float(newest.mean())) * sqrt(len(newest)) / max(float(newest.std(ddof=1)), EPS)
+    learnt = right.now.value >= p["weak"]
+    if not (look.settings.preference and learnt and newest.max() < p["inverted"] and beyond >= p["errors"]):
+        return []
+    text = f"{percent(right.now.value)} of the training pairs are right, and of the held-out pairs only "
+    text += (
+        f"{percent(float(newest.mean()))}, fewer than guessing gives: the two contradict each other on which answer "
+    )
+    text += "is the better one."
+    proofs = (("dpo_accuracy", ""), ("val_score", ""))
+    return [Signal(CRITICAL, text, proofs, onset_step=int(held_out.series.steps[0]))]
+
+
+def _held_out_pairs(look: Look) -> MetricFacts | None:
+    """The share of held-out pairs that are right; None if validation measures something else."""
+    right, held_out = look.facts.metric("dpo_accuracy"), look.facts.metric("val_score")
+    same = right is not None and held_out is not None and held_out.series.key.endswith(right.series.key)
+    return held_out if same else None
+
+
 def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
     """Hardly more pairs are right than guessing gives, and they become no more. A warning if those that were held out
     say the same."""
@@ -104,9 +131,8 @@ def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
         return []
     text = f"{percent(now)} of the pairs are right, hardly more than the half that guessing gives, and no more than "
     text += f"{window} rows before"
-    held_out = look.facts.metric("val_score")
-    same = held_out is not None and held_out.series.key.endswith(right.series.key)  # the same of other pairs
-    told = held_out.now if held_out is not None and same and len(held_out.series) >= LEAST_EVALUATIONS else None
+    held_out = _held_out_pairs(look)
+    told = held_out.now if held_out is not None and len(held_out.series) >= LEAST_EVALUATIONS else None
     text += "" if told is None else f". Of the validation pairs {percent(told.value)} are right"
     level = WARNING if told is not None and told.value < p["held_out"] else NOTICE
     proofs = (("dpo_accuracy", ""), ("dpo_reward_margin", ""))
@@ -142,7 +168,7 @@ def dpo_validation_loss_rises(look: Look, p: Params, memory: Memory) -> list[Sig
     if held_out is None or not look.settings.preference or len(held_out.series) < p["least"]:
         return []
     lowest, train = held_out.peak, _loss(look)
-    if lowest is None or not held_out.below_best or train is None:
+    if lowest is None or train is None or not (held_out.below_best or _rises_in_order(held_out, lowest.step)):
         return []
     since = train.since_step(lowest.step)
     course = None if since is None else since.since_start
@@ -156,6 +182,12 @@ def dpo_validation_loss_rises(look: Look, p: Params, memory: Memory) -> list[Sig
     scored = look.series("val_score") is not None
     proofs = (("val_loss", ""), (train.name, ""), *([("val_score", "")] if scored else []))
     return [Signal(level, text, proofs, onset_step=lowest.step)]
+
+
+def _rises_in_order(loss: MetricFacts, lowest: int) -> bool:
+    """Whether a loss of few evaluations, which have no errors, goes up from its lowest by their order alone."""
+    since = loss.since_step(lowest) if loss.since_peak is None else None
+    return since is not None and since.ordered == -loss.better
 
 
 def _loss(look: Look) -> MetricFacts | None:

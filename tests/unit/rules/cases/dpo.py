@@ -49,6 +49,23 @@ CASES = (
         algorithm="dpo",
     ),
     rows(
+        "dpo-no-signal-or-saturated",  # pairs swapped in training alone, and validation pairs that are hard to tell
+        {
+            **DPO_OFF,
+            "rewards/accuracies": wave(0.5, 0.03) + 0.3 * ramp(0, 60),
+            "dpo_reward_margin": wave(0.4) * ramp(0, 100),
+            "eval_rewards/accuracies": rare(wave(0.3, 0.02), 20),
+        },
+        {
+            **DPO_OFF,
+            "rewards/accuracies": wave(0.5, 0.03) + 0.3 * ramp(0, 60),
+            "dpo_reward_margin": wave(0.4) * ramp(0, 100),
+            "eval_rewards/accuracies": rare(wave(0.5, 0.03), 20),
+        },
+        CRITICAL,
+        algorithm="dpo",
+    ),
+    rows(
         "dpo-no-signal-or-saturated",  # swapped pairs, and pairs that are hard at first
         {**DPO_OFF, "dpo_accuracy": wave(0.3, 0.05), "dpo_reward_margin": -wave(0.4) * ramp(0, 100)},
         {
