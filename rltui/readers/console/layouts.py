@@ -19,7 +19,7 @@ from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot
 from rltui.readers.console.plain_lines import pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
-from rltui.readers.name_words import either, has_word, is_named, measures, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
 from rltui.readers.number_text import value
 
@@ -70,6 +70,9 @@ _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=
 """Separators of the counts in a heading that names several."""
 _LABEL = lazy(r"^[^\w]*[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2}(?:[ :#]+\d{1,4}(?:/\d{1,4})?)?[^\w]*$")
 _BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
+_FRACTION = lazy(r"^(?:([^\W\d_]+)[\s:=]+)?(\d{1,6}(?:\.\d+)?)\s?(%)?(?: done| complete)?$")
+ROUNDED = 0.011
+"""What a percentage without decimals may be rounded by."""
 _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
 """A time after the counts of a heading."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
@@ -261,7 +264,14 @@ def headings(message: str) -> list[Slot]:
     """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line."""
     if (one := heading(message)) is not None:
         return [one]
-    if (told := _BRACKETED.match(message)) is not None and heading(told[2]) is None and _is_label(told[2]):
+    told = _BRACKETED.match(message)
+    if (
+        told is not None
+        and (one := heading(told[1])) is not None
+        and (beside := _beside_count(one, told[2])) is not None
+    ):
+        return [one, *beside]
+    if told is not None and heading(told[2]) is None and _is_label(told[2]):
         message = told[1]
         if (one := heading(message)) is not None:
             return [one]
@@ -275,6 +285,18 @@ def headings(message: str) -> list[Slot]:
     if labels and not any(is_named(slot.name, words().counters) for slot in slots):
         return []
     return slots if all(_is_label(parts[i]) if i < last else _WHEN.match(parts[i]) for i in labels) else []
+
+
+def _beside_count(count: Slot, bracketed: str) -> list[Slot] | None:
+    """The number in brackets behind the only count of a heading, if it tells the same in another way: the epoch so far,
+    `Step 3 (epoch 0.06)`; none for the part that is done, `Step 3/50 (6.0%)`. None for any other text."""
+    if (found := _FRACTION.match(bracketed)) is None:
+        return None
+    name, number = found[1] or "", float(found[2]) / (100.0 if found[3] else 1.0)
+    if last_word(name) == "epoch" and not found[3]:
+        return [Slot("epoch", found[2], number)]
+    done = None if count.of is None else count.value / max(1, count.of)
+    return [] if not name and done is not None and abs(done - number) < ROUNDED else None
 
 
 def _is_label(part: str) -> bool:

@@ -52,7 +52,8 @@ _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
 _IN_BRACKETS = lazy(
-    r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)))(?:\s*[:=]\s*|\s+)$"
+    r"^(.*\w)(?:(\((?:[^\W\d][^()=:]{0,30}|%)\)|\[[^\W\d][^\[\]=:]{0,30}\])|\s+(\((?:[^\W\d][^()=:/]{0,30}|%)\)"
+    r"|\[(?:[^\W\d][^\[\]=:]{0,30}|%)\]))(?:\s*[:=]\s*|\s+)$"
 )
 """A name with its unit, statistic or argument in brackets: `elapsed time (ms): 12`, `KL(pi||ref): 0.5`, `E[R]=1`."""
 _CONDITION = lazy(
@@ -84,8 +85,6 @@ _REWARDS = frozenset(("reward", "rewards", "rew", "return", "score"))
 _OPENED = lazy(r"\s?[(\[{]\s?[^\W\d]")
 _CLOSED = lazy(r"[)\]}]")
 BEHIND = lazy(r"\s+([^\W\d_]+)\b")
-_BOTH = lazy(r"^(.*?)[\s_/]?\b([^\W\d_]+)/([^\W\d_]+)$")
-"""A name with two statistics, `reward mean/std 0.2/0.4`."""
 
 
 class Slot(Struct, frozen=True):
@@ -166,6 +165,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
     whole = ""  # the name whose parts are in the open brackets
     parts_of: dict[int, str] = {}
     listed: list[float] = []
+    coming: list[str] = []  # names of the numbers after the next slashes
     known = words()
     conditions = [found.span() for found in _CONDITION.finditer(message)]
     for match in NUMBER.finditer(message):
@@ -192,7 +192,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
             and out
             and is_whole(out[-1])
             and written.replace(",", "").isdecimal()
-            and _both(out[-1].name) is None
+            and not (coming or _several(out[-1].name))
         ):
             out[-1] = replace(out[-1], of=int(value(written)), end=stop, lost=False)
             continue
@@ -247,8 +247,11 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
         if factor != 1.0:
             number = float(f"{number * factor:.15g}")
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
-        if not name and gap.strip() == "/" and out and (both := _both(out[-1].name)):
-            out[-1], name = replace(out[-1], name=both[0]), both[1]
+        coming = coming if gap.strip() == "/" else []
+        if not name and gap.strip() == "/" and out:
+            if several := _several(out[-1].name):
+                out[-1], coming = replace(out[-1], name=several[0]), several[1:]
+            name = coming.pop(0) if coming else ""
         further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # the total after a slash
         lost = not name and bool(out) and not further and not (message[end - 1] == "%" and gap.endswith("("))
         out.append(Slot(name, text, number, end=match.end(), lost=lost))
@@ -290,12 +293,20 @@ def _shared(count: Slot, behind: str) -> str:
     return word[1] if word is not None and word[1].lower() in words().shares else ""
 
 
-def _both(name: str) -> tuple[str, str] | None:
-    """The two names in a name like `reward mean/std`; None for any other name."""
-    found = _BOTH.match(name)
-    if found is None or not found[1] or not {found[2].lower(), found[3].lower()} <= words().statistics:
-        return None
-    return f"{found[1]} {found[2]}", f"{found[1]} {found[3]}"
+def _several(name: str) -> list[str]:
+    """The names in a name with several statistics, as in `reward mean/std 0.2/0.4`; empty for any other name."""
+    *others, last = name.replace("/", " / ").split(" / ")
+    said = [last]
+    while others and others[-1].lower() in words().statistics:
+        said.insert(0, others.pop())
+    before, _, first = (others[-1] if others else "").rpartition(" ")
+    if first.lower() in words().statistics:
+        said.insert(0, first)
+        others[-1] = before
+    of = "/".join(others)
+    if len(said) < 2 or not of or any(one.lower() not in words().statistics for one in said):
+        return []
+    return [f"{of} {one}" for one in said]
 
 
 def _by_unit(unit: str, gap: str, message: str, end: int, section: str, newest: str) -> str:
@@ -353,7 +364,7 @@ def _name(gap: str) -> str:
     if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
     if tied.endswith((")", "]")) and (said := _IN_BRACKETS.match(gap)) and (inner := _name(said[1] + ":")):
-        return inner + (said[2] or f" {said[3]}")
+        return inner + (said[2] or f" ({said[3][1:-1]})")
     found = _NAME.match(_VERB.sub("", _LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-"))))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
 

@@ -378,7 +378,9 @@ class TemplateLearner:
             return self._end_block() or ([] if of_table else None)
         if begins:
             self._source(source)
-            self._epoch = next((int(s.value) for s in begins if last_word(s.name) == "epoch"), self._epoch)
+            self._epoch = next(
+                (int(s.value) for s in begins if last_word(s.name) == "epoch" and is_whole(s)), self._epoch
+            )
             self._block.heads.add(begins, said)
         slots = list(begins) or as_slots(cells)
         within = not begins and bool(self._block.headed)

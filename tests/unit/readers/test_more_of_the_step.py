@@ -41,3 +41,15 @@ def test_its_number_is_one_of_the_step(form: str, name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_said_of_a_sample_is_none(form: str, name: str, tmp_path: Path) -> None:
     assert {key for cells in told(tmp_path, form, name).values() for key in cells} == {"loss", "reward", "kl"}
+
+
+@pytest.mark.parametrize(
+    "head", ["[Step {s} / 50 ({p:.1f}%)]", "Step {s}/50 ({p:.0f}%):", "=== Step {s} of 50 ({p}% done) ==="]
+)
+def test_the_part_that_is_done_in_a_heading(head: str, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    blocks = [head.format(s=s, p=2 * s) + f"\n  - reward: {0.2 + s / 200:.3f}\n  - kl: 0.001\n" for s in range(1, 51)]
+    log.write_text("".join(blocks))
+    rows = content(opened(log))
+    assert {s: cells["reward"] for s, cells in rows.items()} == {s: round(0.2 + s / 200, 3) for s in range(1, 51)}
+    assert set(rows[1]) == {"reward", "kl"}

@@ -79,6 +79,28 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"reward mean": "x", "reward std": "0.25", "reward min": "0", "reward max": "1", "loss": "0.125"},
     ),
+    "three statistics that share a name": (
+        "step {i}: reward min/mean/max 0.0/{x}/1.0 len min/mean/max 58/289/616\n",
+        1,
+        {
+            "reward min": "0",
+            "reward mean": "x",
+            "reward max": "1",
+            "len min": "58",
+            "len mean": "289",
+            "len max": "616",
+        },
+    ),
+    "a unit in square brackets": (
+        "step: {i}; loss [nats]: {x}; step time [s]: 9.5; clipped [%]: 0.5\n",
+        1,
+        {"loss (nats)": "x", "step time (s)": "9.5", "clipped (%)": "0.5"},
+    ),
+    "the epoch in the heading of a block": (
+        "Step {i} (epoch 0.25):\n  loss: {x}\n  reward: 0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
     "a unit or statistic in brackets behind a name": (
         " iteration {i}/ 300 | elapsed time per iteration (ms): 5312.4 | Reward (mean): {x} "
         "| number of nan iterations:   0 |\n",
