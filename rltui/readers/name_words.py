@@ -31,7 +31,8 @@ class TemplateWords(Record):
     `benchmarks`: problem sets that are never trained on; `problem_sets`: others. `of_training`: a title with one ends
     an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above or before their
     numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name,
-    its number and the step. `trainings`: kinds of trainings, in the words before their steps."""
+    its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
+    those that come before another one."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -69,6 +70,7 @@ class TemplateWords(Record):
     findings: frozenset[str]
     telling: frozenset[str]
     trainings: frozenset[str]
+    preparations: frozenset[str]
 
 
 @kept

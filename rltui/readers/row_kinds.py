@@ -40,7 +40,8 @@ class RowWords(Record):
     of the program. `grouped`: words for what each group of parameters has. `held_out`: words of a label for data
     that is not trained on. `agents`: keys that name one of several models that are trained. `events`: work inside a
     step, as the label of a row; `saves`: those that write a checkpoint. `durations`: words in the names of times.
-    `histories`: words for the rows of a whole run; `parts`: for parts of a table of rows.
+    `histories`: words for the rows of a whole run; `parts`: for parts of a table of rows. `whole`: words that may stand
+    beside one for an end if the run is over.
     """
 
     flags: tuple[str, ...]
@@ -64,6 +65,7 @@ class RowWords(Record):
     durations: frozenset[str]
     histories: frozenset[str]
     parts: frozenset[str]
+    whole: frozenset[str]
 
 
 @kept
@@ -140,10 +142,17 @@ def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
         if (value is True or str(value).lower() in _YES) and key in row_words().switches:
             return "test" if "test" in key else "eval"
         if isinstance(value, str) and key in row_words().flags and len(value) < 60:
-            found = next((kind for word in words_of(value) if (kind := _kind_by_word().get(word))), None)
-            if found is not None:
+            said = words_of(value)
+            found = next((kind for word in said if (kind := _kind_by_word().get(word))), None)
+            if found is not None and (found != "end" or _is_of_the_run(said)):
                 return found
     return None
+
+
+def _is_of_the_run(said: Iterable[str]) -> bool:
+    """Whether words for an end say that the run is over, and not a part of a step: `run finished`, `rollout_done`."""
+    ends = row_words().words["end"]
+    return all(word in ends or word in row_words().whole for word in said)
 
 
 def is_message(row: Mapping[str, object]) -> bool:

@@ -21,7 +21,7 @@ from rltui.readers.console.line_clock import LineClock, time_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar, bar
 from rltui.readers.console.step_template import StepRow
-from rltui.readers.console.trainings import is_another, training_of
+from rltui.readers.console.trainings import Trainings, training_of
 from rltui.readers.rows import RowBuilder
 from rltui.text import clean
 
@@ -68,7 +68,7 @@ class LogRows:
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps
         self._line = self._kept_line = 0  # the last one of which a row was added
-        self._training = self._kept_training = ("", 0)  # the word for the training of that, and its step
+        self._trainings = self._kept_trainings = Trainings()
         self._cut = _StepLines([], [], [], [])
         self._courses = Courses()
         self._kept: Courses | None = None  # while the end is read: those without it
@@ -146,7 +146,7 @@ class LogRows:
     def look_ahead(self) -> None:
         """Keeps which rows wait, as what is read now may go on."""
         self._kept, self._courses = self._courses, self._courses.copy()
-        self._kept_line, self._kept_training = self._line, self._training
+        self._kept_line, self._kept_trainings = self._line, self._trainings.copy()
         self._came_before, self._foretold = self._foretold, {}
 
     def look_back(self) -> list[StepRow]:
@@ -156,7 +156,7 @@ class LogRows:
             self._put(row)
         if self._kept is not None:
             self._courses, self._kept, self._line = self._kept, None, self._kept_line
-            self._training = self._kept_training
+            self._trainings = self._kept_trainings
         if not self._courses.in_doubt and self._courses.held and not self._courses.sure:
             for row in self._courses.release():  # given out above: they do not come again
                 if one := self._foretold.get(row.step):
@@ -168,10 +168,8 @@ class LogRows:
         behind = 0 < line < self._line
         self._line = max(line, self._line)
         if row.cells or row.aside:
-            training, step = self._training
-            own = "" if row.aside or behind else row.training or training_of(row.message)
-            self._add(row.step, row.cells, row.time, behind, is_another(training, own) and row.step < step)
-            self._training = (own, row.step) if own else self._training
+            training = "" if row.aside or behind else row.training or training_of(row.message)
+            self._add(row.step, row.cells, row.time, behind, self._trainings.begins(training, row.step))
             self.came = True
         if not (row.aside or behind):
             self._come_to(row.step)

@@ -172,3 +172,17 @@ def test_a_part_of_each_step_that_names_a_training_is_none(tmp_path: Path) -> No
     seen = read(tmp_path, [line for two in zip(policy, beside, strict=True) for line in two])
     assert not any(one["other"] for one in seen["run"]["attempts"])
     assert seen["metrics"]["reward_mean"]["count"] == 40
+
+
+def test_a_reward_model_refreshed_between_steps_begins_no_other_run(tmp_path: Path) -> None:
+    """A near miss: PPO goes on where it was, and the reward model counts its own updates."""
+    lines: list[str] = []
+    for part in range(4):
+        lines += lines_of(NAMED["a word before the step"], "ppo", LATER["PPO"], 10 * part + 10, 10 * part + 1)
+        lines += lines_of(
+            NAMED["a word before the step"], "rm", "rm_loss {x:.4f} rm_acc {y:.4f}", 5 * part + 5, 5 * part + 1
+        )
+    seen = read(tmp_path, lines)
+    assert not any(one["other"] for one in seen["run"]["attempts"])
+    assert (seen["run"]["steps"]["first"], seen["run"]["steps"]["last"]) == (1, 40)
+    assert seen["metrics"]["reward_mean"]["count"] == 40
