@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of
@@ -24,16 +24,26 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
     was = None if reward is None or spell.onset is None else reward.median_before(spell.onset)
     now = None if reward is None or spell.onset is None else reward.median_after(spell.onset, NOW_POINTS)
     if was is None or now is None or was <= 0.0 or spell.onset is None:
-        return Outcome("unknown", "what the reward lost is not known as a share")
+        return _risen(sets, test) or Outcome("unknown", "what the reward lost is not known as a share")
     ways = [_levels(one, spell.onset) for one in sets]
     known = [way for way in ways if way is not None and way[0] > 0.0]
     if len(known) < len(sets):
-        return Outcome("unknown", "too few evaluations were made about the onset")
+        return _risen(sets, test) or Outcome("unknown", "too few evaluations were made about the onset")
     lost = (was - now) / was
     before, after = max(known, key=lambda way: (way[0] - way[1]) / way[0])
     falls = (before - after) / before >= SHARE * lost
     told = f"validation {num(before)} → {num(after)} over the fall of the reward, {num(was)} → {num(now)}"
     return Outcome("met" if falls == test.falls else "unmet", told)
+
+
+def _risen(sets: Sequence[MetricFacts], test: HeldOut) -> Outcome | None:
+    """Where the onset cannot tell it: all sets rose since their first evaluations, so that none fell with the reward.
+    None if it is not so."""
+    ways = (one.ordered if one.since_start is None else one.since_start.direction for one in sets)
+    if any(way != one.better for way, one in zip(ways, sets, strict=True)):
+        return None
+    told = f"validation rose {num(sets[0].first)} → {num(sets[0].now.value)} since its first evaluation"
+    return Outcome("unmet" if test.falls else "met", told)
 
 
 def _levels(one: MetricFacts, onset: int) -> tuple[float, float] | None:

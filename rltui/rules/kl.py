@@ -269,7 +269,7 @@ def _left_its_start(look: Look, kl: Floats, level: float, p: Params) -> bool:
 
 def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
     """The KL lies above where it was when the reward was at its best, and lay so when half of what the reward lost
-    since was lost."""
+    since was lost; and it was far by then, or at the best: a policy that falls for another reason drifts as well."""
     reward, series, rows = look.facts.metric(look.reward), look.series("kl_ref"), int(p["doubling_rows"])
     best = None if reward is None else reward.peak
     if reward is None or series is None or best is None:
@@ -281,7 +281,10 @@ def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
     upto, then = (int(series.steps.searchsorted(step, "right")) for step in (best.step, fell))
     kl = _per_token(look)
     before, after = kl[max(0, upto - rows) : upto], kl[max(upto, then - rows // 4) : then + rows]
-    return not len(before) or not len(after) or min(level, median(after)) >= p["grown"] * median(before)
+    if not len(before) or not len(after):
+        return True
+    far = not look.profile.kl_unit_known or median(after) >= p["high"] or median(before) >= p["warn"]
+    return far and min(level, median(after)) >= p["grown"] * median(before)
 
 
 def _doubling(kl: Floats, limit: int) -> float | None:
