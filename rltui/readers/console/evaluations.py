@@ -53,6 +53,14 @@ _LABELLED = lazy(
     r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
 )
 """A key with a word, or a word in brackets behind the step."""
+_SET = lazy(
+    r"(?<![\w./\-=:])([A-Za-z][\w.\-]{1,30})(?:\s*[:|]\s*|\s+)"
+    r"(?=[^\W\d][\w/.@\-]*(?:\s*[=:]\s*|\s+)[-+]?[\d.])"
+)
+"""A word before a named number."""
+_NUMBERED = lazy(r"\b([A-Za-z]{2,12})[- ](\d{2,4})(?=:?\s+[A-Za-z])")
+_SET_AT = lazy(r"\W{0,4}([A-Za-z]+)/([A-Za-z][\w.\-]{1,30})\s*@\s*(\d{1,9})[\s|:,]+")
+"""An evaluation with its set and step: `eval/gsm8k @20 | acc 0.3`."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
@@ -95,6 +103,8 @@ class EvaluationLines:
             return None
         if (shown := _of_dict(lead.message)) is not None:
             return shown
+        if (at := _SET_AT.match(lead.message)) is not None and at[1].lower() in words().evaluation:
+            return f"step {at[3]}, dataset={at[2]} {lead.message[at.end() :]}"
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
             first = newest < 0 and int(counted[2]) == 0  # before the training
             return ("step 0, " if first else "") + lead.message[counted.end() :]
@@ -150,6 +160,8 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     it then counts the batches of an evaluation."""
     known = words()
     said, of = _of_label(said)
+    said = said if said.startswith("{") else _NUMBERED.sub(_joined, said)
+    said, of = (said, of) if of else _of_problems(said)
     slots = _slots(said)
     whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
     strong = [i for i in whole if is_named(slots[i].name, known.counters)]
@@ -166,6 +178,22 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     if step is None or step < 0 or not (told or (cells and _is_list(said))):
         return None
     return StepRow(step, {_name(f"{of} eval {name}" if of else name): x for name, x in cells.items()}, aside=True)
+
+
+def _joined(found: re.Match[str]) -> str:
+    """The name of a set of problems with its number, `MATH-500`, in one word; other words unchanged."""
+    return f"{found[1]}{found[2]}" if _are_problems(found[1] + found[2]) else found[0]
+
+
+def _of_problems(said: str) -> tuple[str, str]:
+    """The text of an evaluation without the only set of problems that it names before all numbers but its step, and
+    that set: `step 20 AIME24 acc 0.1 len 311`, `MATH: pass@1=0.3 maj@8=0.4`."""
+    named = [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
+    if len(named) != 1:
+        return said, ""
+    found = named[0]
+    before = [slot for slot in slots_of(said[: found.start()]) if not (is_whole(slot) and may_count(slot))]
+    return (said, "") if before else (f"{said[: found.start()]} {said[found.end() :]}", found[1])
 
 
 def _of_label(said: str) -> tuple[str, str]:
@@ -271,7 +299,9 @@ def _is_of_problems(name: str) -> bool:
 
 def _are_problems(name: str) -> bool:
     """Whether this is the name of a known set of problems."""
-    return name.lower().replace("-", "_") in words().problem_sets or has_word(name, words().benchmarks)
+    plain = name.lower().replace("-", "_")
+    known = words().problem_sets
+    return plain in known or plain.replace("_", "") in known or has_word(name, words().benchmarks)
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:

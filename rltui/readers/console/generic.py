@@ -19,6 +19,7 @@ from rltui.readers.console.layouts import (
     is_frame,
     logged_cells,
     pair_cells,
+    set_of,
     spread,
     title,
     titled,
@@ -287,8 +288,9 @@ class StepBlock(Struct):
             return False
         if self.headed:
             self._among_texts(cells)
+        of = set_of(message) if self.evaluated else ""
         for name, x in cells.items():  # the first one of a name counts
-            key = of_evaluation(name) if self.evaluated else name
+            key = of_evaluation(f"{of}/{name}" if of else name) if self.evaluated else name
             if self.title and key in self.cells:
                 if has_word(self.title, words().texts):
                     continue  # of the sample

@@ -85,6 +85,10 @@ _TITLED_APART = lazy(
 )
 """A title that only a gap or a bar sets apart: `policy   loss 0.1  kl 0.01`."""
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
+_SET = lazy(
+    rf"^\W*([A-Za-z][\w.\-]{{0,30}})\s*[:|│]\s*"
+    rf"(?=[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*)?(?:\s*[=:]\s*|\s+){NUMBER_TEXT})"
+)
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
 _FILLED_BAR = lazy(
@@ -189,6 +193,15 @@ def titled(message: str) -> tuple[str, str]:
     if found is None or has_word(found[1], words().items):
         return "", message
     return found[1], message[found.end() :]
+
+
+def set_of(message: str) -> str:
+    """The data set before the numbers of a line below the title of an evaluation: `gsm8k: acc 0.3  len 311`. "" if the
+    line names none: what is measured is no set."""
+    found = _SET.match(without_marks(without_lead(message)))
+    if found is None or measures([found[1]]) or has_word(found[1], either("items", "texts", "statistics", "counters")):
+        return ""
+    return str(found[1])
 
 
 def without_count(message: str, is_step: Callable[[int], bool]) -> str:

@@ -29,6 +29,7 @@ from rltui.readers.console.layouts import (
     is_behind_bar,
     is_frame,
     pair_cells,
+    set_of,
     title,
     titled,
     without_count,
@@ -352,7 +353,8 @@ class TemplateLearner:
         if self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
         if self._evaluated and cells:
-            cells = {of_evaluation(name): x for name, x in cells.items()}
+            of = set_of(message)
+            cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
         if self._known.ahead.names and self._known.kind == "line" and cells and not begins:
             cells = self._known.ahead.keep(cells, self._at)
             if not cells:

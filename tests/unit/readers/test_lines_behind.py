@@ -17,6 +17,15 @@ EVALUATIONS = {
     "words": ["step {s} val_gsm8k {x:.4f} tokens 1319", "step {s} val_math {y:.4f} tokens 500"],
     "data set": ["[eval] step={s} dataset=gsm8k acc={x:.4f}", "[eval] step={s} dataset=math acc={y:.4f}"],
     "manner": ["eval step {s} (greedy): acc={x:.4f}", "eval step {s} (sample): acc={y:.4f}"],
+    "titles": ["[EVAL {s}] AIME24: pass@1={x:.4f} len=311.5", "[EVAL {s}] MATH: pass@1={y:.4f} len=250.5"],
+    "behind the step": ["[EVAL] step {s} AIME24 acc {x:.4f} len 31.5", "[EVAL] step {s} MATH500 acc {y:.4f} len 25.5"],
+    "set and step": ["eval/gsm8k @{s} | acc {x:.4f} | len 281", "eval/math @{s} | acc {y:.4f} | len 366"],
+    "block": ["Eval @ step {s}:", "  gsm8k:   acc {x:.4f}  len 471", "  math500: acc {y:.4f}  len 659"],
+    "block of an event": [
+        "Evaluating at step {s} ...",
+        "  one: accuracy={x:.4f}, n=200",
+        "  two: accuracy={y:.4f}, n=90",
+    ],
     "solved": ["gsm8k: {n}/1000 correct ({x:.4f})", "math: {m}/1000 correct ({y:.4f})"],
 }
 
