@@ -262,7 +262,8 @@ class StepBlock(Struct):
         if cells:
             self.title = heads or _work(message) or self.title
         else:
-            cells = attributes(rest) if heads else told_whole(rest, least=1) if _LED.match(rest) else {}
+            alone = _LED.match(rest) is not None or (self.headed and "." in rest)
+            cells = attributes(rest) if heads else told_whole(rest, least=1) if alone else {}
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

@@ -71,6 +71,8 @@ _HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=
 _LABEL = lazy(r"^[^\w]*[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2}(?:[ :#]+\d{1,4}(?:/\d{1,4})?)?[^\w]*$")
 _BRACKETED = lazy(r"^(.*\w)\s+[\[(]([^\[\]()]{1,40})[\])][^\w]*$")
 _FRACTION = lazy(r"^(?:([^\W\d_]+)[\s:=]+)?(\d{1,6}(?:\.\d+)?)\s?(%)?(?: done| complete)?$")
+_RANGE = lazy(r"^[^\W\d_]+ \d{1,12}\s?[-–]\s?\d{1,12}$")
+"""Which items a step is about: `samples 64-127`."""
 ROUNDED = 0.011
 """What a percentage without decimals may be rounded by."""
 _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)?[^\w]*$")
@@ -302,7 +304,9 @@ def headings(message: str) -> list[Slot]:
 
 def _beside_count(count: Slot, bracketed: str) -> list[Slot] | None:
     """The number in brackets behind the only count of a heading, if it tells the same in another way: the epoch so far,
-    `Step 3 (epoch 0.06)`; none for the part that is done, `Step 3/50 (6.0%)`. None for any other text."""
+    `Step 3 (epoch 0.06)`; none for the part that is done, `Step 3/50 (6.0%)`, or a range. None for any other text."""
+    if _RANGE.match(bracketed):
+        return []
     if (found := _FRACTION.match(bracketed)) is None:
         return None
     name, number = found[1] or "", float(found[2]) / (100.0 if found[3] else 1.0)

@@ -37,7 +37,7 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
-from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first
+from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
 from rltui.readers.console.step_block import NOTHING, Above, StepBlock
 from rltui.readers.console.step_template import (
     StepRow,
@@ -336,6 +336,8 @@ class TemplateLearner:
             return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
+        if cells == {} and self._block.headed and not begins and "." in said:
+            cells = told_whole(said, least=1)  # `print("reward", x)`
         if named and cells:
             self._block.pairs.title = named
         if cells and self._block.is_of_text(cells, self._led):

@@ -96,6 +96,16 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"loss (nats)": "x", "step time (s)": "9.5", "clipped (%)": "0.5"},
     ),
+    "a print for each number": (
+        "Step {i}\nreward 0.5\nloss tensor({x}, device='cuda:0')\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "the samples in the heading of a block": (
+        "Round {i} (samples 64-127):\n   mean reward = 0.5\n   loss = {x}\n",
+        1,
+        {"loss": "x", "mean reward": "0.5"},
+    ),
     "the epoch in the heading of a block": (
         "Step {i} (epoch 0.25):\n  loss: {x}\n  reward: 0.5\n",
         1,
