@@ -262,8 +262,9 @@ class StepBlock(Struct):
         if cells:
             self.title = heads or _work(message) or self.title
         else:
-            alone = _LED.match(rest) is not None or (self.headed and "." in rest)
-            cells = attributes(rest) if heads else told_whole(rest, least=1) if alone else {}
+            alone = told_whole(rest, least=1) if _LED.match(rest) or (self.headed and "." in rest) else {}
+            alone = alone if _LED.match(rest) or self.lines_below.may_have_line(alone) else {}
+            cells = attributes(rest) if heads else alone
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

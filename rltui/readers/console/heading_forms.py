@@ -82,6 +82,10 @@ class HeadingForms(Struct):
         if key in self._lines or len(self._lines) < MOST:
             self._lines[key] += 1
 
+    def may_have_line(self, names: Iterable[str]) -> bool:
+        """The same, or there were too few headings to tell."""
+        return self._headings <= KNOWN or self.has_line(names)
+
     def has_line(self, names: Iterable[str]) -> bool:
         """Whether lines with just these names came below at least every second heading."""
         seen = self._lines[frozenset(names)]

@@ -337,7 +337,8 @@ class TemplateLearner:
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
         if cells == {} and self._block.headed and not begins and "." in said:
-            cells = told_whole(said, least=1)  # `print("reward", x)`
+            alone = told_whole(said, least=1)  # `print("reward", x)`
+            cells = alone if self._block.heads.may_have_line(alone) else {}
         if named and cells:
             self._block.pairs.title = named
         if cells and self._block.is_of_text(cells, self._led):
