@@ -59,7 +59,8 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
         return []
     now = tail(right, 20)
     if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < 0.013 and 0.45 <= now <= 0.55:
-        level = WARNING if len(loss) >= 2 * rows and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < 0.013 else NOTICE
+        long = len(loss) >= 2 * rows or int(look.steps[-1]) - int(look.steps[0]) >= p["long"] * rows
+        level = WARNING if long and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < 0.013 else NOTICE
         text = f"The loss is at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
         return [Signal(level, text, (("dpo_accuracy", ""),), onset_step=int(look.steps[0]))]
     margin = look.values("dpo_reward_margin")
@@ -102,9 +103,10 @@ def _contradicted(look: Look, p: Params) -> list[Signal]:
     newest = held_out.values[-int(p["evaluations"]) :]
     beyond = (p["chance"] - float(newest.mean())) * sqrt(len(newest)) / max(float(newest.std(ddof=1)), EPS)
     learnt = right.now.value >= p["weak"]
-    if not (look.settings.preference and learnt and newest.max() < p["inverted"] and beyond >= p["errors"]):
+    never = held_out.values.max() < p["chance"]  # else it was learnt, and lost again
+    if not (look.settings.preference and learnt and never and newest.max() < p["inverted"] and beyond >= p["errors"]):
         return []
-    text = f"{percent(right.now.value)} of the training pairs are right, and of the held-out pairs only "
+    text = f"{percent(right.now.value)} of the training pairs are right, and of the validation pairs only "
     text += (
         f"{percent(float(newest.mean()))}, fewer than guessing gives: the two contradict each other on which answer "
     )

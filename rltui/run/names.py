@@ -101,13 +101,13 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
 @lru_cache(maxsize=1024)
 def of_problem_set(key: str) -> Meaning | None:
     """A score on a set of problems that people also train on, `gsm8k acc`, as that of an evaluation; None if the key
-    names none."""
+    names none, or a reward, which is of training."""
     name, _, score = key.replace("_", " ").replace("/", " ").replace(":", " ").partition(" ")
     if name.lower() not in words().problem_sets:
         return None
     score = score.strip().replace(" ", "_")
     held_out = resolve(f"val/{name}/{score}", GENERIC)
-    if held_out.canonical != VAL_SCORE or not held_out.member:
+    if held_out.canonical != VAL_SCORE or not held_out.member or "reward" in score:
         return None
     return replace(held_out, key=key, member=name if held_out.member == f"{name}/{score}" else held_out.member)
 

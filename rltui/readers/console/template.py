@@ -5,7 +5,7 @@ its words are:
 `Iteration 7: avg_reward=0.4 (std 0.1)`, `Batch 7/300 | reward mean=0.9 std=0.2`. A number takes the name before it; a
 plain `std` or `max` belongs to the name before that. Lines of `name: number` right below belong to the step.
 
-This module sorts the lines: single ones, those of a block (`step_block`), of a table, of an evaluation, and those of
+This module sorts the lines: single ones, those of a block (`open_block`), of a table, of an evaluation, and those of
 other programs. `known_templates` learns which of them state steps.
 """
 
@@ -37,8 +37,8 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
+from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
-from rltui.readers.console.step_block import NOTHING, Above, StepBlock
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -71,7 +71,7 @@ class TemplateLearner:
         self._known = KnownTemplates()
         self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
-        self._block = StepBlock()
+        self._block = OpenBlock()
         self._table = ColumnTable()
         self._epoch = 0  # epoch of the newest heading that names one
         self._sources = {""}  # words before lines that may state steps

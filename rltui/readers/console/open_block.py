@@ -24,7 +24,7 @@ Above = tuple[dict[str, float], tuple[int, ...], frozenset[str]]
 NOTHING: Above = {}, (), frozenset()
 
 
-class State(Struct):
+class BlockState(Struct):
     """What is known of the open block besides its numbers."""
 
     headed: int = 0  # counts in its heading
@@ -40,16 +40,16 @@ class State(Struct):
     over: Above = NOTHING  # numbers above its heading
 
 
-class StepBlock:
+class OpenBlock:
     """The open block. It must get the lines in file order."""
 
     def __init__(self) -> None:
         self.pairs = PairBlock()
-        self.state = State()
+        self.state = BlockState()
         self.heads = HeadingForms()
         self.told: set[str] = set()  # names that were already given out, as the log was quiet
 
-    def copy(self) -> StepBlock:
+    def copy(self) -> OpenBlock:
         twin = copy.copy(self)
         twin.pairs, twin.heads, twin.told = self.pairs.copy(), self.heads.copy(), set(self.told)
         twin.state = copy.copy(self.state)
@@ -158,7 +158,7 @@ class StepBlock:
 
     def begin(self, headed: int, over: Above) -> None:
         """Begins the block below a heading with `headed` counts; 0 for one without a heading."""
-        self.state = State(headed=headed, over=over)
+        self.state = BlockState(headed=headed, over=over)
 
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
         """Takes the numbers of a line."""
@@ -169,7 +169,7 @@ class StepBlock:
         """Ends the block. Returns it as one line, its key, and the names that were already given out."""
         (line, key), (told, self.told) = self.line(), (self.told, set())
         line.above, line.above_lines, line.passed = self.state.over
-        self.state = State(source=self.state.source)
+        self.state = BlockState(source=self.state.source)
         self.pairs.take()
         return line, key, told
 
