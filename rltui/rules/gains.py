@@ -34,6 +34,17 @@ def gain_shows(look: Look, step: int) -> bool:
     return later.ordered == reward.better if gain is None else gain.direction == reward.better
 
 
+def validation_rises_since(look: Look, step: int) -> bool:
+    """Every validation set rises from the step on, beyond doubt: a train reward that falls meanwhile is of other
+    prompts."""
+    parts = [one.since_step(step) for one in look.facts.validation_sets]
+    ways = [
+        0 if one is None else one.better * (one.ordered if one.since_start is None else one.since_start.direction)
+        for one in parts
+    ]
+    return bool(ways) and min(ways) > 0
+
+
 def validation_gained(look: Look, step: int) -> bool:
     """Validation is better than at the step, beyond doubt."""
     score = look.facts.validation

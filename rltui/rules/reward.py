@@ -13,10 +13,11 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
 from rltui.evidence.shifts import ALL_BUT, louder, step_between
-from rltui.evidence.signal import CRITICAL, WARNING, Signal, num
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, loud, reward_name, rule, validation
+from rltui.rules.gains import validation_rises_since
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -65,6 +66,9 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         first, low = _best_row(look, series), median(x[below : below + 5])
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
+    known_floor = at_floor and profile.floor is not None  # else it is only the lowest so far
+    if not (known_floor or led) and validation_rises_since(look, int(series.steps[onset])):
+        level, at_floor = NOTICE, False
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"
@@ -242,6 +246,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step = int(score.series.steps[_at_once(score.series, onset, onset, peak - low)])
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
+    level = NOTICE if level == WARNING and validation_rises_since(look, step) else level
     best, at = _best(look, peak, step)
     share = (best - low) / abs(best) if best else 1.0
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "

@@ -66,6 +66,7 @@ def test_a_reward_that_falls_while_validation_rises_has_no_wrong_sign(
     signs = [c for f in found["findings"] for c in f["causes"] if "wrong sign" in c["text"]]
     assert all(one["status"] == "contradicted" for one in signs), signs
     assert "wrong sign" not in found["answer"]["why"]
+    assert not [f["id"] for f in found["findings"] if f["status"] == "active" and f["severity"] != "info"]
 
 
 def logged(folder: Path, first: str, last: str) -> Path:
