@@ -66,8 +66,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         first, low = _best_row(look, series), median(x[below : below + 5])
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
-    known_floor = at_floor and profile.floor is not None  # else it is only the lowest so far
-    if not (known_floor or led) and validation_rises_since(look, int(series.steps[onset])):
+    nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    if not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):
         level, at_floor = NOTICE, False
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
