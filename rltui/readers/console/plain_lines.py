@@ -71,9 +71,15 @@ def done_within(message: str) -> dict[str, float]:
     return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
 
 
+_EPOCH_STEP = lazy(r"^(\d{1,5})\|(\d{1,9})\|\s*(?=[^\W\d])")
+"""How torchtune begins a line: epoch and step, before the names and numbers."""
+
+
 def step_first(message: str) -> str:
-    """A line of one name, its step and its number (`mean reward of step 3: 0.5`) with the step first; any other line
-    unchanged."""
+    """A line of one name, its step and its number (`mean reward of step 3: 0.5`) with the step first, and one that only
+    bars tell to begin with epoch and step (`1|3|Loss: 0.5`) in words; any other line unchanged."""
+    if (begun := _EPOCH_STEP.match(message)) is not None:
+        return f"epoch {begun[1]}, step {begun[2]}, {message[begun.end() :]}"
     if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
         return f"{found[2]}, {found[1]}: {found[4]}"
     if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):

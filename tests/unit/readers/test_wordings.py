@@ -96,6 +96,7 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"loss (nats)": "x", "step time (s)": "9.5", "clipped (%)": "0.5"},
     ),
+    "torchtune": ("1|{i}|Loss: {x}|Reward: 0.5\n", 1, {"Loss": "x", "Reward": "0.5"}),
     "a print for each number": (
         "Step {i}\nreward 0.5\nloss tensor({x}, device='cuda:0')\n",
         1,
