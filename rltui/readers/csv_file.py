@@ -234,8 +234,8 @@ class CsvReader:
                     self.skipped[OTHER_COUNT] -= 1
                 self._hold(placed, at)
             return
-        if self._table.step in cells:
-            self._begin(line)  # the header again: of another launch, or of more columns
+        if self._table.step in cells or (self._table.steps and cells[:1] == [self._table.columns[0]]):
+            self._begin(line)  # the header again: of another launch, of more columns, or of the next steps
         elif len(cells) != len(self._table.columns):
             self._skip(OTHER_COUNT)
         else:

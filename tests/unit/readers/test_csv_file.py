@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from math import isnan
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
 from tests.unit.readers_binary.collect import by_step
 from tests.unit.readers_binary.collect import read as collected
+from tests.unit.session.runs import content, opened
 
 
 def test_sparse_columns_of_lightning() -> None:
@@ -150,3 +152,21 @@ def test_a_column_with_the_planned_steps_is_the_plan(key: str, rows: int) -> Non
     plans = [(record.step, record.total) for record in records if isinstance(record, Note)]
     assert plans[-1] == (rows, 5000)
     assert {key for record in records if isinstance(record, Rows) for key in record.values} == {"reward", "loss"}
+
+
+@pytest.mark.parametrize("mark", ["|", ","])
+def test_tables_whose_columns_are_the_next_steps(mark: str, tmp_path: Path) -> None:
+    """A table of the newest five steps now and then; the last one is shorter."""
+    lines = []
+    for first in range(1, 24, 5):
+        steps = range(first, min(first + 5, 24))
+        rows = [
+            ["metric", *(f"step {s}" for s in steps)],
+            ["reward", *(f"{0.2 + s / 100:.2f}" for s in steps)],
+            ["kl", *(f"{s / 1000:.3f}" for s in steps)],
+        ]
+        lines += [f"{mark} {f' {mark} '.join(row)} {mark}" if mark == "|" else mark.join(row) for row in rows]
+    path = tmp_path / "train.log"
+    path.write_text("\n".join(lines) + "\n")
+    expected = {s: {"reward": round(0.2 + s / 100, 2), "kl": round(s / 1000, 3)} for s in range(1, 24)}
+    assert content(opened(path)) == expected
