@@ -46,6 +46,7 @@ class BarNumbers:
     def __init__(self) -> None:
         self.tell = False
         self._held: BarRow | None = None
+        self._full = False  # the bar that showed it has come to its end
         self._waiting: list[BarRow] = []
         self._first_epoch: int | None = None  # 0 or 1
         self._epoch: _Round | None = None  # epoch of the held row
@@ -78,6 +79,7 @@ class BarNumbers:
             return []  # only a step, or the same bar printed again below another line
         again = epoch is not None and epoch == self._epoch
         before, self._held, self._epoch = self._held, (step, cells, time), epoch
+        self._full = painted.done >= painted.total
         self.tell |= epoch is None
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning gives the full bar the name of the next epoch before that begins
@@ -95,6 +97,13 @@ class BarNumbers:
     def so_far(self) -> list[BarRow]:
         """All rows so far, with the one that is held back. Called if nothing follows for now."""
         return [*self._over(), self._held] if self._held is not None else []
+
+    def ended(self) -> list[BarRow]:
+        """All rows of a bar that has come to its end, as other lines go on; none of one that has not."""
+        if self._held is None or not (self._full and self.tell):
+            return []
+        rows, self._held = self.so_far(), None
+        return rows
 
     @property
     def newest(self) -> int | None:
@@ -326,6 +335,14 @@ class BarRows:
         painted = rest.rpartition(b"\r")[2].rstrip()
         if painted.endswith(b"]") and (shown := bar(painted)) is not None:
             self.take_numbers(shown, painted, line)
+
+    def end(self) -> None:
+        """Adds the last row of a bar that is full, as lines follow that state their steps."""
+        if self._in_rounds or self._rows.foretells:
+            return
+        for row in self._numbers.ended():
+            self._gave = True
+            self._rows.add(*row)
 
     def so_far(self, line: int, over: bool = False) -> None:
         """Takes what bars have shown until now as final. `over`: the log is."""

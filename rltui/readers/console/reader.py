@@ -467,6 +467,8 @@ class ConsoleReader(LineReader):
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
         rows = rows if self._own is None else self._own.with_scores_before(rows)
+        if any(row.cells and not row.aside for row in rows):
+            self._bars.end()
         self._took |= self._intake.tell(rows, self._line, plans=plans)
         self._news.at(self._rows.step)
 

@@ -186,3 +186,16 @@ def test_a_reward_model_refreshed_between_steps_begins_no_other_run(tmp_path: Pa
     assert not any(one["other"] for one in seen["run"]["attempts"])
     assert (seen["run"]["steps"]["first"], seen["run"]["steps"]["last"]) == (1, 40)
     assert seen["metrics"]["reward_mean"]["count"] == 40
+
+
+def test_the_last_numbers_of_a_bar_that_is_over_are_none_of_the_lines_below_it(tmp_path: Path) -> None:
+    bars = [
+        f"SFT: {100 * i // 30:3d}%|####| {i}/30 [00:{i:02d}<00:30, 1.02it/s, loss={1.5 - i / 100:.3f}, lr=2e-5]"
+        for i in range(1, 31)
+    ]
+    lines = lines_of("{training} {i}/{total} {cells}", "grpo", LATER["GRPO"], 40)
+    seen = read(tmp_path, ["\r".join(bars), *lines])
+    assert (seen["run"]["steps"]["first"], seen["run"]["steps"]["last"]) == (1, 40)
+    assert seen["metrics"]["reward_mean"]["count"] == 40
+    assert abs(seen["metrics"]["total_loss"]["last"]) < 0.03
+    assert not any(f["id"] == "cfg-lr-too-high" for f in seen["findings"])
