@@ -24,11 +24,12 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
     was = None if reward is None or spell.onset is None else reward.median_before(spell.onset)
     now = None if reward is None or spell.onset is None else reward.median_after(spell.onset, NOW_POINTS)
     if was is None or now is None or was <= 0.0 or spell.onset is None:
-        return _risen(sets, test) or Outcome("unknown", "what the reward lost is not known as a share")
+        unknown = Outcome("unknown", "what the reward lost is not known as a share")
+        return unknown if spell.onset is None else _risen(sets, test, spell.onset) or unknown
     ways = [_levels(one, spell.onset) for one in sets]
     known = [way for way in ways if way is not None and way[0] > 0.0]
     if len(known) < len(sets):
-        return _risen(sets, test) or Outcome("unknown", "too few evaluations were made about the onset")
+        return _risen(sets, test, spell.onset) or Outcome("unknown", "too few evaluations were made about the onset")
     lost = (was - now) / was
     before, after = max(known, key=lambda way: (way[0] - way[1]) / way[0])
     falls = (before - after) / before >= SHARE * lost
@@ -36,9 +37,11 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
     return Outcome("met" if falls == test.falls else "unmet", told)
 
 
-def _risen(sets: Sequence[MetricFacts], test: HeldOut) -> Outcome | None:
-    """Where the onset cannot tell it: all sets rose since their first evaluations, so that none fell with the reward.
-    None if it is not so."""
+def _risen(sets: Sequence[MetricFacts], test: HeldOut, onset: int) -> Outcome | None:
+    """Where the fall began before the first evaluations, so that none tells what was before: all sets rose since them,
+    and none fell with the reward. None if it is not so."""
+    if any(int(one.series.steps[0]) < onset for one in sets):
+        return None
     ways = (one.ordered if one.since_start is None else one.since_start.direction for one in sets)
     if any(way != one.better for way, one in zip(ways, sets, strict=True)):
         return None

@@ -67,7 +67,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
-    if not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):
+    slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
+    if slowly and not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):
         level, at_floor = NOTICE, False
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
@@ -246,12 +247,23 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step = int(score.series.steps[_at_once(score.series, onset, onset, peak - low)])
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
-    level = NOTICE if level == WARNING and validation_rises_since(look, step) else level
     best, at = _best(look, peak, step)
+    slowly = _took(score.values, int(score.series.steps.searchsorted(step)), best, low) >= p["slowly"] * len(
+        score.series
+    )
+    level = NOTICE if level == WARNING and slowly and validation_rises_since(look, step) else level
     share = (best - low) / abs(best) if best else 1.0
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
     summary += f"(median of the last {rows} rows)" + (f", {percent(share)} lower." if best > 0 <= low else ".")
     return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
+
+
+def _took(x: Floats, onset: int, best: float, now: float) -> int:
+    """How many rows it took from the onset until half of a fall was done: harder prompts come little by little, and
+    what breaks does so at once."""
+    lost = (x[onset:] - now) * np.sign(best - now) < abs(best - now) / 2.0
+    most = np.convolve(lost, np.ones(5), mode="valid") >= 3 if len(lost) >= 5 else lost
+    return int(most.argmax()) if most.any() else len(lost)
 
 
 def _by_chance(score: MetricFacts, rows: int) -> float:
