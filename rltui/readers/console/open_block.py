@@ -10,12 +10,15 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.layouts import PairBlock, pair_cells
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
 from rltui.readers.name_words import is_named, measures, words
 
+FRAMES = frozenset("|│┃║")
+_GAP = lazy(r"\s{2,}|\t|\s*[|│┃║]\s*")
 SET_APART = 12
 """Most other lines of the same program inside a block below a heading."""
 
@@ -38,6 +41,7 @@ class BlockState(Struct):
     fenced: bool = False  # inside code that was printed
     text: bool = False  # a text with a heading of its own was printed in it
     over: Above = NOTHING  # numbers above its heading
+    columns: tuple[str, ...] = ()  # statistics that name the columns of a table in it
 
 
 class OpenBlock:
@@ -115,6 +119,23 @@ class OpenBlock:
         self.state.fenced ^= message.count(FENCE) % 2 == 1
         self.state.loose = True
         return True
+
+    def names_columns(self, message: str) -> bool:
+        """Takes a line below the heading that names statistics, `mean  min  max`: columns of the rows that follow."""
+        said = [word for word in message.split() if word not in FRAMES]
+        if not self.state.headed or len(said) < 2 or any(word.lower() not in words().statistics for word in said):
+            return False
+        self.state.columns = tuple(said)
+        return True
+
+    def of_columns(self, message: str) -> str:
+        """A row of such a table, `reward  0.3  -1  1.5`, with each number named; any other line unchanged."""
+        if not self.state.columns:
+            return message
+        name, *cells = [cell for cell in _GAP.split(message.strip()) if cell] or [""]
+        if len(cells) != len(self.state.columns) or any(NUMBER.fullmatch(cell) is None for cell in cells):
+            return message
+        return ", ".join(f"{name} {column}: {x}" for column, x in zip(self.state.columns, cells, strict=True))
 
     def note_text(self, message: str) -> None:
         """Notes whether a line without numbers opens or ends a printed text."""

@@ -171,8 +171,19 @@ def patience(lines: list[list[Slot]], over: bool = False) -> int:
         return WITHIN
     if over:
         return 0
-    longest = max((slot.of or 0 for slot in lines[0] if slot not in stands), default=0)
+    others = [i for i, slot in enumerate(lines[0]) if slot not in stands]
+    longest = max((lines[0][i].of or _cycle(lines, i) for i in others), default=0)
     return min(2 * longest + 2, WITHIN) if stands and longest else 0
+
+
+def _cycle(lines: list[list[Slot]], i: int) -> int:
+    """How many parts of a step a number without a total counts, and one more: it goes up one by one, `mb 0` to `mb 3`,
+    and may start again. 0 if it does not."""
+    if not all(len(line) > i and is_whole(line[i]) for line in lines):
+        return 0
+    counts = [int(line[i].value) for line in lines]
+    steady = all(b - a == 1 or b <= 1 for a, b in pairwise(counts)) and counts[0] <= 1
+    return max(counts) + 2 if steady and max(counts) < WITHIN else 0
 
 
 def _even(lines: list[list[Slot]], i: int) -> bool:

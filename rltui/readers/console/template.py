@@ -226,7 +226,7 @@ class TemplateLearner:
     def _words(self, message: str) -> list[StepRow]:
         """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line
         above, unless it begins an evaluation of that step. A line that only draws a frame does not end a block."""
-        if self._block.fence(message):
+        if self._block.fence(message) or self._block.names_columns(message):
             return []
         self._block.note_text(message)
         if self._begins_evaluation(message):
@@ -257,6 +257,7 @@ class TemplateLearner:
         return True
 
     def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
+        message = self._block.of_columns(message)
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
         if row is not None:
             self._under = None

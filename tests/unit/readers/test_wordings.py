@@ -97,6 +97,21 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         {"loss (nats)": "x", "step time (s)": "9.5", "clipped (%)": "0.5"},
     ),
     "torchtune": ("1|{i}|Loss: {x}|Reward: 0.5\n", 1, {"Loss": "x", "Reward": "0.5"}),
+    "statistics in columns below a heading": (
+        "== step {i} ==\n        mean    min\n------  ------  -------\nreward  {x}  -1.0000\nkl      0.25    0.0\n",
+        1,
+        {"reward mean": "x", "reward min": "-1", "kl mean": "0.25", "kl min": "0"},
+    ),
+    "statistics in a table with bars": (
+        "Step {i}:\n| | mean | std |\n|---|---|---|\n| reward | {x} | 0.5 |\n| kl | 0.25 | 0.125 |\n",
+        1,
+        {"reward mean": "x", "reward std": "0.5", "kl mean": "0.25", "kl std": "0.125"},
+    ),
+    "mini-batches of each step": (
+        "step {i} mb 0 pg 0.5 reward 0.25\nstep {i} mb 1 pg 0.5 reward 0.25\nstep {i} mb 2 pg {x} reward 0.5\n",
+        1,
+        {"mb": "2", "pg": "x", "reward": "0.5"},
+    ),
     "a print for each number": (
         "Step {i}\nreward 0.5\nloss tensor({x}, device='cuda:0')\n",
         1,
