@@ -71,6 +71,10 @@ def done_within(message: str) -> dict[str, float]:
     return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
 
 
+_SCALAR = lazy(
+    r"^(?:[^\W\d]\w*:? )?([^\W\d][\w/.\-]*)[\s,:]+([^\W\d_]+)\s?[=:]\s?(\d{1,15})[\s,;]+value\s?[=:]\s?(\S+)$"
+)
+"""A scalar with its step: `scalar train/reward step=3 value=0.27`."""
 _EPOCH_STEP = lazy(r"^(\d{1,5})\|(\d{1,9})\|\s*(?=[^\W\d])")
 """How torchtune begins a line: epoch and step, before the names and numbers."""
 
@@ -80,6 +84,8 @@ def step_first(message: str) -> str:
     bars tell to begin with epoch and step (`1|3|Loss: 0.5`) in words; any other line unchanged."""
     if (begun := _EPOCH_STEP.match(message)) is not None:
         return f"epoch {begun[1]}, step {begun[2]}, {message[begun.end() :]}"
+    if "value" in message and (found := _SCALAR.match(message)) is not None and _counts(found[2]):
+        return f"{found[2]} {found[3]}, {found[1]}: {found[4]}"
     if (found := _AT_STEP.match(message)) is not None and _counts(found[3]):
         return f"{found[2]}, {found[1]}: {found[4]}"
     if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):

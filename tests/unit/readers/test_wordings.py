@@ -112,6 +112,11 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"mb": "2", "pg": "x", "reward": "0.5"},
     ),
+    "a scalar a line": (
+        "scalar train/reward step={i} value=0.5\nscalar train/loss step={i} value={x}\n",
+        1,
+        {"train/reward": "0.5", "train/loss": "x"},
+    ),
     "a print for each number": (
         "Step {i}\nreward 0.5\nloss tensor({x}, device='cuda:0')\n",
         1,
