@@ -73,6 +73,7 @@ def collapse(c: Columns) -> None:
 
 def decline(c: Columns) -> None:
     c["score_mean"] = 0.3 + 0.4 * ramp(0, 150) - 0.25 * ramp(180, 200) + 0.02 * noise(np.random.default_rng(1), N)
+    c["val_score"] = [None] * N  # one that rises all the while says that the prompts became harder
 
 
 def drift(c: Columns) -> None:
