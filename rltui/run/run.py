@@ -248,17 +248,17 @@ class Run:
         """The checkpoints on disk. If there are none (only the log was copied), those that the logs name."""
         return self.checkpoints or self._notes.saved()
 
-    def newest_time(self) -> float | None:
+    def newest_time(self, reached: bool = False) -> float | None:
         """The newest time stamp of rows and notes. If rows have times, only notes of logs whose rows have times count:
-        others may be in another time zone. If rows have none, only notes behind the newest row of their log: a stamp of
-        the launch does not tell when the rows after it were written."""
+        others may be in another time zone. `reached`: if rows have none, only notes behind the newest row of their log:
+        a stamp of the launch does not tell when the rows after it were written."""
         rows = self.history.table.newest_time
         if self._cut_at is not None and rows is not None:
             return rows  # notes that state no step may be later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         if rows is None:
-            heads = {part.name: part.table.head_step for part in self.history.parts}
+            heads = {part.name: part.table.head_step if reached else None for part in self.history.parts}
             timed = {name for name in self._notes.newest if not self._notes.is_behind(name, heads.get(name))}
         notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if name in timed]
         return max(notes if rows is None else [rows, *notes], default=None)
@@ -446,7 +446,7 @@ class Run:
             self._notes,
             self.exit,
             now=self.pulse.output_at if now is None and self.followed else now,
-            stamped=self.as_of,
+            stamped=None if self.as_of is None else self.newest_time(reached=True),
             zoned=all(one.table.zoned for one in self.history.parts if one.table.newest_time is not None),
             written=max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=None),
             beside=written_beside(self.history.parts),
