@@ -42,8 +42,7 @@ def _risen(sets: Sequence[MetricFacts], test: HeldOut, onset: int) -> Outcome | 
     and none fell with the reward. None if it is not so."""
     if any(int(one.series.steps[0]) < onset for one in sets):
         return None
-    ways = (one.ordered if one.since_start is None else one.since_start.direction for one in sets)
-    if any(way != one.better for way, one in zip(ways, sets, strict=True)):
+    if any(one.way != one.better for one in sets):
         return None
     told = f"validation rose {num(sets[0].first)} → {num(sets[0].now.value)} since its first evaluation"
     return Outcome("unmet" if test.falls else "met", told)

@@ -337,6 +337,11 @@ class MetricFacts:
         return 0 if chance > ORDERED else 1 if sign > 0 else -1
 
     @property
+    def way(self) -> Literal[-1, 0, 1]:
+        """Which way it went since its start: beyond its errors, or by the order of points too few to have any."""
+        return self.ordered if self.since_start is None else self.since_start.direction
+
+    @property
     def apart(self) -> Literal[-1, 0, 1]:
         """Which way the newest third of few points lies beyond their first fifth, each of them and by 3 sd of the
         noise: what was gained at once and stands since has no order. 0 if it does not, or of fewer than 9 points."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NO_STEP = -1
 """The step of a row that states none."""
+FIRST_STEP = 10
+"""A training that starts from scratch has its first row by this step: TRL logs every 10th."""
 
 
 class Rows(Struct):

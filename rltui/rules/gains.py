@@ -28,21 +28,14 @@ def gain_shows(look: Look, step: int) -> bool:
     """The reward is better than at the step, beyond its noise or, of few rows, by their order."""
     reward = look.facts.metric(look.reward)
     later = None if reward is None else reward.since_step(step)
-    if reward is None or later is None:
-        return False
-    gain = later.since_start
-    return later.ordered == reward.better if gain is None else gain.direction == reward.better
+    return later is not None and later.way == later.better
 
 
 def validation_rises_since(look: Look, step: int) -> bool:
     """Every validation set rises from the step on, beyond doubt: a train reward that falls meanwhile is of other
     prompts."""
     parts = [one.since_step(step) for one in look.facts.validation_sets]
-    ways = [
-        0 if one is None else one.better * (one.ordered if one.since_start is None else one.since_start.direction)
-        for one in parts
-    ]
-    return bool(ways) and min(ways) > 0
+    return bool(parts) and all(one is not None and one.way == one.better for one in parts)
 
 
 def validation_gained(look: Look, step: int) -> bool:

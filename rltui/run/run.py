@@ -258,7 +258,7 @@ class Run:
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         if rows is None:
-            heads = {part.name: part.table.head_step if reached else None for part in self.history.parts}
+            heads = {part.name: part.table.head_step for part in self.history.parts} if reached else {}
             timed = {name for name in self._notes.newest if not self._notes.is_behind(name, heads.get(name))}
         notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if name in timed]
         return max(notes if rows is None else [rows, *notes], default=None)

@@ -14,7 +14,7 @@ from math import nan
 import numpy as np
 from msgspec import Struct
 
-from rltui.readers.base import NO_STEP, Rows
+from rltui.readers.base import FIRST_STEP, NO_STEP, Rows
 from rltui.run.column_set import ColumnSet, cells_of
 from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 
@@ -29,9 +29,6 @@ WHOLE_SHARE = 0.5
 
 ALIKE_SHARE = 0.5
 """Rows of one training share at least this part of the names in both: SFT logs six of those that GRPO logs, of 20."""
-
-FIRST_STEP = 10
-"""A training that starts from scratch has its first row by this step: TRL logs every 10th."""
 
 ABANDONED_ROWS = 2
 """Rows after a restart count as abandoned if it goes back by at least this many: two processes that write one log

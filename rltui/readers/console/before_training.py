@@ -6,6 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
+from rltui.readers.base import FIRST_STEP
 from rltui.readers.console.named_numbers import slots_of
 from rltui.readers.console.plain_lines import of_evaluation
 from rltui.readers.console.step_template import StepRow
@@ -16,8 +17,6 @@ _SAYS = lazy(
     r"(?i)\b(?:initial|baseline|base[ _-]model|untrained|zero[ _-]shot|(?:before|prior to) (?:the )?(?:rl|training)"
     r"|pre[ _-]?(?:rl|training))\b:?\s*"
 )
-FIRST_STEP = 10
-"""A training that starts from scratch has its first row by this step: TRL logs every 10th."""
 REWARDS = frozenset(("reward", "score", "pass"))
 MOST = 200
 """Longer lines are prose."""

@@ -208,6 +208,13 @@ class StepBlock(Struct):
         """Its numbers. Those of a message with several lines count only if one of them has a metric's name."""
         return self.cells if not self.own or measures(self.cells) else {}
 
+    def _alone(self, text: str) -> dict[str, float]:
+        """The only number of a line, if a title is before it, or if lines like it are below most headings."""
+        if _LED.match(text):
+            return told_whole(text, least=1)
+        cells = told_whole(text, least=1) if self.headed and "." in text else {}
+        return cells if self.lines_below.may_have_line(cells) else {}
+
     def _cells(self, message: str) -> dict[str, float]:
         """The numbers of a line, which may also be a table row right below a heading."""
         of_table = self.headed and not self.worded
@@ -262,9 +269,7 @@ class StepBlock(Struct):
         if cells:
             self.title = heads or _work(message) or self.title
         else:
-            alone = told_whole(rest, least=1) if _LED.match(rest) or (self.headed and "." in rest) else {}
-            alone = alone if _LED.match(rest) or self.lines_below.may_have_line(alone) else {}
-            cells = attributes(rest) if heads else alone
+            cells = attributes(rest) if heads else self._alone(rest)
             self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]

@@ -17,6 +17,7 @@ from rltui.cooperate import Meanwhile
 from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Record, Rows, Treated, Ungraded
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.courses import OTHER_COUNT, Courses
+from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_clock import LineClock, time_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar, bar
@@ -168,7 +169,7 @@ class LogRows:
         behind = 0 < line < self._line
         self._line = max(line, self._line)
         if row.cells or row.aside:
-            training = "" if row.aside or behind else row.training or training_of(row.message)
+            training = "" if row.aside or behind else row.training or training_of(split_lead(row.message))
             self._add(row.step, row.cells, row.time, behind, self._trainings.begins(training, row.step))
             self.came = True
         if not (row.aside or behind):

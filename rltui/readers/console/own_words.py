@@ -249,7 +249,7 @@ class OwnWords(OpenEnd[_Known]):
         indented = raw.startswith(INDENT)
         raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message, prefix, self.at, self._time, indented, training_of(raw))
+        rows = learner.take(message, prefix, self.at, self._time, indented, training_of(lead))
         if rows or learner.likely:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:

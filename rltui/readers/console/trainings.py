@@ -8,16 +8,15 @@ from functools import lru_cache
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import split_lead
+from rltui.readers.console.lead import Lead
 from rltui.readers.name_words import words
 
 _BEGIN = lazy(r"[^\d]{0,200}")
 _WORD = lazy(r"[a-z]+")
 
 
-def training_of(message: str) -> str:
+def training_of(lead: Lead) -> str:
     """The word for a training in the lead of a line or before its first number, in lower case; "" for none."""
-    lead = split_lead(message)
     begin = _BEGIN.match(lead.message)
     return _named(f"{lead.source} {begin[0] if begin is not None else ''}")
 

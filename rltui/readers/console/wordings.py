@@ -6,6 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.lead import split_lead
 from rltui.readers.console.trainings import is_another, training_of
 
 ALONE = 8
@@ -54,7 +55,7 @@ class Wordings:
             key=lambda one: one.went_on,
             default=usual,
         )
-        own = self._known.get(key) or _Wording(training=training_of(message))
+        own = self._known.get(key) or _Wording(training=training_of(split_lead(message)))
         if len(self._known) < MOST:
             self._known[key] = own
         behind = usual is not None and own is not usual and step <= usual.newest
