@@ -66,6 +66,7 @@ def read(file: Path, kind: type[T]) -> T:
 def decode(text: bytes, kind: type[T], file: str) -> T:
     """The same for a file's content; `file` is its name in errors."""
     try:
+        text.decode()  # of bytes that are no text each version of msgspec tells something else
         with _ONE_AT_A_TIME:
             return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
