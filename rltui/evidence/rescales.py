@@ -37,6 +37,8 @@ ROUGH = 0.02
 """Least sd of the logarithm of a spread that is believed: some are logged with two digits."""
 NOISE_LOG = 0.45
 """Sd of the logarithm of a noise that is told from the differences of a dozen points."""
+UNDER_WAY = 0.5
+"""Of the change, so much by which the level moved the same way before it: a collapse, whose spread falls with it."""
 COUNTED = 0.75
 """Of a mean alone, the least power of the factor by which its noise has to grow: that of answers which are right or
 wrong grows by the root of the share that is right, and less."""
@@ -150,6 +152,9 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
     times, noise = exp(size), max(sd_d(before), 1e-12)
     old, new = median(before[-near:]), median(after[:near])
     error = noise * 1.25 / near**0.5
+    under_way = old - median(before[:near])
+    if abs(under_way) > max(CLEAR * error, UNDER_WAY * abs(new - old)) and (under_way > 0) == (new > old):
+        return None  # it was on its way there before
     if abs(new - times * old) > CLEAR * times * (error * 2**0.5 + abs(old) * (unsure + ROUGH)):
         return None  # it went elsewhere: the answers are others
     signs = (not alone) + (abs(new - old) > CLEAR * max(1.0, times) * error)

@@ -179,3 +179,17 @@ def test_a_penalty_that_jumps_is_no_other_scale(tmp_path: Path, capsys: pytest.C
     score = 0.3 + 0.3 * np.arange(N) / N + 0.02 * rng.standard_normal(N)
     of = report(tmp_path, columns(1.0, score_mean=score, reward_mean=score - 0.2 * NEW), capsys)
     assert not [f for f in of["findings"] if f["id"] == "reward-scale-shift"]
+
+
+def test_a_share_of_right_answers_that_goes_by_degrees_is_no_other_scale() -> None:
+    """The spread of answers that are right or wrong falls with their share, so that level, spread and noise all go."""
+    told = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        share = 0.03 + 0.55 / (1 + np.exp((np.arange(N) - AT) / rng.uniform(2, 5)))
+        easy = rng.beta(1.5 * share[:, None, None], 1.5 * (1 - share)[:, None, None], (N, 32, 1))
+        right = rng.random((N, 32, 8)) < easy
+        logged = {"reward_mean": right.mean(axis=(1, 2)), "reward_std": right.std(axis=2, ddof=1).mean(axis=1)}
+        found = seen({"entropy": columns(1.0)["entropy"]} | logged)
+        told += [(seed, found)] if found else []
+    assert told == []
