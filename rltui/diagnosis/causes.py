@@ -20,7 +20,7 @@ from rltui.frameworks.spelling import words_of
 from rltui.plots.numbers import setting_value
 from rltui.prose import each_once
 from rltui.rules.bounds import as_number
-from rltui.rules.expectation import Calm, Configured, MetricMoved, PenaltyOff, Stands, Test
+from rltui.rules.expectation import AnyOf, Calm, Configured, MetricMoved, PenaltyOff, Stands, Test, Updates
 from rltui.rules.expected_validation import HeldOut
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 from rltui.run.run import ConfigValue
@@ -117,6 +117,8 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     part = next((outcome.part for outcome in said["met"] if outcome.part), "")
     entry = acting(ground.config, text.config) or weight_of(part, ground.raw)
     value = _plain(entry.value) if entry is not None and entry.active else None
+    if status == "supported" and not value and not _asks_settings(text.tests):
+        value = None  # what is 0 or off proves nothing that was not asked of it
     key = entry.key if entry is not None and value is not None else None
     return Weighed(
         Cause(text.text, key, value, status, because, look),
@@ -125,6 +127,13 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         part,
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
         _alone(met) if status == "supported" else "",
+    )
+
+
+def _asks_settings(tests: Sequence[Test]) -> bool:
+    return any(
+        _asks_settings(test.tests) if isinstance(test, AnyOf) else isinstance(test, (Configured, PenaltyOff, Updates))
+        for test in tests
     )
 
 

@@ -229,12 +229,20 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         gap = gap_before(facts, shift.step)
         if test.within is not None and gap > test.within:
             continue
+        if test.way == "up" and _ramps(facts, shift.step):
+            continue
         near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, _beside(facts)):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
+
+
+def _ramps(facts: MetricFacts, step: int) -> bool:
+    """Whether the metric rose from row to row since its first: a warm-up jumps in no row."""
+    rows = facts.values[: int(facts.series.steps.searchsorted(step)) + 1]
+    return len(rows) > 2 and bool((rows[1:] > rows[:-1]).all())
 
 
 def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]:

@@ -36,13 +36,14 @@ RETURNS = 3
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
     the same number again and again, or it has the opposite sign since one row."""
-    if (over := _turned_over(look, memory)) is not None:
-        return [over]
+    graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
+    for name in graded:
+        if (over := _turned_over(look, name, memory)) is not None:
+            return [over]
     newest = look.outages[-1] if look.outages else None
     lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
     if lasting and lasting[0].level >= WARNING:
         return lasting
-    graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
     return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
 
@@ -67,25 +68,25 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     return Signal(level, text, tuple(proofs), onset_step=outage.since)
 
 
-def _turned_over(look: Look, memory: Memory) -> Signal | None:
-    """The reward has the opposite sign since one row, until it is half of what it was again."""
-    series = look.series(look.reward)
+def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
+    """A reward has the opposite sign since one row, until it is half of what it was again."""
+    series, turn, read = look.series(name), f"turned {name}", f"read {name}"
     if series is None:
         return None
-    if "turned" not in memory:
-        found = turned(series, look.logged, int(memory.get("seen", 0)) - FRESH)
-        memory["seen"] = len(series)
+    if turn not in memory:
+        found = turned(series, look.logged, int(memory.get(read, 0)) - FRESH)
+        memory[read] = len(series)
         if found is None:
             return None
-        memory |= {"turned": found.since, "before": found.before, "after": found.after}
-    before, after = memory["before"], memory["after"]
-    if median(series.values[series.steps.searchsorted(memory["turned"]) :][-LEAST:]) / before > 0.5:
-        del memory["turned"]
+        memory |= {turn: found.since, f"before {name}": found.before, f"after {name}": found.after}
+    before, after, step = memory[f"before {name}"], memory[f"after {name}"], int(memory[turn])
+    if median(series.values[series.steps.searchsorted(step) :][-LEAST:]) / before > 0.5:
+        del memory[turn]
         return None
-    name, step = reward_name(look), int(memory["turned"])
-    text = f"{name} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
+    called = reward_name(look, name)
+    text = f"{called} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
     text += "the policy was as before: as if its sign were turned."
-    return Signal(CRITICAL, text, ((look.reward, f"{num(before)} before, {num(after)} after"),), onset_step=step)
+    return Signal(CRITICAL, text, ((name, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 
 def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:

@@ -85,8 +85,89 @@ def test_pairs_whose_labels_are_random_are_named(tmp_path: Path) -> None:
     assert why.count("preference accuracy is") == 1, "both limits stand behind one number"
 
 
+def pairs(held_out: float, rate: float = 5e-7) -> list[dict[str, float]]:
+    """DPO that learns its training pairs by heart; of the validation pairs this share is told apart all along. The
+    loss of the validation pairs rises."""
+    draw = random.Random(6)
+    rows: list[dict[str, float]] = []
+    for n in range(5, 401, 5):
+        learnt = 1 - 0.99**n
+        row = {"step": n, "loss": 0.693 - 0.25 * learnt, "grad_norm": 15 + draw.gauss(0, 1), "epoch": n / 150}
+        row |= {"rewards/accuracies": 0.5 + 0.33 * learnt + draw.gauss(0, 0.02), "rewards/margins": 0.8 * learnt}
+        rows.append(row | {"learning_rate": rate * min(1.0, n / 40)})
+        if n % 25 == 0:
+            told_apart = held_out + draw.gauss(0, 0.015)
+            loss = 0.69 + 0.1 * learnt + draw.gauss(0, 0.003)
+            rows.append({"step": n, "eval_loss": loss, "eval_rewards/accuracies": told_apart})
+    return rows
+
+
+def why_of(folder: Path, rows: list[dict[str, float]]) -> str:
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(told(folder)[2]["answer"]["why"])
+
+
+@pytest.mark.parametrize("held_out", [0.5, 0.64])
+def test_labels_that_no_validation_pair_follows(held_out: float, tmp_path: Path) -> None:
+    why = why_of(tmp_path, pairs(held_out))
+    assert why.startswith("The labels of the pairs are close to random") == (held_out == 0.5), why
+    assert "learning rate" not in why, "a warm-up is no jump"
+
+
+def test_a_rate_that_jumps_after_a_warm_up_is_still_a_jump(tmp_path: Path) -> None:
+    rows = pairs(0.64)
+    for row in rows:
+        row |= {"learning_rate": 1.5e-6} if row["step"] > 60 and "learning_rate" in row else {}
+        if "eval_loss" in row and row["step"] <= 60:
+            row["eval_loss"] = 0.69 - 0.001 * row["step"]
+    assert why_of(tmp_path, rows).startswith("The learning rate is too high")
+
+
+@pytest.mark.parametrize("differ", [True, False], ids=["rewards differ", "rewards are alike"])
+def test_a_gradient_of_0_from_the_first_step_on(differ: bool, tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows = []
+    for n in range(1, 121):
+        row = {"step": n, "reward": 0.45 * differ + draw.gauss(0, 0.02) * differ, "grad_norm": 0.0, "lr": 1e-6}
+        row |= {"frac_reward_zero_std": 0.3 + draw.gauss(0, 0.03) if differ else 1.0, "entropy": 0.6}
+        rows.append(row)
+    assert why_of(tmp_path, rows).startswith("The loss does not reach what is trained") == differ
+    found = next(one for one in told(tmp_path)[2]["findings"] if one["id"] == "no-learning-signal")
+    causes = {one["text"].split(":")[0] for one in found["causes"] if one["status"] == "supported"}
+    assert causes == {
+        "The loss does not reach what is trained" if differ else "All samples of a group get the same reward"
+    }
+
+
+def test_pairs_that_nothing_learns_from_are_not_said_to_lack_a_reward(tmp_path: Path) -> None:
+    draw = random.Random(8)
+    rows = [{"step": n, "loss": 0.6931, "grad_norm": 0.0, "learning_rate": 5e-7} for n in range(5, 301, 5)]
+    for row in rows:
+        row |= {"rewards/accuracies": 0.5 + draw.gauss(0, 0.03), "rewards/margins": draw.gauss(0, 1e-4)}
+    assert why_of(tmp_path, rows).startswith("The loss does not reach what is trained")
+
+
 def test_limits_of_one_number_share_a_bracket() -> None:
     assert each_once(["n = 2", "n = 2 (below 8)", "n = 2 (over 1)", "m 3 (a)"]) == [
         "n = 2 (below 8 and over 1)",
         "m 3 (a)",
     ]
+
+
+@pytest.mark.parametrize("shift", [0.0, -0.2], ids=["turned", "a penalty that grew"])
+def test_a_reward_that_turns_over_beside_a_score_that_does_not(shift: float, tmp_path: Path) -> None:
+    """What is trained on is the reward; the score stays what the task gives, and falls only as it is unlearnt."""
+    draw = random.Random(9)
+    rows = []
+    for n in range(1, 161):
+        score = 0.4 + 0.2 * min(n, 100) / 100 - 0.004 * max(0, n - 100) + draw.gauss(0, 0.02)
+        reward = score if n < 100 else score + shift if shift else -score
+        row = {"step": n, "critic/score/mean": score, "critic/rewards/mean": reward, "actor/entropy": 0.5}
+        row |= {"critic/rewards/max": max(1.0, reward), "critic/rewards/min": min(0.0, reward - 0.5)}
+        rows.append(
+            row | {"actor/grad_norm": 0.2 + draw.gauss(0, 0.01), "response_length/mean": 500 + draw.gauss(0, 9)}
+        )
+    why = why_of(tmp_path, rows)
+    answer = told(tmp_path)[2]["answer"]
+    assert ("as if its sign were turned" in answer["what"]) == (not shift), answer["what"]
+    assert why.startswith("The sign of the reward") == (not shift), why
