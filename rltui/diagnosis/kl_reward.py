@@ -135,7 +135,7 @@ def _read(
             if not fits and not any(loud(look, trait) for trait in row.says):
                 unsure = decision == "continue"  # no check says so
                 doubt = f"perhaps {reading}, which no check confirms yet"
-                reading = doubt if unsure else f"{reading}, while the verdict rests on other signs"
+                reading = doubt if unsure else "the verdict rests on other signs"
             return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
         return None, "too few rows came so far to name a pattern", ""

@@ -44,6 +44,9 @@ class Mark(StrEnum):
     NOT_THE_POLICY = "not-the-policy"
     """Its first cause lies outside the policy: an earlier checkpoint would not help."""
 
+    NOT_YET = "not-yet"
+    """It says that something has not come. Once that has come, nothing is left to tell."""
+
     COSTS = "costs"
     """It costs time or signal and harms nothing: as a note, the run is not called clear for it; of a run that is over
     it is nothing to start again for."""

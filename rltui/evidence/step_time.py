@@ -22,6 +22,7 @@ NOW = 20  # newest rows that tell how it stands
 MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth a word
 DOUBT = 2.0  # standard errors between two windows of steps
 MOST_LOG = 700.0  # beyond it numbers break
+SELDOM = 0.5  # of the extra time, in a phase that most steps do not run: that is why
 WAITS = 0.1  # of the step: waiting that is worth a word
 
 
@@ -83,7 +84,8 @@ def slow_step(look: Look, step: int) -> SlowStep | None:
     tokens = _against(look, name, row)
     rate = None if tokens is None else tokens / ratio
     phase, share = _grew(look, row, now - usual)
-    why = _why(tokens, rate, ratio)
+    seldom = phase is not None and share is not None and share >= SELDOM and not _usually_runs(look, phase, row)
+    why = f"most steps have no {phases()[phase].label}" if phase and seldom else _why(tokens, rate, ratio)
     text = f"{num(now)} s, {num(ratio)} times the usual {num(usual)} s: {why}"
     if phase is not None and share is not None:
         text += f", with {percent(share)} of the extra time in {phases()[phase].label}"
@@ -121,14 +123,22 @@ def _grew(look: Look, row: int, extra: float) -> tuple[str | None, float | None]
             continue
         at = int(np.searchsorted(series.rows, row))
         if at < len(series) and int(series.rows[at]) == row:
-            past = series.rows[max(0, at - BEFORE) : at]
-            often = len(past) >= LEAST and row - int(past[0]) < 2 * len(past)
-            usual = median(series.values[max(0, at - BEFORE) : at]) if often else 0.0  # one that most steps do not run
+            usual = median(series.values[max(0, at - BEFORE) : at]) if _usually_runs(look, name, row) else 0.0
             grown[name] = float(series.values[at]) - usual
     worst = max(grown, key=lambda n: grown[n], default=None)
     if worst is None or grown[worst] <= 0.3 * extra:
         return None, None
     return worst, min(1.0, grown[worst] / extra)
+
+
+def _usually_runs(look: Look, phase: str, row: int) -> bool:
+    """Whether most of the steps before a row ran the phase."""
+    series = look.series(f"phase:{phase}")
+    at = 0 if series is None else int(np.searchsorted(series.rows, row))
+    if series is None or at < LEAST:
+        return False
+    values, past = series.values[max(0, at - BEFORE) : at], series.rows[max(0, at - BEFORE) : at]
+    return row - int(past[0]) < 2 * len(past) and median(values) > 0.0
 
 
 def waits(look: Look) -> Waits | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from rltui.diagnosis.finding_words import in_sentence
-from rltui.evidence.model import RISKS, Evidence, Finding, Fix
+from rltui.evidence.model import RISKS, Evidence, Finding, Fix, Mark
 from rltui.lazy_regex import lazy
 from rltui.plots.numbers import NOT_AVAILABLE, number, percent
 from rltui.prose import capital, counted, listed, sentence
@@ -244,7 +244,7 @@ def _symptoms(report: Report, room: Room) -> list[str]:
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
     lines += [f"- {SEVERITY[f.severity]}{_dated(f, said := _noted(f, room))}: {said}" for f in notes[: room.notes]]
-    over = [f for f in report.findings if f.status == "resolved"]
+    over = [f for f in report.findings if f.status == "resolved" and Mark.NOT_YET not in f.marks]
     spans = [f"{name_of(f)} ({spans_of(f)})" for f in over[: room.over]]
     lines += [f"- Seen for a time, and no more: {', '.join(spans)}"] if spans else []
     lines += [f"- The log says: {code(cut(note, room.words))}" for note in report.notes[-1:]]

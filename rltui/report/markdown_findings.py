@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rltui.diagnosis.finding_words import TOO_CLOSE, began, seems_earlier
-from rltui.evidence.model import GO_BACK, Evidence, Finding, Fix
+from rltui.evidence.model import GO_BACK, Evidence, Finding, Fix, Mark
 from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.answer import costly_note, leading_finding
@@ -43,7 +43,7 @@ def symptoms(report: Report) -> list[str]:
         lines += ["Notes and advice (they do not move the verdict):", ""]
         lines += [f"- {_noted(f)} ({code(f.id)}{since(f, f.summary)})" for f in notes]
         lines.append("")
-    over = [f for f in report.findings if f.status == "resolved"]
+    over = [f for f in report.findings if f.status == "resolved" and Mark.NOT_YET not in f.marks]
     if over:
         lines += [
             "Seen for a time, and no more:",

@@ -99,6 +99,10 @@ def _size_in(name: str) -> float | None:
     return size if found[2] == "b" else size / 1000
 
 
+NEAR = 1.5
+"""Times the rate that is judged: a higher one is told instead of it, which a schedule passed through."""
+
+
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Learning rate above the usual band in more than a few rows, or many times what it was. The band is loud only
@@ -128,7 +132,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
     def text() -> str:
         kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
-        band = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
+        shown = num(_as_logged(look, rate))
+        band = f"Learning rate {shown} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
         return sentences(band, swings or ("KL rose and the reward fell in the first rows" if proven else ""))
 
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
@@ -144,6 +149,16 @@ def _in_use(look: Look, held: float, band: float) -> float | None:
     values = series.values[max(min(since, len(series) - 1), len(series) - MOST_ROWS) :]
     highest = float(np.maximum.reduce(values))
     return highest if highest <= band else quantile(values, held)
+
+
+def _as_logged(look: Look, rate: float) -> float:
+    """A rate that stands in the log or the config, for one that is a quantile: the highest, if that is near."""
+    series = look.series("lr")
+    if series is None:
+        return rate
+    highest = float(np.maximum.reduce(series.values))
+    near = float(series.values[np.abs(series.values - rate).argmin()])
+    return highest if highest <= NEAR * rate else near
 
 
 def _above(look: Look, rate: float) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 from rltui.evidence.effects import LIMIT, between
 from rltui.evidence.look import Look
 from rltui.rules.base import LEFT
@@ -22,6 +24,17 @@ def gain_ended(look: Look, step: int) -> bool:
     before = len(reward.series) - len(later.series)
     pace = (later.start.value - reward.start.value) * reward.better / max(1, before)
     return gain.value * reward.better + LIMIT * gain.se < LEFT * pace * len(later.series)
+
+
+def paid_until(look: Look) -> int | None:
+    """The step of the best reward, if the reward rose to it and has fallen from it, both beyond doubt: whatever else
+    moved up to there was paid for. None if it did not."""
+    reward = look.facts.metric(look.reward)
+    best = None if reward is None else reward.peak
+    if reward is None or best is None or not reward.below_best:
+        return None
+    gain, error = (best.value - reward.start.value) * reward.better, hypot(best.se, reward.start.se)
+    return best.step if gain > (LIMIT + best.luck) * error else None
 
 
 def gain_shows(look: Look, step: int) -> bool:

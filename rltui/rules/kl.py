@@ -33,7 +33,7 @@ from rltui.rules.base import (
     validation_lately,
     validation_over,
 )
-from rltui.rules.gains import gain_ended, gain_shows, validation_gained
+from rltui.rules.gains import gain_ended, gain_shows, paid_until, validation_gained
 from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
@@ -246,7 +246,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("kl_ref", f"median of the newest rows {num(level)}")]
     if look.series(look.reward) is not None:
         proofs.append(told(look))
-    return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+    level = EASED if eased else out
+    return [Signal(level, summary, tuple(proofs), moved="kl_ref", hurt=look.reward, best_step=paid_until(look))]
 
 
 def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:

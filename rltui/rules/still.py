@@ -235,9 +235,13 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         return []
     if loud(look, Trait.REWARD_FALLS):  # what is told until it closes must not deny the fall
         said = f"{reward_name(look)} had not risen from its start before it fell."
-        return [Signal(EASED, said, ((look.reward, ""),), onset_step=int(score.series.steps[0]))] if known else []
+        return (
+            [Signal(EASED, said, ((look.reward, ""),), onset_step=int(score.series.steps[0]), marks=(Mark.NOT_YET,))]
+            if known
+            else []
+        )
     little = little_gained(look, score, look.profile.ceiling)
-    marks = (Mark.COSTS,) if little else ()
+    marks = (Mark.NOT_YET, Mark.COSTS) if little else (Mark.NOT_YET,)
     if little and (_rose(score) or gain.direction == score.better):
         why = no_movement(look, p) or held_back(look)
         proofs = [(look.reward, f"noise {num(score.noise)} a row")]
@@ -273,7 +277,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     enough_rows = no_rate(look, p) or logged_for(look, look.reward, p["warn_rows"])
     level = WARNING if why and enough_rows else NOTICE
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
-        marks = (Mark.COSTS,)  # so many steps for nothing
+        marks = (Mark.NOT_YET, Mark.COSTS)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
 
 
