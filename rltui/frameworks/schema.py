@@ -60,6 +60,7 @@ class Phase(Record):
     meaning: str
     usual: tuple[int | float, int | float] | None = None
     why: str = ""
+    holds: tuple[str, ...] = ()  # phases that its timer may hold as well
     name: str = ""  # the key of its entry in the file
 
 

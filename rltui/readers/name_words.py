@@ -32,7 +32,8 @@ class TemplateWords(Record):
     an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above or before their
     numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name,
     its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
-    those that come before another one."""
+    those that come before another one. `one_of_many`: before the number of one sample of a step.
+    `overall`: in the name of a counter that never begins anew."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -50,6 +51,8 @@ class TemplateWords(Record):
     problem_sets: frozenset[str]
     of_training: frozenset[str]
     items: frozenset[str]
+    one_of_many: frozenset[str]
+    overall: frozenset[str]
     places: frozenset[str]
     out_of: frozenset[str]
     prose: frozenset[str]

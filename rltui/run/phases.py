@@ -75,6 +75,8 @@ def phase_table(
     total = median(step_seconds) if step_seconds is not None else sum(medians.values())
     if not np.isfinite(total) or total <= 0:
         return PhaseTable(len(rows), None, (), note="this run logs no phase times")
+    if step_seconds is not None:
+        medians = _apart(medians, total)
     shown = {name: seconds for name, seconds in medians.items() if 0 < seconds / total < np.inf}
     if not shown:
         return PhaseTable(len(rows), total, (), note="this run logs the time of a step but not of its phases")
@@ -111,6 +113,18 @@ def _children(names: Names, version: str | None, rules: Timers) -> dict[str, str
         keys = names.sources(PHASE + name)
         if keys:
             out[name] = keys[0]
+    return out
+
+
+def _apart(medians: dict[str, float], total: float) -> dict[str, float]:
+    """Seconds of the phases, of which one that may hold another does so if they sum to more than the step: then it
+    counts without that."""
+    out = dict(medians)
+    for name, seconds in medians.items():
+        for part in phases()[name].holds:
+            inside = medians.get(part, 0.0)
+            if 0.0 < inside < seconds and sum(out.values()) > OVERLAP * total:
+                out[name] -= inside
     return out
 
 

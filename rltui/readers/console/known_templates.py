@@ -406,12 +406,15 @@ class KnownTemplates:
         if self.main is not None:
             return False
         slot, known = template.lines[0].slots[counter], words()
-        if slot.of is None or last_word(slot.name) in known.steps | {"epoch"}:
+        if slot.of is None or last_word(slot.name) in known.steps:
             return False
+        of_epochs = last_word(slot.name) == "epoch"  # PPO goes over its rollouts several times
         of_parts = is_named(slot.name, known.phases | known.items | known.inner | known.weak_counters)
         if slot.of > (MOST_PARTS if of_parts else OUTER):
             return False
-        if any(line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines):
+        if not of_epochs and any(
+            line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines
+        ):
             return False
         return all(goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
 

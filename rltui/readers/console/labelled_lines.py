@@ -6,6 +6,7 @@ so they get the label as a prefix and overwrite nothing. So do lines of the crit
 from __future__ import annotations
 
 import copy
+import re
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.group_words import labelled, names_in
@@ -17,7 +18,7 @@ MOST = 400
 """Most characters of such a line, and most labels that are kept."""
 MOST_TEXTS = 16
 """Most own lines of a step that are kept."""
-_STEP = lazy(
+STEP = lazy(
     r"\W{0,4}(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_][^\W\d]*){0,2})[\s:=#]{0,3}(?P<count>\d[\d,]{0,15})"
     r"(?:\s?/\s?\d{1,15})?[\])]?(?:\s*[,:|>│–—-]+)?\s+"
 )
@@ -30,6 +31,10 @@ _LABEL = lazy(
     r"|(?P<kind>[^\W\d]\w{0,20})[=:](?P<value>[^\W\d][\w\-]{0,30})[\s,;|]+)"
     rf"(?={_NAMES}(?:\s*[:=]\s*|\s+){NUMBER})"
 )
+_TAG = lazy(r"[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*")
+"""The same before the step: `[dev] step 50`."""
+_HELD_OUT = lazy(r"\W{0,3}(?P<tag>[^\W\d][\w\-]{0,20})(?:\s?[:|>]+)?\s+(?=[^\W\d])")
+"""A word for held-out data before the step: `dev step 50`."""
 _SAVED = lazy(
     r"(?i:(?:(?:saved|saving|wrote|writing)\s(?:\w+\s)?)?(?:checkpoint|ckpt)(?:\s\w+)?)"
     r"(?:\s*[,:;|(–—-]+\s*|\s+)(?=\D*\d)"
@@ -74,9 +79,13 @@ class LabelledLines:
         known = words()
         critic = _CRITIC.fullmatch(lead) or _CRITIC.match(message, len(lead))
         if critic is not None and critic["label"].lower() in known.critics:
-            step = _STEP.match(message, max(len(lead), critic.end()))
+            step = STEP.match(message, max(len(lead), critic.end()))
             return message if step is None else message[: step.end()] + labelled(message[step.end() :], "critic")
-        step = _STEP.match(message, len(lead))
+        tag = _tag_of(lead) or _TAG.match(message, len(lead))
+        at = len(lead) if tag is None else max(len(lead), tag.end())
+        if tag is None and (word := _HELD_OUT.match(message, at)) and word["tag"].lower() in known.held_out:
+            tag, at = word, word.end()
+        step = STEP.match(message, at)
         if step is None or not is_named(step["name"], either("counters", "weak_counters")):
             return message
         count = int(step["count"].replace(",", ""))
@@ -86,6 +95,8 @@ class LabelledLines:
         label = "" if found is None else (found["tag"] or found["title"] or found["value"]).strip().lower()
         if found is not None and _is_none(label, found["kind"] or ""):
             return message
+        if found is None and tag is not None and not _is_none(tag["tag"].lower(), ""):
+            label = _of_tag(tag["tag"].strip().lower())
         rest = message[step.end() if found is None else found.end() :]
         if has_word(label, known.evaluation):
             return message
@@ -105,7 +116,7 @@ class LabelledLines:
             self._texts = (*self._texts, rest)[-MOST_TEXTS:] if count == self._own[0] else (rest,)
             self._own = count, label
             return message
-        if found is None:
+        if not label:
             return message
         of_step = label in known.phases | known.parts | known.groups
         return message[: step.end()] + labelled(rest, _BLANKS.sub("_", label), self._names() if of_step else None)
@@ -131,6 +142,19 @@ class LabelledLines:
         if len(self._beside) < MOST:
             self._beside.add(beside)
         return beside == label
+
+
+def _tag_of(lead: str) -> re.Match[str] | None:
+    """The last thing in brackets in the lead of a line, if nothing but blanks follows it."""
+    at = max(lead.rfind(mark) for mark in "[(<")
+    found = _TAG.match(lead, at) if at >= 0 else None
+    return found if found is not None and found.end() == len(lead) else None
+
+
+def _of_tag(tag: str) -> str:
+    """The label that a tag is; "" for that of a training, whose steps are its own."""
+    known = words()
+    return "" if has_word(tag, known.trainings | known.preparations) else tag
 
 
 def _is_none(label: str, kind: str) -> bool:

@@ -49,11 +49,15 @@ def other_parts(template: Template, others: Iterable[Template], counter: str) ->
 
 
 def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None:
-    """Gives lines that count something inside a step to the step line above them."""
+    """Gives lines that count something inside a step to the step line above them. Those above the first step line may
+    show that they belong to the one below (`values_above`)."""
     within: dict[int, dict[str, float]] = {}  # place of the line above -> its numbers; the last one of a name counts
     for one in inner:
         over = next((line for line in reversed(lines) if line.place < one.place), None)
         if over is None:
+            last = done_within(one.message) or pair_cells(INDEX.sub("", one.message)) or {}
+            lines[0].above = {**lines[0].above, **last}
+            lines[0].above_lines = (*lines[0].above_lines, *one.lines)
             continue
         own, last = over.names(None), done_within(one.message)
         cells = {name: x for name, x in last.items() if name not in own}

@@ -9,7 +9,8 @@ from math import nan
 
 from msgspec.structs import replace
 
-from rltui.readers.console import generic
+from rltui.readers.console import generic, sample_lines
+from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
@@ -23,6 +24,7 @@ from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
+from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
@@ -81,6 +83,7 @@ class OwnWords(OpenEnd[_Known]):
         self._epochs = CountsByEpoch()  # of the lines that name their step
         self._begin = self._head = ""  # the beginning of step lines, with and without the prefix of logging
         self._wordings, self._labels = Wordings(), LabelledLines()
+        self._samples = SampleLines()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
         self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
@@ -181,6 +184,9 @@ class OwnWords(OpenEnd[_Known]):
             return [], True
         if is_said(lead) or tells_best(lead) or self._is_before(lead):
             return [], False
+        if self._samples.has(raw):
+            self._skip(sample_lines.LINE)
+            return [], True
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation, True
@@ -373,7 +379,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
-        text = with_units(raw, self._commas >= SHOWN)
+        text = named_in_full(with_units(raw, self._commas >= SHOWN))
         return grouped(self._labels.told(text) if labelled else text)
 
     def _whole(self, raw: str, message: str) -> str:

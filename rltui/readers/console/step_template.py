@@ -106,13 +106,13 @@ def rises(lines: list[list[Slot]]) -> bool:
 
 def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps; None if there is none. It is whole, never falls (but may start again
-    if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. The one that rises most
-    often wins, then the one with the plainer name, then the one whose name comes first among the keys of steps, as in a
+    if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. One whose name says that it
+    counts over all (`global_step`) wins, then the one that rises most often, then the one with the plainer name, then the one whose name comes first among the keys of steps, as in a
     table with these columns. One that counts inside the steps of another is taken only if that
     one is not found. Else it is a number that rises evenly (`BY_COURSE`). `epochs`: of each line, from the heading
     above it. `over`: no more lines come."""
     first = lines[0]
-    found: list[tuple[bool, int, int, int, int]] = []
+    found: list[tuple[bool, bool, int, int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
     if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
         epoch = None
@@ -136,7 +136,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
             continue  # after the numbers it may be a share of something: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
             named = 0 if plain else 1 if slot.of is not None else 2
-            found.append((_is_inner(lines[-1], i), -rises, named, place_of_step(shown(slot.name)), i))
+            part_of_all = not (plain and has_word(slot.name, words().overall))
+            found.append((_is_inner(lines[-1], i), part_of_all, -rises, named, place_of_step(shown(slot.name)), i))
     if found:
         inner, *_, best = min(found)
         surely = _is_plain(first[best]) and not inner
