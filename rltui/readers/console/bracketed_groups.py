@@ -1,5 +1,5 @@
-"""Groups of numbers in brackets behind their name: `policy(loss=0.1, kl=0.02) reward{mean=0.3, std=0.4}`. Each name gets
-that of its group, as a plain `mean` would be taken for that of the name before it."""
+"""Groups of numbers in brackets behind their name: `policy(loss=0.1, kl=0.02) reward{mean=0.3, std=0.4}`. Each name
+gets that of its group, as a plain `mean` would be taken for that of the name before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from rltui.readers.number_text import NUMBER
 FEWEST = 2
 """Groups of a line that show what they are: one alone may be a remark, as in `reward 0.3 (std=0.1)`."""
 _PAIR = rf"[^\W\d][\w/.@\-]*\s?[=:]\s?{NUMBER}[^\s,;{{}}()\[\]]{{0,8}}"
-_GROUP = lazy(rf"(?<![\w/])(?P<name>[^\W\d][\w.\-]*)\s?(?:\{{|\(|\[)\s*(?P<pairs>{_PAIR}(?:[,;]?\s+{_PAIR})*)\s*[}})\]]")
+_GROUP = lazy(
+    rf"(?<![\w/])(?P<name>[^\W\d][\w.\-]*)\s?(?:\{{|\(|\[)\s*(?P<pairs>{_PAIR}(?:[,;]?\s+{_PAIR})*)\s*[}})\]]"
+)
 _NAME = lazy(r"(?<![\w/.@\-])(?=[^\W\d][\w/.@\-]*\s?[=:])")
 
 

@@ -162,6 +162,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     said, of = _of_label(said)
     said = said if said.startswith("{") else _NUMBERED.sub(_joined, said)
     said, of = (said, of) if of else _of_problems(said)
+    said, each = (said, {}) if of else _each_of_problems(said)
     slots = _slots(said)
     whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
     strong = [i for i in whole if is_named(slots[i].name, known.counters)]
@@ -173,7 +174,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
             return None
     elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
         step = int(slots[weak[0]].value)  # the training counts in episodes or epochs too
-    cells = cells_of(slots, (*strong, *weak), "") or _share_alone(said)
+    cells = each or cells_of(slots, (*strong, *weak), "") or _share_alone(said)
     told = measures(cells) or any(has_word(name, known.benchmarks) for name in cells)
     if step is None or step < 0 or not (told or (cells and _is_list(said))):
         return None
@@ -194,6 +195,21 @@ def _of_problems(said: str) -> tuple[str, str]:
     found = named[0]
     before = [slot for slot in slots_of(said[: found.start()]) if not (is_whole(slot) and may_count(slot))]
     return (said, "") if before else (f"{said[: found.start()]} {said[found.end() :]}", found[1])
+
+
+def _each_of_problems(said: str) -> tuple[str, dict[str, float]]:
+    """The text before the sets of problems that an evaluation names, and the numbers of each: `gsm8k pass@1=0.3
+    pass@8=0.4 | math pass@1=0.1 pass@8=0.2`. The text and nothing if it names fewer than two, or numbers before them.
+    """
+    named = [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
+    head = said[: named[0].start()] if len(named) > 1 else ""
+    if len(named) < 2 or any(slot.name and not may_count(slot) for slot in slots_of(head)):
+        return said, {}
+    cells: dict[str, float] = {}
+    for found, end in zip(named, [*(one.start() for one in named[1:]), len(said)], strict=True):
+        told = cells_of(_slots(said[found.end() : end]), (), "")
+        cells |= {f"eval/{found[1]}/{name}": x for name, x in told.items()}
+    return head, cells
 
 
 def _of_label(said: str) -> tuple[str, str]:

@@ -249,7 +249,7 @@ def _slots_in(message: str) -> tuple[Slot, ...]:
             text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
         coming = coming if gap.strip() == "/" else []
         if not name and gap.strip() == "/" and out:
-            if several := _several(out[-1].name):
+            if several := _several(out[-1].name) or _two(out[-1], text):
                 out[-1], coming = replace(out[-1], name=several[0]), several[1:]
             name = coming.pop(0) if coming else ""
         further = bool(out) and gap.strip() == "/" and bool(out[-1].name)  # the total after a slash
@@ -291,6 +291,15 @@ def _shared(count: Slot, behind: str) -> str:
     """The word after a count with its total, if it names a share: `12/64 correct`; else ""."""
     word = BEHIND.match(behind) if count.of is not None and not count.name else None
     return word[1] if word is not None and word[1].lower() in words().shares else ""
+
+
+_TWO = lazy(r"(.*[^\W\d] )([^\W\d][\w\-]*)/([^\W\d][\w\-]*)")
+
+
+def _two(slot: Slot, text: str) -> list[str]:
+    """The names in `loss pg/vf -0.06/0.65`, of which both numbers have a fraction; empty for any other name."""
+    found = _TWO.fullmatch(slot.name) if "." in slot.text and "." in text else None
+    return [] if found is None else [found[1] + found[2], found[1] + found[3]]
 
 
 def _several(name: str) -> list[str]:

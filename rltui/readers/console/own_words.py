@@ -10,8 +10,8 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.readers.console import generic, sample_lines
-from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.before_training import BeforeTraining
+from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.glued_lines import glued

@@ -106,11 +106,11 @@ def rises(lines: list[list[Slot]]) -> bool:
 
 def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps; None if there is none. It is whole, never falls (but may start again
-    if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. One whose name says that it
-    counts over all (`global_step`) wins, then the one that rises most often, then the one with the plainer name, then the one whose name comes first among the keys of steps, as in a
-    table with these columns. One that counts inside the steps of another is taken only if that
-    one is not found. Else it is a number that rises evenly (`BY_COURSE`). `epochs`: of each line, from the heading
-    above it. `over`: no more lines come."""
+    if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. One whose name says that
+    it counts over all (`global_step`) wins, then the one that rises most often, then the one with the plainer name,
+    then the one whose name comes first among the keys of steps, as in a table with these columns. One that counts
+    inside the steps of another is taken only if that one is not found. Else it is a number that rises evenly
+    (`BY_COURSE`). `epochs`: of each line, from the heading above it. `over`: no more lines come."""
     first = lines[0]
     found: list[tuple[bool, bool, int, int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
