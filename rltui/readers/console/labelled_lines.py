@@ -152,9 +152,9 @@ def _tag_of(lead: str) -> re.Match[str] | None:
 
 
 def _of_tag(tag: str) -> str:
-    """The label that a tag is; "" for that of a training, whose steps are its own."""
+    """The label that a tag is; "" for that of a training, whose lines are the log's own, or whose steps are."""
     known = words()
-    return "" if has_word(tag, known.trainings | known.preparations) else tag
+    return "" if has_word(tag, known.of_training | known.trainings | known.preparations) else tag
 
 
 def _is_none(label: str, kind: str) -> bool:

@@ -47,6 +47,9 @@ _CELLS = lazy(
     rf"(?:\s*[|│┃║](?!\s*{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
 )
 """What follows the number is not another number: a change in percent, a note."""
+_WHOSE = lazy(r"^\s*([A-Za-z]+):\s+(?=[^\W\d])")
+_REMARK = lazy(r"(?<=\d)\s+[(\[][^()\[\]]{1,40}[)\]]\s*$")
+"""What is said of a number in brackets behind it: `tokens   261.3 (max 1,024)`."""
 _SET_APART = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
     rf"(?:\s{{2,}}|\t)\s*({NUMBER.pattern})\s?(%|[a-zA-Z]{{1,6}}(?:/[a-zA-Z]{{1,6}})?)?(?:\s+[▲▼△▽↑↓→↗↘=~+-])?$"
@@ -143,7 +146,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
             return None
         parts = [pairs(part) for part in _DASHES.split(message[filled.end() :])]
         return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
-    if set_apart := _SET_APART.match(message):
+    if set_apart := _SET_APART.match(message) or _SET_APART.match(_REMARK.sub("", message)):
         return {timed(set_apart[1], set_apart[3] or ""): value(set_apart[2])}
     if keyed := _KEYED.match(message):
         return {keyed[1]: value(keyed[2])}
@@ -276,7 +279,11 @@ def _called(message: str) -> Slot | None:
 
 @nothing_alike
 def headings(message: str) -> list[Slot]:
-    """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line."""
+    """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line. Before it may stand
+    whose it is: `trainer: Finished step 3`."""
+    led = _WHOSE.match(message)
+    if led is not None and led[1].lower() in words().groups:
+        message = message[led.end() :]
     if (one := heading(message)) is not None:
         return [one]
     told = _BRACKETED.match(message)

@@ -330,6 +330,7 @@ class TemplateLearner:
         counts of a heading that begins a block."""
         if self._under is not None and source in self._sources and (inner := done_within(message)):
             own = self._under.names(None)
+            inner = self._known.ahead.keep(inner, self._at) if self._known.kind == "line" else inner
             inner = {name: x for name, x in inner.items() if name not in own}
             self._under.below |= inner  # the last one of a name counts
             self._under.lines = (*self._under.lines, self._at)
