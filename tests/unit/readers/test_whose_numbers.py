@@ -1,5 +1,5 @@
-"""Numbers of something else beside those of the step: held-out data, a part of the data, one sample, an inner epoch. They
-get a name of their own, or are left out, and never take the place of the step's."""
+"""Numbers of something else beside those of the step: held-out data, a part of the data, one sample, an inner epoch.
+They get a name of their own, or are left out, and never take the place of the step's."""
 
 from __future__ import annotations
 
