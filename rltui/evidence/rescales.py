@@ -37,6 +37,10 @@ ROUGH = 0.02
 """Least sd of the logarithm of a spread that is believed: some are logged with two digits."""
 NOISE_LOG = 0.45
 """Sd of the logarithm of a noise that is told from the differences of a dozen points."""
+ANSWERS, DIGITS = 4097, 12
+"""Answers of a batch, at most, and digits of a mean that are looked at."""
+GRID = 1e-4
+"""Chance that means of no grid lie on any that is tried."""
 UNDER_WAY = 0.5
 """Of the change, so much by which the level moved the same way before it: a collapse, whose spread falls with it."""
 COUNTED = 0.75
@@ -152,6 +156,8 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
     times, noise = exp(size), max(sd_d(before), 1e-12)
     old, new = median(before[-near:]), median(after[:near])
     error = noise * 1.25 / near**0.5
+    if size < 0 and counted_alike(before, after):
+        return None  # fewer of as many answers are right
     under_way = old - median(before[:near])
     if abs(under_way) > max(CLEAR * error, UNDER_WAY * abs(new - old)) and (under_way > 0) == (new > old):
         return None  # it was on its way there before
@@ -170,6 +176,25 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
     if moved or signs < (SIGNS if moved is not None else SIGNS + 1):
         return None
     return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1, alone)
+
+
+def counted_alike(before: Floats, after: Floats) -> bool:
+    """Whether the means before and after are shares of one number of answers, as `3/256` and `70/256`: a smaller scale
+    would leave that grid. False if no grid shows."""
+    told = np.concatenate([before, after])
+    digits = next((d for d in range(3, DIGITS) if np.array_equal(np.round(told, d), told)), DIGITS)
+    error = 0.5 * 10.0**-digits + 1e-12
+    for many in range(2, ANSWERS):
+        chance = 2.0 * error * many
+        if len(before) * log(chance) > log(GRID / ANSWERS):
+            return False
+        if _on_grid(before, many, error):
+            return _on_grid(after, many, error)
+    return False
+
+
+def _on_grid(x: Floats, many: int, error: float) -> bool:
+    return bool((np.abs(x - np.round(x * many) / many) <= error).all())
 
 
 def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:

@@ -193,3 +193,28 @@ def test_a_share_of_right_answers_that_goes_by_degrees_is_no_other_scale() -> No
         found = seen({"entropy": columns(1.0)["entropy"]} | logged)
         told += [(seed, found)] if found else []
     assert told == []
+
+
+@pytest.mark.parametrize(("digits", "answers"), [(4, 256), (6, 512), (16, 1024), (4, 64)])
+def test_harder_prompts_are_no_smaller_scale(digits: int, answers: int) -> None:
+    """Half as many answers are right at once, and their spread is half as large: each mean is a share of as many."""
+    told = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        share = np.where(NEW, 0.2, 0.45) * (1 + 0.05 * rng.standard_normal(N))
+        mean = np.round(rng.binomial(answers, share) / answers, digits)
+        spread = np.where(NEW, 0.16, 0.34) * (1 + 0.04 * rng.standard_normal(N))
+        found = seen({"entropy": columns(1.0)["entropy"], "reward_mean": mean, "reward_std": np.round(spread, digits)})
+        told += [(seed, found)] if found else []
+    assert told == []
+
+
+@pytest.mark.parametrize("times", [0.5, 0.1, 0.01, 1 / 3])
+def test_a_smaller_scale_of_right_answers_is_still_one(times: float) -> None:
+    rng = np.random.default_rng(3)
+    right = rng.binomial(256, 0.4, N) / 256
+    scale = np.where(NEW, times, 1.0)
+    data = {"reward_mean": np.round(scale * right, 5), "reward_std": scale * 0.3 * (1 + 0.04 * rng.standard_normal(N))}
+    found = seen({"entropy": columns(1.0)["entropy"]} | data)
+    assert found is not None
+    assert found[1] == pytest.approx(times, rel=0.1)
