@@ -181,20 +181,26 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
 def counted_alike(before: Floats, after: Floats) -> bool:
     """Whether the means before and after are shares of one number of answers, as `3/256` and `70/256`: a smaller scale
     would leave that grid. False if no grid shows."""
-    told = np.concatenate([before, after])
-    digits = next((d for d in range(3, DIGITS) if np.array_equal(np.round(told, d), told)), DIGITS)
-    error = 0.5 * 10.0**-digits + 1e-12
+    unsure = _rounding(np.concatenate([before, after]))
+    early, late = unsure[: len(before)], unsure[len(before) :]
     for many in range(2, ANSWERS):
-        chance = 2.0 * error * many
-        if len(before) * log(chance) > log(GRID / ANSWERS):
-            return False
-        if _on_grid(before, many, error):
-            return _on_grid(after, many, error)
+        if float(np.log(2.0 * early * many).sum()) > log(GRID / ANSWERS):
+            return False  # any numbers may lie so near to a grid so narrow
+        if _on_grid(before, many, early):
+            return _on_grid(after, many, late)
     return False
 
 
-def _on_grid(x: Floats, many: int, error: float) -> bool:
-    return bool((np.abs(x - np.round(x * many) / many) <= error).all())
+def _rounding(x: Floats) -> Floats:
+    """Half of the last digit that each number was logged with: all have as many decimals, or as many digits."""
+    decimals = next((d for d in range(3, DIGITS) if np.array_equal(np.round(x, d), x)), DIGITS)
+    digits = next((d for d in range(3, DIGITS) if all(float(f"{one:.{d}g}") == one for one in x)), DIGITS)
+    last = np.floor(np.log10(np.maximum(np.abs(x), 1e-12))) + 1 - digits
+    return np.maximum(0.5 * 10.0**-decimals, 0.5 * 10.0**last) + 1e-12
+
+
+def _on_grid(x: Floats, many: int, unsure: Floats) -> bool:
+    return bool((np.abs(x - np.round(x * many) / many) <= unsure).all())
 
 
 def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:

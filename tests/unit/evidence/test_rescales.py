@@ -195,16 +195,20 @@ def test_a_share_of_right_answers_that_goes_by_degrees_is_no_other_scale() -> No
     assert told == []
 
 
-@pytest.mark.parametrize(("digits", "answers"), [(4, 256), (6, 512), (16, 1024), (4, 64)])
+@pytest.mark.parametrize(("digits", "answers"), [(4, 256), (6, 512), (16, 1024), (4, 64), (-4, 256), (-6, 2048)])
 def test_harder_prompts_are_no_smaller_scale(digits: int, answers: int) -> None:
-    """Half as many answers are right at once, and their spread is half as large: each mean is a share of as many."""
+    """Half as many answers are right at once, and their spread is half as large: each mean is a share of as many.
+    `digits`: decimals; below 0, digits in all."""
     told = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
         share = np.where(NEW, 0.2, 0.45) * (1 + 0.05 * rng.standard_normal(N))
-        mean = np.round(rng.binomial(answers, share) / answers, digits)
+        mean = rng.binomial(answers, share) / answers
+        mean = np.array([float(f"{one:.{-digits}g}") if digits < 0 else round(one, digits) for one in mean])
         spread = np.where(NEW, 0.16, 0.34) * (1 + 0.04 * rng.standard_normal(N))
-        found = seen({"entropy": columns(1.0)["entropy"], "reward_mean": mean, "reward_std": np.round(spread, digits)})
+        found = seen(
+            {"entropy": columns(1.0)["entropy"], "reward_mean": mean, "reward_std": np.round(spread, abs(digits))}
+        )
         told += [(seed, found)] if found else []
     assert told == []
 
