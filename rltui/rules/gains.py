@@ -45,8 +45,10 @@ def gain_shows(look: Look, step: int) -> bool:
 
 
 def validation_rises_since(look: Look, step: int) -> bool:
-    """Every validation set rises from the step on, beyond doubt: a train reward that falls meanwhile is of other
-    prompts."""
+    """Validation has gained since the step, beyond doubt, or every set of it rises: a train reward that falls meanwhile
+    is of other prompts."""
+    if validation_gained(look, step):
+        return True
     parts = [one.since_step(step) for one in look.facts.validation_sets]
     return bool(parts) and all(one is not None and one.way == one.better for one in parts)
 

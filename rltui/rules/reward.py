@@ -67,9 +67,9 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
-    slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
-    if slowly and not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):
-        level, at_floor = NOTICE, False
+    if not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):  # the prompts became harder
+        slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
+        level, at_floor = NOTICE if slowly else WARNING, False
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"

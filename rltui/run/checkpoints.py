@@ -16,6 +16,11 @@ from rltui.frameworks.load import dialect, dialect_names
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
 _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")
 _PATH = re.compile(r"[^\s'\"`,;:()]*/[^\s'\"`,;:()]*")
+_HOME_MADE = re.compile(
+    r"(?:^|/)(?:ckpts?|checkpoints?|saves?|saved|weights)/"
+    r"(?:(?:[\w.\-]*[-_=.])?(?:global[-_]?)?(?:step|iter|iteration|update)s?[-_=]?)?(\d{1,7})$"
+)
+"""How loops of one's own name them: `ckpt/step-20`, `checkpoints/iteration_20`, `ckpts/20`."""
 GB = 1e9
 _MUCH_SMALLER = 0.5
 """A checkpoint below this share of its siblings' median size was cut off while it was written."""
@@ -37,7 +42,7 @@ def _layouts() -> tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]
     rules = [dialect(name).checkpoints for name in dialect_names()]
     whole = dict.fromkeys(pattern for rule in rules for pattern in rule.dirs)
     partial = dict.fromkeys(pattern for rule in rules for pattern in rule.partial)
-    return tuple(map(re.compile, whole)), tuple(map(re.compile, partial))
+    return (*map(re.compile, whole), _HOME_MADE), tuple(map(re.compile, partial))
 
 
 def step_of(path: str) -> int | None:

@@ -78,3 +78,15 @@ def test_nested_files_belong_to_their_checkpoint_and_one_step_is_one_checkpoint(
 )
 def test_what_a_line_names(line: str, named: tuple[int, str] | None) -> None:
     assert named_in(line) == named
+
+
+@pytest.mark.parametrize(
+    ("path", "step"),
+    [
+        *((f"ckpt/{name}", 20) for name in ("step-20", "step_20", "step=20", "iter-20", "update_20", "my-run_step_20")),
+        *((f"out/{folder}/20", 20) for folder in ("ckpts", "checkpoints", "saved", "weights")),
+        *((path, None) for path in ("rollouts/step_20", "samples/20", "checkpoints/20241103", "ckpt/epoch-2", "ckpt/best")),
+    ],
+)
+def test_directories_of_home_made_loops(path: str, step: int | None) -> None:
+    assert step_of(path) == step
