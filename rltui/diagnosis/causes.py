@@ -194,6 +194,8 @@ def fixes(
         told = _fix(fix, names, ground, spell, next((part for name in of if (part := parts.get(name))), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
+        if any(ground.test(test, spell).answer == "unmet" for test in fix.given):
+            continue
         if told.to is None and _turns(fix, names) in valued:
             continue  # the same advice with its value follows
         supported = [place[name] for name in of if status.get(name) == "supported"]

@@ -103,6 +103,8 @@ def value_of(name: str, value: float) -> str:
 def missing(look: Look, name: str) -> Outcome:
     if name.startswith("phase:"):
         return Outcome("unknown", f"the time of {phases()[name.removeprefix('phase:')].label} is not logged")
+    if look.logged(name) is not None:
+        return Outcome("unknown", f"{label_of(name)} is 0 throughout, as if it were not measured")
     return Outcome("unknown", f"{label_of(name)} is not logged ({enable(name, look.dialect.name)})")
 
 

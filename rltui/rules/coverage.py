@@ -56,6 +56,10 @@ def _applies(when: When, settings: RunSettings) -> bool:
     }[when]
 
 
+ZERO = "it may never have been anything else, or this version does not measure it"
+"""What is said instead of how to log a metric that is 0 in every row."""
+
+
 def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) -> Coverage:
     """Expected metrics, those present, and for each missing one the rules (of those that could run) that it blocks."""
     ids = sorted(running)
@@ -66,7 +70,8 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
             continue
         blocks = tuple(i for i in ids if any(set(group) <= set(entry.any) for group in catalogue[i].needs))
         zero = any(look.logged(n) is not None for n in entry.any)
-        missing.append(MissingMetric(entry.metric, blocks, enable(entry.metric, look.dialect.name), zero))
+        how = ZERO if zero else enable(entry.metric, look.dialect.name)
+        missing.append(MissingMetric(entry.metric, blocks, how, zero))
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
 
 
@@ -146,8 +151,9 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
             reason = _nothing_to_judge(rule.id, look)
             if reason is not None:
                 return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
-            zeros = ", 0 throughout here" if any(look.logged(name) is not None for name in group) else ""
-            return NotEvaluable(rule.id, rule.title, " or ".join(group) + zeros, enable(group[0], look.dialect.name))
+            zero = any(look.logged(name) is not None for name in group)
+            needs = " or ".join(group) + (", 0 throughout here" if zero else "")
+            return NotEvaluable(rule.id, rule.title, needs, ZERO if zero else enable(group[0], look.dialect.name))
     return None
 
 

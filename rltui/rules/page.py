@@ -87,7 +87,8 @@ class FixText(Record, frozen=True):
     whatever the cause is. `change`: the setting behind it, of which the value now and the one to try are told if the
     run's config holds it. `act`: remedies of several rules that are one and the same. `done`: what the config holds if
     it is so already; so is a remedy whose first setting has a value (`a.b=c`) that the run has. `weight`:
-    times what the weight of the reward's extra part is now, if the config names it."""
+    times what the weight of the reward's extra part is now, if the config names it. `given`: without these it makes no
+    sense, so it is left out if the run's numbers contradict one."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
@@ -99,6 +100,7 @@ class FixText(Record, frozen=True):
     act: str = ""
     done: Configured | None = None
     weight: float | None = None
+    given: tuple[Test, ...] = ()
 
     def __post_init__(self) -> None:
         lever(self.lever)

@@ -85,7 +85,10 @@ def test_what_a_line_names(line: str, named: tuple[int, str] | None) -> None:
     [
         *((f"ckpt/{name}", 20) for name in ("step-20", "step_20", "step=20", "iter-20", "update_20", "my-run_step_20")),
         *((f"out/{folder}/20", 20) for folder in ("ckpts", "checkpoints", "saved", "weights")),
-        *((path, None) for path in ("rollouts/step_20", "samples/20", "checkpoints/20241103", "ckpt/epoch-2", "ckpt/best")),
+        *(
+            (path, None)
+            for path in ("rollouts/step_20", "samples/20", "checkpoints/20241103", "ckpt/epoch-2", "ckpt/best")
+        ),
     ],
 )
 def test_directories_of_home_made_loops(path: str, step: int | None) -> None:
