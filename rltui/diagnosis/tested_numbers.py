@@ -8,6 +8,7 @@ from math import log
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
@@ -182,9 +183,26 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
         if after is None or after.points < FIRST or after.first_step <= reference.last_step:
             continue
         one = _compared(test, reference, after, label, since, _beside_it(test, facts, spell, reference, after))
+        if one.answer == "met" and reference is before and (late := _moved_later(facts, before, after, spell)):
+            one = replace(one, answer="unmet", text=f"{label} {late}")
         if found is None or (one.answer, found.answer) in (("met", "unmet"), ("met", "unknown"), ("unknown", "unmet")):
             found = one
     return found
+
+
+def _moved_later(facts: MetricFacts, before: Level, after: Level, spell: Spell) -> str:
+    """What says that a metric moved only after the finding had begun: a cause does not follow its effect. Empty if it
+    had set out by then, as far as the finding can be dated."""
+    if spell.onset is None:
+        return ""
+    by = spell.onset + spell.early + dating_tolerance(spell.end) + gap_before(facts, spell.onset)
+    then = facts.median_within(None, by, FIRST)
+    if then is None or by >= after.first_step:
+        return ""
+    way = after.value - before.value
+    if (then - before.value) * (1 if way > 0 else -1) >= SET_OUT * abs(way):
+        return ""
+    return f"was {value_of(facts.name, then)} by step {by}, and it began at step {spell.onset}"
 
 
 def _beside_it(test: MetricMoved, facts: MetricFacts, spell: Spell, before: Level, after: Level) -> tuple[float, float]:
