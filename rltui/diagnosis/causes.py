@@ -262,8 +262,10 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, spell: Spell, part: str =
     if meant and acts is not None and change.times is not None:
         if strayed := _strayed(ground, change, meant, spell):
             return Fix(strayed, entry.key, fix.impact, fix.risk, act=f"{change.key} kept")
-        beyond = acts > OTHER * meant if change.times < 1 else acts < meant / OTHER
-        value, to = (float(f"{acts:.2g}"), value) if beyond else (value, to)  # back to what was meant
+        if acts > OTHER * meant if change.times < 1 else acts < meant / OTHER:  # the setting itself is right
+            used, set_to = setting_value(float(f"{acts:.2g}")), setting_value(meant)
+            text = f"Find what makes the {label_of(change.key)} {used}, as the config sets it to {set_to}"
+            return Fix(text, entry.key, fix.impact, fix.risk, act=f"{change.key} kept")
     if meant and to is not None and change.times is not None:
         to = _before_it_changed(ground, entry.key, meant, change.times, to)
     return (

@@ -183,7 +183,7 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
         if after is None or after.points < FIRST or after.first_step <= reference.last_step:
             continue
         one = _compared(test, reference, after, label, since, _beside_it(test, facts, spell, reference, after))
-        if one.answer == "met" and reference is before and (late := _moved_later(facts, before, after, spell)):
+        if one.answer == "met" and test.first and (late := _moved_later(facts, reference, after, spell)):
             one = replace(one, answer="unmet", text=f"{label} {late}")
         if found is None or (one.answer, found.answer) in (("met", "unmet"), ("met", "unknown"), ("unknown", "unmet")):
             found = one

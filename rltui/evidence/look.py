@@ -258,6 +258,8 @@ class Look:
         series = series.until_row(self.n)
         if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
             return None
+        if name == "lr" and self.rate_rounded:
+            return None
         if name in held_out():
             series = evaluations(series)
         gaps = self._known.gaps
@@ -305,6 +307,13 @@ class Look:
         if self._known.gaps is None:
             self._known.gaps = (*self.outages, *self.rescales)
         return self._known.gaps
+
+    @property
+    def rate_rounded(self) -> bool:
+        """Whether the learning rate prints as 0 in every row although the policy moves: the log rounds it away."""
+        if not self.is_zero("lr"):
+            return False
+        return any(bool(np.count_nonzero(self.values(name)[-STUB_ROWS:])) for name in ("kl_ref", "ppo_kl"))
 
     def is_zero(self, name: str) -> bool:
         """Whether every finite point so far is exactly 0."""

@@ -329,7 +329,7 @@ def _fix(fix: Fix, room: Room) -> str:
 
 def _decision(report: Report, room: Room) -> list[str]:
     verdict, best = report.verdict, report.verdict.best_checkpoint
-    lines = [f"- Decision: **{plain(verdict.badge)}** ({verdict.decision})"]
+    lines = [f"- Decision: **{plain(verdict.badge)}**"]
     if verdict.because:
         lines[0] += f", because of {listed([code(i) for i in verdict.because[:3]])}"
     if best is not None:

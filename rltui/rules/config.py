@@ -264,7 +264,9 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 texts.append(
                     f"Mini-batch {num(mini)} × {num(size)} over {num(gpus)} GPUs × {num(micro)} is {num(steps)}."
                 )
-    if prompts and prompts < p["prompts_notice"]:
+    told = look.settings.config.get("train_batch_prompts")
+    of_one_device = told is not None and "per_device" in told.key  # of how many, no setting says
+    if prompts and not of_one_device and prompts < p["prompts_notice"]:
         texts.append(
             f"Only {num(prompts)} prompt{'s' if prompts > 1 else ''} in an iteration: its mean reward is noisy."
         )

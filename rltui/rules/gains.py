@@ -47,6 +47,9 @@ def gain_shows(look: Look, step: int) -> bool:
 def validation_rises_since(look: Look, step: int) -> bool:
     """Validation has gained since the step, beyond doubt, or every set of it rises: a train reward that falls meanwhile
     is of other prompts."""
+    both = look.facts.validation
+    if both is None or both.below_best:  # it may have fallen right before the step
+        return False
     if validation_gained(look, step):
         return True
     parts = [one.since_step(step) for one in look.facts.validation_sets]

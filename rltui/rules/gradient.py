@@ -83,9 +83,11 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if len(at) < PAST:
             return []
         fresh = int((at < done - start).sum())
-        calm = _calm(series.values)
+        calm, began = _calm(series.values), median(series.values[:PAST])
         for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"], calm=calm):
             row = start + int(at[i])
+            if series.values[row] <= began:
+                continue  # the run began so, and the median is small as most groups teach nothing
             before = median(recent[live][max(0, i - 50) : max(i, PAST)])
             for k in range(int(p["critical_count"]) - 1, 0, -1):
                 if f"at {k - 1}" in memory:

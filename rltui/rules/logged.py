@@ -13,7 +13,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.prose import counted, listed
-from rltui.rules.base import Memory, Params, rule, tail
+from rltui.rules.base import Memory, Params, rule
 from rltui.run.columns import Series
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
@@ -217,9 +217,9 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
     """Metrics whose values show that they mean other than their name, or were rounded away."""
     out = []
     start = int(look.steps[0]) if look.n else None
-    rate, gradient = look.values("lr"), look.values("grad_norm")
+    rate, gradient = look.logged("lr"), look.values("grad_norm")
     rows = int(p["rows"])
-    if len(rate) >= rows and len(gradient) >= rows and look.is_zero("lr") and tail(gradient, rows) > 0:
+    if rate is not None and len(rate) >= rows and len(gradient) >= rows and look.rate_rounded:
         text = "The learning rate prints as 0: the log rounds it away. The config has the true one."
         out.append(Signal(NOTICE, text, (("lr", ""),), subject="lr", onset_step=start))
     if look.series("kl_ref") is not None and not look.profile.kl_per_token:
