@@ -135,7 +135,9 @@ def _read(
             if not fits and not any(loud(look, trait) for trait in row.says):
                 unsure = decision == "continue"  # no check says so
                 doubt = f"perhaps {reading}, which no check confirms yet"
-                reading = doubt if unsure else "the verdict rests on other signs"
+                rests = "the verdict rests on other signs"
+                mild = decision == "continue-watch"  # of a run that is broken the three tell nothing good
+                reading = doubt if unsure else f"{reading}, while {rests}" if mild else rests
             return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
         return None, "too few rows came so far to name a pattern", ""
