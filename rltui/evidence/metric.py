@@ -366,12 +366,16 @@ class MetricFacts:
 
     @cached
     def course(self) -> Course:
-        """The facts that a report carries."""
+        """The facts that a report carries. Of few points, whose windows overlap, the ends are the first and the newest
+        value, as in every table."""
+        n, first, last = len(self.values), self.start.value, self.end.value
+        if 2 * window_rows(n, self._seen.window) > n and not (self.since_start and self.since_start.direction):
+            first, last = float(self.values[0]), float(self.values[-1])
         return Course(
             self.name,
             self.series.key,
-            self.start.value,
-            self.end.value,
+            first,
+            last,
             self.now,
             self.peak,
             self.since_start,

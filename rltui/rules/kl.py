@@ -246,8 +246,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("kl_ref", f"median of the newest rows {num(level)}")]
     if look.series(look.reward) is not None:
         proofs.append(told(look))
-    level = EASED if eased else out
-    return [Signal(level, summary, tuple(proofs), moved="kl_ref", hurt=look.reward, best_step=paid_until(look))]
+    worst, paid = EASED if eased else out, paid_until(look)
+    return [Signal(worst, summary, tuple(proofs), moved="kl_ref", hurt=look.reward, best_step=paid)]
 
 
 def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
