@@ -123,6 +123,18 @@ def test_a_rate_that_jumps_after_a_warm_up_is_still_a_jump(tmp_path: Path) -> No
     assert why_of(tmp_path, rows).startswith("The learning rate is too high")
 
 
+@pytest.mark.parametrize("swapped", [True, False])
+def test_pairs_that_are_swapped_from_one_step_on(swapped: bool, tmp_path: Path) -> None:
+    rows = pairs(0.88)
+    draw = random.Random(11)
+    for row in rows:
+        late = max(0.0, row["step"] - 150)
+        if "eval_rewards/accuracies" in row and late:
+            end = 0.08 if swapped else 0.62  # what is memorised tells validation pairs apart by chance at worst
+            row["eval_rewards/accuracies"] = end + (0.88 - end) * 0.97**late + draw.gauss(0, 0.01)
+    assert why_of(tmp_path, rows).startswith("Chosen and rejected are swapped in the training pairs") == swapped
+
+
 @pytest.mark.parametrize("differ", [True, False], ids=["rewards differ", "rewards are alike"])
 def test_a_gradient_of_0_from_the_first_step_on(differ: bool, tmp_path: Path) -> None:
     draw = random.Random(7)

@@ -257,3 +257,15 @@ def test_a_headline_of_the_past_names_what_that_of_today_does(
 
 def test_a_healthy_run_has_nothing_else_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Also open" not in report(write(tmp_path / "run", learning(ROWS)), capsys)["verdict"]["text"]
+
+
+@pytest.mark.parametrize("level", [0.073, 0.41, 2.3])
+def test_the_kl_of_a_sentence_is_that_of_its_table(
+    level: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = report(
+        write(tmp_path / "run", learning(ROWS) | {"kl": np.minimum(level, level * 2 * AT)}, end=True), capsys
+    )
+    told = [f["summary"] for f in found["findings"] if "KL to the reference is at" in f["summary"]]
+    assert told
+    assert all(f"KL to the reference is at {level} nats" in text for text in told), told
