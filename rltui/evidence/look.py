@@ -310,10 +310,13 @@ class Look:
 
     @property
     def rate_rounded(self) -> bool:
-        """Whether the learning rate prints as 0 in every row although the policy moves: the log rounds it away."""
+        """Whether the learning rate prints as 0 in every row although the policy moves, by its KL or, if none is
+        logged, its gradient: the log rounds it away."""
         if not self.is_zero("lr"):
             return False
-        return any(bool(np.count_nonzero(self.values(name)[-STUB_ROWS:])) for name in ("kl_ref", "ppo_kl"))
+        moves = [self.values(name)[-STUB_ROWS:] for name in ("kl_ref", "ppo_kl")]
+        moves = [x for x in moves if len(x)] or [self.values("grad_norm")[-STUB_ROWS:]]
+        return any(bool(np.count_nonzero(x)) for x in moves)
 
     def is_zero(self, name: str) -> bool:
         """Whether every finite point so far is exactly 0."""

@@ -67,6 +67,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    nothing |= best > 0.0 and fallen <= p["near_floor"] * best  # no prompts are so much harder
     if not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):  # the prompts became harder
         slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
         level, at_floor = NOTICE if slowly else WARNING, False

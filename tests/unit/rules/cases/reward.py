@@ -83,8 +83,14 @@ CASES = (
     ),
     rows(
         "reward-peak-decline",
-        {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.25 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
-        {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.03 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
+        {
+            "score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.25 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N),
+            "val_score": NONE,
+        },
+        {
+            "score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.03 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N),
+            "val_score": NONE,
+        },
     ),
     rows(  # a reward that became noisier: a fall far beyond its noise, and the best of many noisy means
         "reward-peak-decline",
