@@ -32,6 +32,10 @@ LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
 against."""
 
 
+MEND_FIRST = Fix("Mend the error before the next start: a resume meets it once more", None, "high", "none")
+"""What comes first if one error ended several attempts."""
+
+
 @rule("run-crashed", Standing)
 def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     """The run ended with an error."""
@@ -49,8 +53,10 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
         signal = replace(_because(signal, crash, look), marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else ())
     elif state.quote:
-        failed = Cause("An error in the program", status="supported", because=_proof(state.error))
-        signal = replace(signal, causes=(failed,))
+        comes_again = ", which comes again at each start" if state.loop else ""
+        failed = Cause(f"An error in the program{comes_again}", status="supported", because=_proof(state.error))
+        signal = replace(signal, causes=(failed,), fixes=(MEND_FIRST,) if state.loop else ())
+        text += f" {sentence(state.loop)}" if state.loop else ""
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]
 

@@ -248,6 +248,19 @@ def loop(crashes: Sequence[Crash]) -> str:
     return f"{ended_by(last, times)}{at}{advice}"
 
 
+def came_again(notes: Sequence[Note], error: Note | None) -> str:
+    """That an error which has no name of its own ended several attempts, as a clause; empty if it ended one. Between
+    two of its notes the run was resumed."""
+    if error is None:
+        return ""
+    times, resumed = 0, True
+    for note in notes:
+        resumed |= note.kind == "resume"
+        if resumed and note.kind == error.kind and note.text == error.text:
+            times, resumed = times + 1, False
+    return f"the same error ended {times} attempts" if times > 1 else ""
+
+
 def before_again(crashes: Sequence[Crash], settings_of: Callable[[str], str | None]) -> str:
     """What to change before the run is started again, if one error ended several of these attempts: it comes again,
     however well the training goes. Empty if none did, or if no remedy is known. `settings_of`: the framework's settings

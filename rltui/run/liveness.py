@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.readers.base import Exit, Note
-from rltui.run.attempts import Crash, again, earlier_ends, first_first, named_end
+from rltui.run.attempts import Crash, again, came_again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
 from rltui.run.notes import Notes, quoted
 from rltui.run.progress import LearnedPace, Pulse, Usual, row_gap, steps_short
@@ -206,6 +206,7 @@ def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None, dea
     newest = int(seen.table.steps[-1]) if seen.table.n else None
     loop = again([*earlier_ends(seen.notes.all, seen.ended, newest), crash]) if crash is not None else ""
     error = deadly[0] if deadly and crash is None else None
+    loop = loop or came_again(seen.notes.all, error)
     return replace(_ended(seen, "crashed", because, quote), crash=crash, error=error, loop=loop)
 
 
