@@ -123,6 +123,16 @@ class Courses(Struct):
             out.sort(key=lambda row: max(row.lines))  # a line may have waited until it was known how to read it
         return out
 
+    def resumed(self) -> list[StepRow]:
+        """Takes note that the log says that the run goes on from a checkpoint: all counts may go back now, and none is
+        in doubt for it. Returns the rows that are given on."""
+        if self.in_doubt or not (self.sure or any(one.rises >= RISES for one in self._of.values())):
+            return []
+        out = self.release()
+        self._of.clear()
+        self._before = "", 0
+        return out
+
     def _count(self, form: str, step: int, fell: bool, rose: bool) -> None:
         course = self._of.get(form)
         if course is None:

@@ -144,6 +144,11 @@ class LogRows:
         """Whether it is open which lines count the steps."""
         return self._courses.in_doubt
 
+    def resumed(self) -> None:
+        """The log says that the run goes on from a checkpoint: counts go back."""
+        for row in self._courses.resumed():
+            self._put(row)
+
     def look_ahead(self) -> None:
         """Keeps which rows wait, as what is read now may go on."""
         self._kept, self._courses = self._courses, self._courses.copy()

@@ -392,6 +392,8 @@ class ConsoleReader(LineReader):
             self._bars.hear(config.values)
         if any(note.kind in LAUNCHES for note in notes):
             self._bars.launched()
+        if any(note.kind == "resume" for note in notes):
+            self._rows.resumed()
         matters = bool(notes or configs) or self._notes.fails
         if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
