@@ -40,6 +40,8 @@ STUBS = frozenset(
 )
 """Metrics that some trainers write as a constant 0.0 when they are not measured."""
 STUB_ROWS = 10
+MOVED = 1e-3
+"""Nats a token: two engines that hold the same weights differ by less."""
 
 FAMILIES = frozenset({"reward_component_mean"})
 """Metrics of which only the members are logged."""
@@ -310,13 +312,12 @@ class Look:
 
     @property
     def rate_rounded(self) -> bool:
-        """Whether the learning rate prints as 0 in every row although the policy moves, by its KL or, if none is
-        logged, its gradient: the log rounds it away."""
+        """Whether the learning rate prints as 0 in every row although the policy moves, by its KL to the reference or,
+        if none is logged, its gradient: the log rounds it away."""
         if not self.is_zero("lr"):
             return False
-        moves = [self.values(name)[-STUB_ROWS:] for name in ("kl_ref", "ppo_kl")]
-        moves = [x for x in moves if len(x)] or [self.values("grad_norm")[-STUB_ROWS:]]
-        return any(bool(np.count_nonzero(x)) for x in moves)
+        kl = self.values("kl_ref")[-STUB_ROWS:]
+        return float(kl.mean()) > MOVED if len(kl) else bool(np.count_nonzero(self.values("grad_norm")[-STUB_ROWS:]))
 
     def is_zero(self, name: str) -> bool:
         """Whether every finite point so far is exactly 0."""

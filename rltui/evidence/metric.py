@@ -366,16 +366,12 @@ class MetricFacts:
 
     @cached
     def course(self) -> Course:
-        """The facts that a report carries. Of few points, whose windows overlap, the ends are the first and the newest
-        value, as in every table."""
-        n, first, last = len(self.values), self.start.value, self.end.value
-        if 2 * window_rows(n, self._seen.window) > n and not (self.since_start and self.since_start.direction):
-            first, last = float(self.values[0]), float(self.values[-1])
+        """The facts that a report carries."""
         return Course(
             self.name,
             self.series.key,
-            first,
-            last,
+            self.start.value,
+            self.end.value,
             self.now,
             self.peak,
             self.since_start,

@@ -32,7 +32,7 @@ LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
 against."""
 
 
-MEND_FIRST = Fix("Mend the error before the next start: a resume meets it once more", None, "high", "none")
+FIX_FIRST = Fix("Fix the error before the next start: a resume meets it once more", None, "high", "none")
 """What comes first if one error ended several attempts."""
 
 
@@ -55,7 +55,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     elif state.quote:
         comes_again = ", which comes again at each start" if state.loop else ""
         failed = Cause(f"An error in the program{comes_again}", status="supported", because=_proof(state.error))
-        signal = replace(signal, causes=(failed,), fixes=(MEND_FIRST,) if state.loop else ())
+        signal = replace(signal, causes=(failed,), fixes=(FIX_FIRST,) if state.loop else ())
         text += f" {sentence(state.loop)}" if state.loop else ""
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]

@@ -50,4 +50,4 @@ def test_it_is_told_how_often_it_came(errors: list[str], times: int, style: str,
     assert answer["since"].startswith("step 31")
     assert (f"The same error ended {times} attempts" in answer["what"]) == bool(times), answer["what"]
     assert ("comes again at each start" in answer["why"]) == bool(times), answer["why"]
-    assert ("Mend the error before the next start" in answer["do"]) == bool(times), answer["do"]
+    assert ("Fix the error before the next start" in answer["do"]) == bool(times), answer["do"]
