@@ -133,11 +133,11 @@ def _read(
             if row.held and held_out == "up" and validation_lately(look) <= 0:
                 reading = row.held
             if not fits and not any(loud(look, trait) for trait in row.says):
-                unsure = decision == "continue"  # no check says so
-                doubt = f"perhaps {reading}, which no check confirms yet"
-                rests = "the verdict rests on other signs"
-                mild = decision == "continue-watch"  # of a run that is broken the three tell nothing good
-                reading = doubt if unsure else f"{reading}, while {rests}" if mild else rests
+                rests = "the verdict rests on other signs"  # of a run that is broken the three tell nothing good
+                if decision == "continue":
+                    reading = f"perhaps {reading}, which no check confirms yet"
+                else:
+                    reading = f"{reading}, while {rests}" if decision == "continue-watch" else rests
             return row.id, reading, advice if fits else ""
     if "kl" in young or "reward" in young:
         return None, "too few rows came so far to name a pattern", ""

@@ -190,12 +190,17 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
     return found
 
 
+def _begun_by(facts: MetricFacts, spell: Spell, onset: int) -> int:
+    """The step by which a metric has to have set out if it is a cause: as far as the finding can be dated."""
+    return onset + spell.early + dating_tolerance(spell.end) + gap_before(facts, onset)
+
+
 def _moved_later(facts: MetricFacts, before: Level, after: Level, spell: Spell) -> str:
     """What says that a metric moved only after the finding had begun: a cause does not follow its effect. Empty if it
     had set out by then, as far as the finding can be dated."""
     if spell.onset is None:
         return ""
-    by = spell.onset + spell.early + dating_tolerance(spell.end) + gap_before(facts, spell.onset)
+    by = _begun_by(facts, spell, spell.onset)
     then = facts.median_within(None, by, FIRST)
     if then is None or by >= after.first_step:
         return ""
@@ -357,7 +362,7 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
             return ""
         return f"was {value_of(facts.name, level)} until step {until}, and it began at step {onset}"
     counts = meaning is not None and meaning.group == COUNTERS
-    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + gap_before(facts, onset))
+    by = onset + spell.early if counts else _begun_by(facts, spell, onset)
     if counts and spell.early:
         by -= 1  # what an evaluation shows came of steps before it
     at_onset = facts.median_within(onset, by, 1 if counts else FIRST)

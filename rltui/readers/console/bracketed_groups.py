@@ -21,10 +21,8 @@ def named_in_full(text: str) -> str:
     """A line with the names of its groups before those of their numbers; any other line unchanged."""
     if not ("(" in text or "{" in text or "[" in text):
         return text
-    found = list(_GROUP.finditer(text))
-    if len(found) < FEWEST:
-        return text
-    return _GROUP.sub(_in_full, text)
+    told, groups = _GROUP.subn(_in_full, text)
+    return told if groups >= FEWEST else text
 
 
 def _in_full(group: re.Match[str]) -> str:

@@ -186,10 +186,15 @@ def _joined(found: re.Match[str]) -> str:
     return f"{found[1]}{found[2]}" if _are_problems(found[1] + found[2]) else found[0]
 
 
+def _problems_in(said: str) -> list[re.Match[str]]:
+    """The sets of problems that the text of an evaluation names before numbers; none of a dict."""
+    return [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
+
+
 def _of_problems(said: str) -> tuple[str, str]:
     """The text of an evaluation without the only set of problems that it names before all numbers but its step, and
     that set: `step 20 AIME24 acc 0.1 len 311`, `MATH: pass@1=0.3 maj@8=0.4`."""
-    named = [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
+    named = _problems_in(said)
     if len(named) != 1:
         return said, ""
     found = named[0]
@@ -201,7 +206,7 @@ def _each_of_problems(said: str) -> tuple[str, dict[str, float]]:
     """The text before the sets of problems that an evaluation names, and the numbers of each: `gsm8k pass@1=0.3
     pass@8=0.4 | math pass@1=0.1 pass@8=0.2`. The text and nothing if it names fewer than two, or numbers before them.
     """
-    named = [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
+    named = _problems_in(said)
     head = said[: named[0].start()] if len(named) > 1 else ""
     if len(named) < 2 or any(slot.name and not may_count(slot) for slot in slots_of(head)):
         return said, {}
