@@ -34,6 +34,7 @@ from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking, usable
 from rltui.evidence.rescales import Rescales
+from rltui.evidence.revalued import Revaluations
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.base import Detect, Memory
@@ -97,6 +98,7 @@ class Engine:
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
+        self._revaluations = Revaluations()
         self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
@@ -177,6 +179,7 @@ class Engine:
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
         self._scales.clear()
+        self._revaluations = Revaluations()
         self._earlier = None
 
     def _feed(self, run: Run) -> LookFeed:
@@ -189,7 +192,8 @@ class Engine:
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = LookFeed(run, self._blocks, settings, self.window, self._outages, self._scales, self._until)
+        caches = self._outages, self._scales, self._revaluations
+        feed = LookFeed(run, self._blocks, settings, self.window, *caches, self._until)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -209,6 +213,7 @@ class Engine:
         self._blocks.clear()
         self._outages.clear()
         self._scales.clear()
+        self._revaluations = Revaluations()
         self._kept = Kept()
         self._keys = {}
         self._looks = 0

@@ -87,7 +87,8 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
 
 def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> str:
     way = "risen" if moved > 0 else "fallen"
-    text = f"Validation before training is not known: by the first evaluation, that of step {int(r.steps[0])}, "
+    counts = " that counts" if r.later else ""
+    text = f"Validation before training is not known: by the first evaluation{counts}, that of step {int(r.steps[0])}, "
     text += f"the train reward had {way}"
     if not above:
         return f"{text}, and at step {step} it is not above its start"

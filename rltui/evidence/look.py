@@ -16,6 +16,7 @@ from rltui.evidence.facts import Facts
 from rltui.evidence.outages import Gap, Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.rescales import Rescale, Rescales
+from rltui.evidence.revalued import Revaluations, Revalued
 from rltui.evidence.summed_steps import STEP, summed_steps
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
@@ -95,6 +96,7 @@ class LookFeed:
         window: int | None = None,
         outages: OutageCache | None = None,
         rescales: dict[str, Rescales] | None = None,
+        revaluations: Revaluations | None = None,
         rows: int | None = None,
     ) -> None:
         """`rows`: the run as if it had no more, so that a name stands for what it stood for then."""
@@ -109,6 +111,7 @@ class LookFeed:
         self._family: dict[str, dict[str, Series]] = {}
         self._scales = {} if rescales is None else rescales
         self._rescales: dict[str, list[Rescale]] = {}
+        self._revaluations = revaluations or Revaluations()
         self._known = _Known(0)
         self._held: list[_Known] = []  # with facts
 
@@ -190,6 +193,23 @@ class LookFeed:
                 found = self._scales.setdefault(reward, Rescales()).of(series, partial(self._spread, stem), self.logged)
                 self._rescales[reward] = [replace(one, of=reward) for one in found]
         return self._rescales[reward]
+
+    @cached
+    def revalued(self) -> list[Revalued]:
+        """Where a validation set went over to another measure (`revalued.Revalued`), oldest first."""
+        main = self.finite("val_score")
+        sets = {} if main is None else {main.key: main}
+        sets |= {one.key: one for one in self.family("val_score").values()}
+        found = [one for each in sets.values() for one in self._leaps_of(each)]
+        return sorted(found, key=lambda one: one.first_row)
+
+    def _leaps_of(self, held_out: Series) -> list[Revalued]:
+        seen = evaluations(held_out) if len(held_out) else held_out
+        return self._revaluations.of(seen, self._train_reward, self.logged)
+
+    def _train_reward(self) -> Series | None:
+        score = self.finite("score_mean")
+        return score if score is not None and len(score) else self.finite("reward_mean")
 
     def _spread(self, stem: str, row: int) -> Series | None:
         """Standard deviation of the rewards of a batch, from a row on; highest less lowest one if only those are
@@ -303,11 +323,18 @@ class Look:
         """The newest of them."""
         return max(self.rescales, key=lambda one: one.first_row, default=None)
 
+    @cached
+    def revalued(self) -> tuple[Revalued, ...]:
+        """Where validation sets went over to another measure, the newest time of each."""
+        newest = {one.key: one for one in self._feed.revalued if one.known <= self.n}
+        return tuple(sorted(newest.values(), key=lambda one: one.first_row))
+
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Rows whose rewards are left out of everything that is said: outages, and what came before another scale."""
+        """Rows whose rewards are left out of everything that is said: outages, and what came before another scale or
+        another measure of validation."""
         if self._known.gaps is None:
-            self._known.gaps = (*self.outages, *self.rescales)
+            self._known.gaps = (*self.outages, *self.rescales, *self.revalued)
         return self._known.gaps
 
     @property

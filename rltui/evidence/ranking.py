@@ -34,7 +34,7 @@ class Ranking(Struct, frozen=True):
     `task`: it ranks by how well the task is done, not by a reward that may be farmed. `untrained`: the train reward
     had moved by the first evaluation, which then is no start: that of validation is not known. `above`: whether the
     train reward was above its own start at each step, which is all that is known then; `followed`: whether
-    validation may have a share in what it gained since."""
+    validation may have a share in what it gained since. `later`: there are earlier evaluations, of another measure."""
 
     steps: Ints
     score: Floats
@@ -56,6 +56,7 @@ class Ranking(Struct, frozen=True):
     untrained: Untrained | None = None
     above: NDArray[np.bool_] | None = None
     followed: NDArray[np.bool_] | None = None
+    later: bool = False
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -75,11 +76,12 @@ def ranking(
     nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
-    if sets:
+    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # it gives all the same now
         main = look.facts.validation_sets[0]
         few = main.since_start is None  # so many that they have a course tell by it
         found = _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
-        return None if found is None else _from_start(found, look.facts.metric(_rewarded(look)))
+        found = None if found is None else _from_start(found, look.facts.metric(_rewarded(look)))
+        return None if found is None else replace(found, later=bool(look.revalued))
     task = _task_part(look) if farmed else None
     if task is not None:
         basis = f"{task.name} in training, as the total reward stands for the task no longer"

@@ -13,9 +13,11 @@ from rltui.evidence import words
 from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
+from rltui.evidence.outages import POLICY
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.evidence.untrained import untrained
+from rltui.frameworks.load import metrics
 from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
 from rltui.rules.base import Memory, Params, held, loud, rule
@@ -143,6 +145,27 @@ def _fell_too(reward: MetricFacts, step: int, since: MetricFacts) -> bool:
     before = reward.before(step)
     effect = None if before is None else between(before, since.end)
     return effect is not None and effect.direction == -reward.better
+
+
+@rule("validation-shift", Look)
+def validation_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation leapt from one evaluation to the next while the train reward and the policy stayed: it is of another
+    measure since then."""
+    if not look.revalued:
+        return []
+    newest, sets = look.revalued[-1], look.facts.validation_sets
+    before, after = num(newest.before), num(newest.after)
+    name = "validation" if len(sets) < 2 else words.of_set(newest.key, look.dialect.name)
+    went = "rose" if newest.after > newest.before else "fell"
+    text = (
+        f"{capital(name)} {went} {before} → {after} at once at step {newest.since}, further than ever before from one "
+    )
+    text += f"evaluation to the next, while the train {words.called(look.facts, look.reward)}"
+    still = [metrics()[one].label for one in POLICY if look.series(one) is not None]
+    text += f" and the policy ({', '.join(still)})" if still else ""
+    text += " stayed as before: it measures something else since then. Evaluations before that step count nowhere."
+    proofs = ((newest.key, f"{before} before, {after} after"), (look.reward, f"since step {newest.since}"))
+    return [Signal(WARNING, text, proofs, onset_step=newest.since)]
 
 
 @rule("passk-shrink", Look)

@@ -15,6 +15,16 @@ CASES = (
         {"val_pass_at_k": rare(0.8 + 0.1 * ramp(100, 150) + 0.01 * wave(1.0))},
     ),
     rows("validation-underpowered", {"val_score": rare(wave(0.5, 0.15))}, {"val_score": rare(wave(0.5, 0.02))}, NOTICE),
+    rows(
+        "validation-shift",  # that training leaps with it is a gain
+        {"val_score": rare(wave(0.4) + 0.4 * (T > 195)), "score_mean": wave(0.4)},
+        {"val_score": rare(wave(0.4) + 0.4 * (T > 195)), "score_mean": wave(0.4) + 0.4 * (T > 195)},
+    ),
+    rows(
+        "validation-shift",  # that the policy moves with it is a loss
+        {"val_score": rare(wave(0.4) - 0.3 * (T > 195)), "entropy": wave(0.8)},
+        {"val_score": rare(wave(0.4) - 0.3 * (T > 195)), "entropy": wave(0.8) * (1 - 0.6 * (T > 195))},
+    ),
     rows("data-exhausted", {"epoch": T / 150}, {"epoch": T / 310}, NOTICE),
     rows("data-exhausted", {"epoch": T // 200}, {"epoch": T // 310}, NOTICE),
     rows("data-exhausted", {"epoch": T // 200}, {"epoch": np.where(T < 300, T / 301, 1.0)}, NOTICE),
