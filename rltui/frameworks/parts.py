@@ -21,11 +21,13 @@ _SUM = re.compile(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
 
 class TrueComponents(Record):
     """Words in names of reward parts that measure the task. `words`: anywhere in a name. `whole`: only between
-    separators. `why`: the reason for this choice."""
+    separators. `effort`: between separators in names of parts that charge for length or distance, which a policy that
+    does well may pay. `why`: the reason for this choice."""
 
     why: str
     whole: tuple[str, ...]
     words: tuple[str, ...]
+    effort: tuple[str, ...]
 
 
 @kept
@@ -44,6 +46,17 @@ def _true_names() -> re.Pattern[str]:
 def is_task(member: str) -> bool:
     """Whether a reward part is named as the task itself (accuracy, correctness), not as format or shaping."""
     return _true_names().search(member.lower()) is not None
+
+
+@cache
+def _effort_names() -> re.Pattern[str]:
+    effort = "|".join(re.escape(w) for w in _true_components().effort)
+    return re.compile(rf"(?<![a-z0-9])(?:{effort})(?![a-z0-9])")
+
+
+def is_effort(member: str) -> bool:
+    """Whether a reward part is named as a price of effort: of length, of tokens, of the distance from the reference."""
+    return _effort_names().search(member.lower().replace("_", " ")) is not None
 
 
 def task_first(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:

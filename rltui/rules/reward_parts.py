@@ -10,7 +10,7 @@ from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import onset
-from rltui.frameworks.parts import is_task
+from rltui.frameworks.parts import is_effort, is_task
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS, Memory, Params, little_gained, never_right, rule
 from rltui.run.sums import median
@@ -157,6 +157,53 @@ def _stands(part: MetricFacts, gain: float, rows: int, p: Params) -> bool:
 def _onset(series: Series) -> int:
     values = series.values[-200:]
     return int(series.steps[len(series) - len(values) + onset(values)])
+
+
+@rule("reward-part-lost", Look)
+def reward_part_lost(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A part that is not the task, and was earned, is given up while the total does not fall: its language, its format,
+    its safety. Parts that charge for effort, as for length, pay less as the policy thinks longer: they are left out."""
+    total = look.facts.metric(look.reward)
+    if total is None or len(total.series) < p["min_rows"] or look.facts.errors(look.reward) < -p["total_se"]:
+        return []
+    found: list[tuple[float, MetricFacts]] = []
+    for member, series in look.family(PARTS).items():
+        if is_task(member) or is_effort(member) or len(series) < p["min_rows"] or float(series.values.min()) < 0.0:
+            continue
+        part = alone(member, series)
+        lost = _given_up(part, p)
+        if lost is not None:
+            found.append((lost, part))
+    if not found:
+        return []
+    lost, part = max(found, key=lambda one: one[0])
+    best = part.peak
+    if best is None:
+        return []
+    onset = _left_best(part, best.value)
+    since = total.since_step(onset)
+    went = "rose" if since is not None and since.since_start is not None and since.since_start.value > 0 else "kept up"
+    summary = f"{part.name} fell from {num(best.value)} to {num(part.now.value)} "
+    summary += f"(median of the last {part.now.points} rows), {percent(lost)} lower, while the total reward {went}: "
+    summary += "the policy gives this part up for the others."
+    return [Signal(WARNING, summary, ((part.series.key, ""), (look.reward, "")), subject=part.name, onset_step=onset)]
+
+
+def _left_best(part: MetricFacts, best: float) -> int:
+    """The last step at which the part still had nearly all of what it has lost by now."""
+    curve = part.curve
+    if curve is None:
+        return int(part.series.steps[0])
+    return int(curve.steps[int(np.flatnonzero(curve.values >= best - NEARLY * (best - part.now.value))[-1])])
+
+
+def _given_up(part: MetricFacts, p: Params) -> float | None:
+    """Share of its best that a part has lost for good; None if it has lost little, or never was earned."""
+    best = part.peak
+    if best is None or best.value < p["earned"] * float(part.values.max()) or not part.below_best:
+        return None
+    lost = (best.value - part.now.value) / best.value
+    return lost if lost >= p["lost"] else None
 
 
 @rule("reward-component-dead", Look)

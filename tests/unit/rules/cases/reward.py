@@ -171,6 +171,17 @@ CASES = (
         {"score_mean": wave(0.5) + LATE, "kl_ref": wave(0.02) * (1 + 3 * LATE)},
         level=NOTICE,
     ),
+    rows(
+        "reward-part-lost",
+        {
+            "reward_component_mean:language": wave(0.9) * (1 - 0.7 * ramp(150, 100)),
+            "score_mean": wave(0.4) + 0.2 * ramp(0, 300),
+        },
+        {
+            "reward_component_mean:language": wave(0.9) * (1 - 0.2 * ramp(150, 100)),
+            "score_mean": wave(0.4) + 0.2 * ramp(0, 300),
+        },
+    ),
     samples("zero-variance-groups", alike(8), alike(3)),
     samples("reward-mode-share", mostly(0.2), mostly(0.0)),
 )
