@@ -164,10 +164,11 @@ def reward_part_lost(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A part that is not the task, and was earned, is given up while the total does not fall: its language, its format,
     its safety. Parts that charge for effort, as for length, pay less as the policy thinks longer: they are left out."""
     total = look.facts.metric(look.reward)
-    if total is None or len(total.series) < p["min_rows"] or look.facts.errors(look.reward) < -p["total_se"]:
+    members = look.family(PARTS)
+    if total is None or len(members) < 2 or look.facts.errors(look.reward) < -p["total_se"]:
         return []
     found: list[tuple[float, MetricFacts]] = []
-    for member, series in look.family(PARTS).items():
+    for member, series in members.items():
         if is_task(member) or is_effort(member) or len(series) < p["min_rows"] or float(series.values.min()) < 0.0:
             continue
         part = alone(member, series)
@@ -182,7 +183,10 @@ def reward_part_lost(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     onset = _left_best(part, best.value)
     since = total.since_step(onset)
-    went = "rose" if since is not None and since.since_start is not None and since.since_start.value > 0 else "kept up"
+    change = None if since is None else since.since_start
+    if change is None or change.errors < -p["total_se"]:
+        return []
+    went = "rose" if change.errors > p["total_se"] else "kept its level"
     summary = f"{part.name} fell from {num(best.value)} to {num(part.now.value)} "
     summary += f"(median of the last {part.now.points} rows), {percent(lost)} lower, while the total reward {went}: "
     summary += "the policy gives this part up for the others."

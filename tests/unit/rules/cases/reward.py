@@ -175,10 +175,12 @@ CASES = (
         "reward-part-lost",
         {
             "reward_component_mean:language": wave(0.9) * (1 - 0.7 * ramp(150, 100)),
+            "reward_component_mean:accuracy": wave(0.4),
             "score_mean": wave(0.4) + 0.2 * ramp(0, 300),
         },
         {
             "reward_component_mean:language": wave(0.9) * (1 - 0.2 * ramp(150, 100)),
+            "reward_component_mean:accuracy": wave(0.4),
             "score_mean": wave(0.4) + 0.2 * ramp(0, 300),
         },
     ),
