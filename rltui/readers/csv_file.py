@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rltui.readers.base import NO_STEP, Note, Record
 from rltui.readers.blank_cells import BlankCells
 from rltui.readers.csv_table import (
+    MOST_LINES,
     SEPARATORS,
     SPACES,
     CsvTable,
@@ -18,6 +19,7 @@ from rltui.readers.csv_table import (
     cut,
     header,
     headerless,
+    is_open,
     is_preamble,
     is_title,
     text_of,
@@ -72,6 +74,7 @@ class CsvReader:
         self._wraps = False
         self._blank: BlankCells | None = None  # of a table that only blanks divide
         self._torn = False
+        self._open: list[bytes] = []  # lines of a row whose text in quotes goes on
         self._step_by_index: dict[str, int] = {}  # of a data frame whose columns are printed in blocks
         self._many = False  # polars is imported
         self._total: str | None = None  # column of the planned steps
@@ -92,7 +95,7 @@ class CsvReader:
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
         records: list[Record] = []
-        if self._table is not None and self._is_whole(rest, self._table):
+        if self._table is not None and not self._open and self._is_whole(rest, self._table) and not is_open(rest):
             line = self._line
             self._torn = True
             with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
@@ -123,7 +126,15 @@ class CsvReader:
     def _is_known(self, block: bytes) -> bool:
         table = self._table
         points = self._decimal.mark == "." or b"." not in block
-        if table is None or self._held or not points or not table.is_plain or self._means.on or self._is_first:
+        if (
+            table is None
+            or self._held
+            or self._open
+            or not points
+            or not table.is_plain
+            or self._means.on
+            or self._is_first
+        ):
             return False
         return table.separator in SEPARATORS and (table.separator == "," or b"," not in block)
 
@@ -208,6 +219,11 @@ class CsvReader:
         if self._table is None:
             self._begin(line)
             return
+        if self._table.separator in SEPARATORS and (self._open or is_open(line)):
+            joined = self._rejoined(line, self._table)
+            if joined is None:
+                return
+            line = joined
         header_above, self._header = self._header, b""
         if header_above and (indexed := with_index(self._table, header_above, line)) is not None:
             self._table, self._metrics = indexed, indexed.metrics
@@ -240,6 +256,29 @@ class CsvReader:
             self._skip(OTHER_COUNT)
         else:
             self._hold(cells, self._line)
+
+    def _rejoined(self, line: bytes, table: CsvTable) -> bytes | None:
+        """The row that this line ends, with the lines before in whose quotes it is; None if it goes on. A line that is
+        a row of its own ends one whose quotes were never closed, which is left out."""
+        if self._open and not is_open(line) and self._is_row(line, table):
+            self._skip(OTHER_COUNT, self._line - len(self._open))
+            self._open = []
+            return line
+        self._open.append(line)
+        if sum(one.count(b'"') for one in self._open) % 2 and len(self._open) < MOST_LINES:
+            return None
+        joined, self._open = b" ".join(self._open), []
+        return joined
+
+    def _is_row(self, line: bytes, table: CsvTable) -> bool:
+        try:
+            cells = cut(line.decode("utf-8", "replace"), table.separator)
+        except csv.Error:
+            return False
+        if len(cells) != len(table.columns) or table.step is None:
+            return False
+        step = step_of(cells[table.columns.index(table.step)])[0]
+        return step is not None and step > self._before[0]
 
     def _hold(self, cells: list[str], line: int) -> None:
         """Adds a row, or holds it until the decimal mark is known, and whether the steps are."""

@@ -56,6 +56,30 @@ def cut(text: str, separator: str) -> list[str]:
     return next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
 
 
+_OPENS = re.compile(rb'(?:^|[,;\t|])\s*"')
+MOST_LINES = 1000
+"""Most lines of one row: a mark that is never closed takes no more with it."""
+
+
+def is_open(line: bytes) -> bool:
+    """Whether a cell of this line is in quotes that are not closed: its text goes on in the next line."""
+    return line.count(b'"') % 2 == 1 and _OPENS.search(line) is not None
+
+
+def rejoined(lines: Iterable[bytes]) -> list[bytes]:
+    """The lines of a table, those of a text in quotes as one."""
+    out: list[bytes] = []
+    held: list[bytes] = []
+    for line in lines:
+        held.append(line)
+        odd = sum(one.count(b'"') for one in held) % 2
+        if odd and (len(held) > 1 or is_open(line)) and len(held) < MOST_LINES:
+            continue
+        out.append(b" ".join(held))
+        held = []
+    return [*out, *held]
+
+
 class CsvTable(Struct, frozen=True):
     """The columns of a table, by what they hold.
 

@@ -358,6 +358,7 @@ def _csv(text: bytes, name: str) -> str | None:
         is_points,
         is_preamble,
         looks_like_metrics,
+        rejoined,
         step_column,
         table_of,
         text_of,
@@ -365,6 +366,8 @@ def _csv(text: bytes, name: str) -> str | None:
     from rltui.readers.decimal_mark import DecimalMark
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
+    if b'"' in text:
+        lines = rejoined(lines)
     if is_points(lines[:-1], name):
         return SEVERAL  # one metric of a run
     table = table_of(lines, name)

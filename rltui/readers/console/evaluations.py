@@ -49,7 +49,7 @@ _SOLVED = lazy(
 )
 """How many of a set of problems were solved: `gsm8k: 285/1319 correct (0.22)`."""
 _LABELLED = lazy(
-    r"[\s,;|]+(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
+    r"(?:^|[\s,;|]+)(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
     r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
 )
 """A key with a word, or a word in brackets behind the step."""
@@ -61,6 +61,16 @@ _SET = lazy(
 _NUMBERED = lazy(r"\b([A-Za-z]{2,12})[- ](\d{2,4})(?=:?\s+[A-Za-z])")
 _SET_AT = lazy(r"\W{0,4}([A-Za-z]+)/([A-Za-z][\w.\-]{1,30})\s*@\s*(\d{1,9})[\s|:,]+")
 """An evaluation with its set and step: `eval/gsm8k @20 | acc 0.3`."""
+_SET_TAG = lazy(r"\W{0,4}[\[(<{]\s*([A-Za-z]+)[/:_. -]+([A-Za-z][\w.\-]{1,30})\s*[\])>}]\W*\s(?=\S)")
+"""A tag that names the set as well: `[eval/gsm8k] step 15 acc 0.4`."""
+_LOGGER = lazy(r"([A-Za-z][\w.\-]{1,40})\s+\[[A-Za-z_][\w.]*\]\s+(?=[\w.\-/]+=)")
+"""The event of a structured logger, then its name: `eval      [grpo.eval] accuracy=0.3 step=10`."""
+_PAIR_OF_SET = r"([A-Za-z][\w.\-]{1,30})(?:\s*[:=]\s*|\s+)(\d{1,3}\.\d{1,6}(?:\s?%)?|\d{1,3}\s?%)"
+_SETS_ALONE = lazy(
+    rf"(?:[\[(]?(?:\w+\.)*([A-Za-z]+)[\])]?\s*[:|>–—-]*\s+)?{_PAIR_OF_SET}(?:[\s,;|]+{_PAIR_OF_SET})+\W*$"
+)
+"""Only sets of problems with a number each, perhaps behind a word for an evaluation: `eval gsm8k 0.45 math 0.25`."""
+_EACH_SET = lazy(_PAIR_OF_SET)
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
@@ -101,10 +111,17 @@ class EvaluationLines:
             return f"{{'eval/{solved[1]}/accuracy': {share!r}}}"
         if not (_may_say(lead.message) or _may_say(lead.source)):
             return None
+        if (logged := _LOGGER.match(lead.message)) is not None:
+            lead = lead._replace(message=f"{logged[1]} {lead.message[logged.end() :]}")
+        if newest >= 0 and (sets := _sets_alone(lead)):
+            return sets
         if (shown := _of_dict(lead.message)) is not None:
             return shown
         if (at := _SET_AT.match(lead.message)) is not None and at[1].lower() in words().evaluation:
             return f"step {at[3]}, dataset={at[2]} {lead.message[at.end() :]}"
+        tagged = _SET_TAG.match(lead.message)
+        if tagged is not None and tagged[1].lower() in words().evaluation and _are_problems(tagged[2]):
+            return f"{lead.message[tagged.end() :]} dataset={tagged[2]}"
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
             first = newest < 0 and int(counted[2]) == 0  # before the training
             return ("step 0, " if first else "") + lead.message[counted.end() :]
@@ -125,6 +142,25 @@ class EvaluationLines:
             if self._called_test:
                 return None
         return said
+
+
+def _sets_alone(lead: Lead) -> str:
+    """The dict of a line that names known sets of problems with a number each, and nothing else; "" for any other."""
+    found = _SETS_ALONE.match(lead.message) if len(lead.message) <= MOST else None
+    if found is None:
+        return ""
+    known = words().evaluation
+    behind = (found[1] or "").lower() in known
+    if not behind and (found[1] is not None or lead.source.rpartition(".")[2].lower() not in known):
+        return ""
+    pairs_of = _EACH_SET.findall(lead.message[found.start(2) :])
+    if not all(_are_problems(name) for name, _ in pairs_of):
+        return ""
+    return "{" + ", ".join(f"'eval/{name}/accuracy': {_share(told)!r}" for name, told in pairs_of) + "}"
+
+
+def _share(told: str) -> float:
+    return value(told.rstrip(" %")) / 100 if told.endswith("%") else value(told)
 
 
 @nothing_alike

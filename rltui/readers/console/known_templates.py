@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.lines_beside import is_of_newest_step, other_parts, take_inner
+from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
@@ -213,7 +213,7 @@ class KnownTemplates:
             line.place = self._held
             return self._given(found, [line])
         self._held += 1
-        line.place = self._held
+        line.place, line.over = self._held, self._step
         found.lines.append(line)
         if len(found.lines) < SEEN:
             return []
@@ -452,6 +452,7 @@ class KnownTemplates:
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
             beside = of_step and is_named(first[counter].name, words().counters)
+            beside = beside or keeps_step(template.lines, counter)
             if not beside and not self._course.is_followed_by(lines, counter) and not self._outlives(template, counter):
                 return None  # a second count beside the one that tells the step
         return counter

@@ -351,6 +351,11 @@ class PairBlock:
         return {name: slot if slot.name == name else replace(slot, name=name) for name, slot in named}
 
     @property
+    def measured(self) -> bool:
+        """Whether its lines hold what was measured."""
+        return measures(name for _, name in self._slots)
+
+    @property
     def is_open(self) -> bool:
         return bool(self._slots)
 

@@ -119,6 +119,7 @@ _LEAD = lazy(
     r"|\((?:[^()]{0,100}\s)?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)"  # Ray
     r"|\[\d{1,9}\](?=\s*(?:[\[(]?\d{4}-\d\d|[IWD]?\d{4} \d\d:))"  # a process, before the time
     r"|>{2,}(?=\s)"
+    r"|\d{1,3}(?:\.\d{1,3}){3}:(?=\s)"  # the host, by pdsh
     r")\s*"
 )
 _RANK = lazy(
@@ -332,6 +333,15 @@ def is_said(lead: Lead) -> bool:
 def tells_best(lead: Lead) -> bool:
     """Whether a line repeats the best so far: `New best reward: 0.35 (step 120)`. The step has a line of its own."""
     return _BEST.match(lead.message) is not None and len(_NUMBER.findall(lead.message)) <= FEW
+
+
+_ENGINE = lazy(r"step=\d+, skipped=\d+, lr=\[")
+
+
+def counts_updates(lead: Lead) -> bool:
+    """Whether a line is what DeepSpeed's engine writes of its own updates, of which a step may have many: `step=40,
+    skipped=0, lr=[1e-06], mom=[(0.9, 0.95)]`."""
+    return _ENGINE.match(lead.message) is not None
 
 
 def of_container(before: str) -> str:

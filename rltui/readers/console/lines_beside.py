@@ -3,7 +3,8 @@ of work inside a step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import pair_cells
@@ -27,6 +28,23 @@ def is_of_newest_step(template: Template, line: TemplateLine) -> bool:
     if not cells or any(has_word(name, others) for name in cells):
         return False
     return any("." in slot.text for slot in line.slots if slot.name in cells)
+
+
+IN_STEP = 3
+"""Lines in a row that count the step known as each came: no count of something else does so by chance."""
+
+
+def keeps_step(lines: Sequence[TemplateLine], counter: int) -> bool:
+    """Whether lines count the steps under another name, as `[update 3] kl=0.02` below `[rollout 3] reward=0.4`: the
+    newest of them each count the step above, and those before, whose steps were not known yet, count up to there one
+    by one."""
+    counts = [line.slots[counter].value for line in lines]
+    newest = lines[-IN_STEP:]
+    if len(newest) < IN_STEP or any(line.over != line.slots[counter].value for line in newest):
+        return False
+    return all(b == a + 1 for a, b in pairwise(counts)) or all(
+        line.over in (None, line.slots[counter].value) for line in lines
+    )
 
 
 def other_parts(template: Template, others: Iterable[Template], counter: str) -> list[Template]:

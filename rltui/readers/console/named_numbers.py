@@ -24,13 +24,14 @@ NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _BY_ANSWER = r"(?:tokens?|toks?)/(?:resp(?:onse)?|completion|comp|sample|seq|answer|traj|rollout|generation|gen)"
 UNIT = lazy(
     r"(?:[%µA-Za-z]{1,8}(?:/[A-Za-z]{1,8})?|/[A-Za-z]{1,8}(?!\w*\s*[:=]?\s*[-+.]?\d))?"
-    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?|s/(?:it|iter|step|update)|s|secs?|seconds"
+    r"(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|seqs?|it|steps?)/s(?:ec)?"
+    r"|(?:s|secs?)/(?:it|iter|step|update|iteration)|s|secs?|seconds"
     rf"|{_BY_ANSWER})"
     r"(?![\w/])(?!\s*[:=]?\s*[-+.]?\d))?"
 )
 """After a blank or a slash it is a unit only if no number follows, as it would then be the name of that number:
 `tok/s 512`, `p1 0.3/p2 0.4`."""
-_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|s/(?:it|iter|step|update))$")
+_RATE = lazy(r"\s*([A-Za-z]{1,8}/(?:s|sec|second)|(?:s|secs?)/(?:it|iter|step|update|iteration))$")
 _LENGTH = lazy(rf"\s*({_BY_ANSWER})$")
 """A unit that alone says what is measured: `335 tok/resp`."""
 _ALONE = lazy(r"\s*(?:[|│,;·•)\]]|-\s|$)|\s+[\w/.\-]+\s*[:=]")

@@ -19,7 +19,16 @@ from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
 from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.labelled_lines import LabelledLines
-from rltui.readers.console.lead import Lead, bare, is_said, program, split_lead, tells_best, without_lead
+from rltui.readers.console.lead import (
+    Lead,
+    bare,
+    counts_updates,
+    is_said,
+    program,
+    split_lead,
+    tells_best,
+    without_lead,
+)
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.open_end import OpenEnd
@@ -132,10 +141,11 @@ class OwnWords(OpenEnd[_Known]):
         return self._rank is not None and lead.rank not in ("", FIRST_RANK, self._rank)
 
     def _tells(self, rank: str, names: Collection[str]) -> bool:
-        """Whether lines of a rank state the steps. Rank 0 does from now on, if it has names that the other rank had."""
+        """Whether lines of a rank state the steps. Rank 0 does from now on, if it has names that the other rank had; if
+        it has none of them, its lines stand beside those of the other rank."""
         another = rank == FIRST_RANK and self._rank not in (None, FIRST_RANK)
         if another and names and self._named_by_rank.isdisjoint(names):
-            return False
+            return True
         self._rank = rank or self._rank
         if rank and len(self._named_by_rank) < generic.MAX_BLOCK:
             self._named_by_rank.update(names)
@@ -182,7 +192,7 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if is_said(lead) or tells_best(lead) or self._is_before(lead):
+        if is_said(lead) or tells_best(lead) or counts_updates(lead) or self._is_before(lead):
             return [], False
         if self._samples.has(raw):
             self._skip(sample_lines.LINE)

@@ -219,7 +219,7 @@ class TemplateLine(Struct):
     right `above` that belong to no other line, with the names of those that are `passed`: words stand between.
     `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
     wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
-    `training`: the one that its words name."""
+    `training`: the one that its words name. `over`: the step that was known as it came."""
 
     slots: list[Slot]
     message: str = ""
@@ -234,6 +234,7 @@ class TemplateLine(Struct):
     lines: tuple[int, ...] = ()
     time: float = nan
     training: str = ""
+    over: int | None = None
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""

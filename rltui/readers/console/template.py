@@ -353,7 +353,9 @@ class TemplateLearner:
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
             return []
-        if cells and self._block.state.loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
+        next_line = self._block.pairs.lines[-1:] == (self._at - 1,) and self._block.pairs.measured
+        loose = self._block.state.loose and not next_line
+        if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
