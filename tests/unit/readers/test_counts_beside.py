@@ -82,7 +82,6 @@ def test_each_set_of_an_evaluation(form: str, tmp_path: Path, capsys: pytest.Cap
     assert [row["step"] for row in rows] == list(STEPS)
     for name, first in (("gsm8k", "4"), ("math500", "2")):
         (found,) = {key for row in rows for key in row if key.startswith("val_score") and name in key}
-        whole = form == "shares"
         share = 0.1 if form == "shares" else 1.0
         told = {row["step"]: row[found] for row in rows if found in row}
         expected = {i: share * float(f"0.{first}{i:02}") for i in STEPS if i % 5 == 0}
