@@ -9,14 +9,16 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
-from rltui.evidence.metric import FIRST
+from rltui.evidence.metric import FIRST, MetricFacts, alone
 from rltui.evidence.present import in_a_row, jumped
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import running_medians, trend
+from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
+    PARTS,
     Memory,
     Params,
     compared,
@@ -137,11 +139,21 @@ def _jumped(look: Look, p: Params) -> Shift | None:
 def _paid(look: Look, since: int | None, p: Params) -> bool:
     """Reward gained since a step (None: since the start). If the length changed at once, what was gained before that
     does not count."""
-    jumped, reward = _jumped(look, p), look.facts.metric(look.reward)
+    jumped, goals = _jumped(look, p), _goals(look)
     step = since if jumped is None else jumped.step
-    if step is None or reward is None:
+    if step is None or not goals:
         return gained(look, p["gain_se"])
-    return (errors_of(reward.beyond(step)) or 0.0) >= p["gain_se"] and not farmed(look)
+    return any((errors_of(goal.beyond(step)) or 0.0) >= p["gain_se"] for _, goal in goals) and not farmed(look)
+
+
+def _goals(look: Look) -> list[tuple[str, MetricFacts]]:
+    """What longer answers have to pay for, each with its name: the parts of the reward that are the task, else the
+    reward, as another part may pay for the length itself. Empty if none is logged."""
+    parts = [(f"the task itself ({m})", alone(m, x)) for m, x in look.family(PARTS).items() if is_task(m)]
+    reward = look.facts.metric(look.reward)
+    if parts or reward is None:
+        return parts
+    return [(words.called(look.facts, look.reward), reward)]
 
 
 def _half_grown(look: Look, first: float, last: float) -> int | None:
@@ -157,15 +169,17 @@ def _half_grown(look: Look, first: float, last: float) -> int | None:
 
 def _gained_before(look: Look, step: int | None) -> str:
     """That what the reward has gained was gained before a step; empty if it has gained nothing at all."""
-    reward = look.facts.metric(look.reward)
-    if reward is None or step is None or not gained(look):
+    goals = _goals(look)
+    if not goals or step is None or not gained(look):
         return ""
-    since, before = reward.beyond(step), reward.before(step)
+    name, goal = goals[0]
+    since, before = goal.beyond(step), goal.before(step)
     if since is None or before is None:
         return ""
-    name, now = words.called(look.facts, look.reward), reward.now.value
-    how = "has fallen" if since.direction == -reward.better else "shows no sure gain"
-    return f"{name} rose until step {step}, and {how} since: {num(before.value)} → {num(now)}"
+    rose = goal.since_start is not None and before.value > goal.start.value
+    how = "has fallen" if since.direction == -goal.better else "shows no sure gain"
+    told = f"{name} rose until step {step}, and {how} since" if rose else f"{name} {how} since step {step}"
+    return f"{told}: {num(before.value)} → {num(goal.now.value)}"
 
 
 def _task_falls(look: Look) -> bool:

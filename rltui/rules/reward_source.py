@@ -18,6 +18,7 @@ from rltui.evidence.trends import sd_m
 from rltui.evidence.turned import turned
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
+from rltui.rules.alone_in_training import not_followed
 from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, reward_name, rule, tail
 from rltui.rules.logged import holes
 from rltui.run.sums import median
@@ -45,7 +46,8 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     if lasting and lasting[0].level >= WARNING:
         return lasting
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
-    return flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
+    others = flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
+    return others or not_followed(look, p)
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
