@@ -16,11 +16,14 @@ from rltui.frameworks.load import dialect, dialect_names
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
 _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")
 _PATH = re.compile(r"[^\s'\"`,;:()]*/[^\s'\"`,;:()]*")
-_HOME_MADE = re.compile(
-    r"(?:^|/)(?:ckpts?|checkpoints?|saves?|saved|weights)/"
-    r"(?:(?:[\w.\-]*[-_=.])?(?:global[-_]?)?(?:step|iter|iteration|update)s?[-_=]?)?(\d{1,7})$"
+_IN_FOLDER = (
+    r"(?:^|/)(?:ckpts?|checkpoints?|saves?|saved|weights)/(?:(?:[\w.\-]*[-_=.])?(?:global[-_]?)?"
+    r"(?:step|iter|iteration|update|ckpt|checkpoint|model|policy|actor)s?[-_=]?)?(\d{1,7})"
 )
-"""How loops of one's own name them: `ckpt/step-20`, `checkpoints/iteration_20`, `ckpts/20`."""
+_HOME_MADE = re.compile(_IN_FOLDER + "$")
+"""How loops of one's own name them: `ckpt/step-20`, `checkpoints/iteration_20`, `ckpts/20`, `ckpt/ckpt-20`."""
+_ONE_FILE = re.compile(_IN_FOLDER + r"\.(?:safetensors|pt|pth|bin|ckpt|npz)$")
+"""A checkpoint that is a single file: `ckpts/step_000120.pt`."""
 GB = 1e9
 _MUCH_SMALLER = 0.5
 """A checkpoint below this share of its siblings' median size was cut off while it was written."""
@@ -63,19 +66,22 @@ def named_in(text: str) -> tuple[int, str] | None:
     for word in _PATH.findall(text):
         path = word.rstrip(".")
         while path:
-            if (step := step_of(path)) is not None:
+            step = step_of(path) if (one := _ONE_FILE.search(path)) is None else int(one[1])
+            if step is not None:
                 return step, path
             path = _parent(path)
     return None
 
 
 def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoint]:
-    """Checkpoints among directories, by step. `files` are (path, size in bytes) of the same listing.
+    """Checkpoints among directories, and among the files right in them, by step. `files` are (path, size in bytes) of
+    the same listing.
 
     A checkpoint is complete if it holds weights and every file that all its siblings hold, and is not much smaller
     than they are. If neither it nor a sibling holds weights (a copy of the logs alone), that is not known: None.
     """
-    steps = {path.rstrip("/"): step for path in dirs if (step := step_of(path)) is not None}
+    dirs, files = {path.rstrip("/") for path in dirs}, list(files)
+    steps = {path: step for path in dirs if (step := step_of(path)) is not None}
     contents: dict[str, dict[str, int]] = {path: {} for path in steps}
     for path, size in files:
         owner = _owner(path, contents)
@@ -84,7 +90,7 @@ def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoi
     siblings: dict[str, list[str]] = defaultdict(list)
     for path in steps:
         siblings[_parent(path)].append(path)
-    best: dict[int, Checkpoint] = {}
+    best = _single_files([(path, size) for path, size in files if _parent(path) in dirs and _parent(path) not in steps])
     for path in sorted(steps, key=lambda p: (steps[p], "/critic/" in p, p)):
         complete = _complete(path, [p for p in siblings[_parent(path)] if p != path], contents)
         size_gb = sum(contents[path].values()) / GB or None
@@ -93,6 +99,18 @@ def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoi
         if kept is None or (kept.complete is not True and complete is True):
             best[found.step] = found
     return list(best.values())
+
+
+def _single_files(files: Iterable[tuple[str, int]]) -> dict[int, Checkpoint]:
+    """Those that are a file each, whole if the file is not much smaller than the others."""
+    found = [(int(one[1]), path, size) for path, size in files if (one := _ONE_FILE.search(path)) is not None]
+    if not found:
+        return {}
+    usual = median(size for _, _, size in found)
+    return {
+        step: Checkpoint(step, path, size >= max(1, _MUCH_SMALLER * usual), size_gb=size / GB or None)
+        for step, path, size in sorted(found)
+    }
 
 
 def _parent(path: str) -> str:

@@ -24,6 +24,8 @@ from rltui.run.checkpoints import find, named_in, step_of
         ("exp/default/epoch1epochstep3globalstep13", 13),
         ("outputs/checkpoint-300/optimizer", None),
         ("checkpoint", None),
+        ("ckpt/ckpt-120", 120),
+        ("ckpts/model_20", 20),
     ],
 )
 def test_step_in_a_name(path: str, step: int | None) -> None:
@@ -93,3 +95,16 @@ def test_what_a_line_names(line: str, named: tuple[int, str] | None) -> None:
 )
 def test_directories_of_home_made_loops(path: str, step: int | None) -> None:
     assert step_of(path) == step
+
+
+def test_a_file_may_be_a_whole_checkpoint() -> None:
+    files = [(f"run/ckpts/step_{n:06}.pt", 900 if n < 40 else 100) for n in (20, 30, 40)]
+    files += [("run/other/step_000050.pt", 900), ("run/ckpts/notes.txt", 5)]
+    assert [(c.step, c.path, c.complete) for c in find(["run", "run/ckpts", "run/other"], files)] == [
+        (20, "run/ckpts/step_000020.pt", True),
+        (30, "run/ckpts/step_000030.pt", True),
+        (40, "run/ckpts/step_000040.pt", False),
+    ]
+    assert find(["run"], files) == [], "they lie in the folder of another run"
+    assert named_in("09:27:59 saved ckpts/step_000120.pt in 3.1 s") == (120, "ckpts/step_000120.pt")
+    assert named_in("08:29:16 saved ckpt/ckpt-20") == (20, "ckpt/ckpt-20")
