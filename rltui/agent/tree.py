@@ -59,6 +59,9 @@ _STEPS_DIR = re.compile(
 )
 """Name of a folder that holds a folder or file of samples or of an evaluation for each step: its `step_10` is no
 checkpoint."""
+_SAVES_DIR = re.compile(r"ckpts?|checkpoints?|saves?|saved|weights", re.IGNORECASE)
+_WEIGHTS_FILE = re.compile(r".*\d\.(?:safetensors|pt|pth|bin|ckpt|npz)", re.IGNORECASE)
+"""A checkpoint that is a single file: `ckpts/step_000120.pt`."""
 _SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
 _STORE_DIRS = frozenset({"metrics", "params", "tags", "inputs", "outputs", "artifacts", "traces"})
 _STORE_FILES = frozenset({"metrics", "params"})
@@ -141,6 +144,11 @@ def is_of_steps(path: str) -> bool:
     return _STEPS_DIR.fullmatch(os.path.basename(path)) is not None
 
 
+def _is_saved_state(path: str) -> bool:
+    folder, name = os.path.split(path)
+    return _WEIGHTS_FILE.fullmatch(name) is not None and _SAVES_DIR.fullmatch(os.path.basename(folder)) is not None
+
+
 def _scan(
     tree: Tree,
     queue: "deque[tuple[str, int]]",
@@ -214,6 +222,8 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
                 tree.skipped["cache"] += 1
             else:
                 below.append(entry.path)
+        elif not is_checkpoint and _is_saved_state(entry.path):
+            _list_file(tree, entry.path, entry.stat(follow_symlinks=False))
         elif is_interesting(entry.name) and (not is_checkpoint or entry.name.endswith(".json")):
             status = entry.stat(follow_symlinks=False)
             if not is_checkpoint or status.st_size <= _SMALL_JSON_BYTES or entry.name == "trainer_state.json":
