@@ -156,7 +156,7 @@ def _sets_alone(lead: Lead) -> str:
     pairs_of = _EACH_SET.findall(lead.message[found.start(2) :])
     if not all(_are_problems(name) for name, _ in pairs_of):
         return ""
-    return "{" + ", ".join(f"'eval/{name}/accuracy': {_share(told)!r}" for name, told in pairs_of) + "}"
+    return "{" + ", ".join(f"'eval/{name}': {_share(told)!r}" for name, told in pairs_of) + "}"
 
 
 def _share(told: str) -> float:

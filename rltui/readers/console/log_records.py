@@ -277,6 +277,7 @@ class LogNews:
         self._progress_line: int | None = None  # of a bar whose progress is the newest: told by `take`
         self._other_bar: ProgressBar | None = None
         self._expected: list[ConfigRecord] = []
+        self._resumed_after: int | None = None  # the newest step when the log said that it was resumed
 
     def add(self, records: Iterable[Note | ConfigRecord | Ungraded]) -> None:
         for record in records:
@@ -295,8 +296,17 @@ class LogNews:
 
     def expect(self, config: ConfigRecord | None, step: int) -> None:
         """Takes settings that were printed after this step. They count only if another launch begins with them."""
-        if config is not None and len(self._expected) < MOST_EXPECTED:
+        if config is not None and step == self._resumed_after:
+            self.add([config._replace(after=step)])
+        elif config is not None and len(self._expected) < MOST_EXPECTED:
             self._expected.append(config._replace(after=step))
+
+    def resumed(self, step: int | None) -> None:
+        """The log says that the run goes on from a checkpoint: what was printed since its newest step is of this
+        launch, also if no step comes twice."""
+        self._resumed_after = step
+        self.add([config for config in self._expected if config.after == step])
+        self._expected = [config for config in self._expected if config.after != step]
 
     def at(self, step: int | None) -> None:
         """Takes the log's current step. If it went back, another launch began."""

@@ -394,6 +394,7 @@ class ConsoleReader(LineReader):
             self._bars.launched()
         if any(note.kind == "resume" for note in notes):
             self._rows.resumed()
+            self._news.resumed(step)
         matters = bool(notes or configs) or self._notes.fails
         if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)

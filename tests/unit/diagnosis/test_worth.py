@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.worth import Worth, worth
+from rltui.diagnosis.worth import Worth, _steadily, worth
 from rltui.evidence.model import Diagnosis
 from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
@@ -81,3 +81,16 @@ def test_a_slope_is_not_continued_further_than_it_was_seen_nor_beyond_the_ceilin
 def test_without_a_plan_nothing_is_said() -> None:
     assert worth(look_at(rising(0.001)), (), rules()) is None  # type: ignore[arg-type]
     assert worth(look_at(rising(0.001), planned=N), (), rules()) is None  # type: ignore[arg-type]
+
+
+def test_a_steady_way_up_to_the_best_is_a_gain() -> None:
+    """Whatever came after; of evaluations of noise hardly any have one up to their best."""
+    rng = np.random.default_rng(4)
+    found = 0
+    for _ in range(1000):
+        x = rng.standard_normal(int(rng.integers(5, 30)))
+        found += _steadily(x[: int(x.argmax()) + 1])
+    assert found <= 40
+    assert _steadily(np.array([0.407, 0.443, 0.49, 0.502, 0.595]))
+    assert not _steadily(np.array([0.41, 0.39, 0.5, 0.44, 0.51]))
+    assert not _steadily(np.array([0.41, 0.5, 0.6])), "three tell no noise"
