@@ -452,7 +452,8 @@ class KnownTemplates:
             newest = lines[-1][counter].value
             of_step = self.main == counter_name(first[counter]) and self._step in (newest, newest - 1)
             beside = of_step and is_named(first[counter].name, words().counters)
-            beside = beside or (self.kind == kind == "line" and keeps_step(template.lines, counter))
+            measured = any(t.names for t in self.decided)  # a heading has its numbers below it
+            beside = beside or (measured and keeps_step(template.lines, counter))
             if not beside and not self._course.is_followed_by(lines, counter) and not self._outlives(template, counter):
                 return None  # a second count beside the one that tells the step
         return counter
