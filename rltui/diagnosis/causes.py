@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.diagnosis.roots import dating_tolerance
-from rltui.diagnosis.tested import Ground, acting
+from rltui.diagnosis.tested import AT_RESUME, RESUMED, Ground, acting
 from rltui.diagnosis.tested_numbers import JUST_BEFORE, Answer, Outcome, Spell, label_of
 from rltui.evidence.guard import Guard
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
@@ -107,7 +107,9 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     met = [] if text.whole and open_ones else said["met"]
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
-    because = ", ".join(each_once(outcome.text for outcome in telling))
+    texts = each_once(outcome.text for outcome in telling)
+    told = any(AT_RESUME in text for text in texts)
+    because = ", ".join(text for text in texts if not (told and text.startswith(RESUMED)))
     weak = status == "untestable" and any(one.weak for one in telling)
     look = text.look if status == "untestable" else ""
     if weak:

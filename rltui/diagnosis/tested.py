@@ -66,6 +66,12 @@ VALUE = 60
 """How many characters of a setting's value are shown."""
 
 
+AT_RESUME = ", where the run was resumed"
+"""What is added to a jump at a resume."""
+RESUMED = "resumed at step "
+"""How the proof of a resume begins."""
+
+
 class Ground(Struct, frozen=True, dict=True):
     """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
     of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling."""
@@ -98,7 +104,7 @@ class Ground(Struct, frozen=True, dict=True):
     def _with_it(self, outcome: Outcome) -> str:
         """With which settings the run was resumed at the very step of a jump."""
         others = [one for one in self.changed if one.step == outcome.at]
-        return f", where the run was resumed{_with(others)}" if others and outcome.answer == "met" else ""
+        return f"{AT_RESUME}{_with(others)}" if others and outcome.answer == "met" else ""
 
 
 def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
@@ -325,12 +331,15 @@ def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:
-        return Outcome("unmet", "no restart near the onset")
+        return Outcome("unmet" if test.holds else "met", "no restart near the onset")
     step = at[-1] if at else others[-1].step
     changed = _with(others) or _said_changed(ground, step)
+    if not test.holds:
+        same = test.changed and not changed
+        return Outcome("met" if same else "unmet", f"resumed at step {step}{changed or ' with the same settings'}")
     if test.changed and not changed:
         return Outcome("unknown", f"resumed at step {step}, and no log says with which settings")
-    return Outcome("met", f"resumed at step {step}{changed}")
+    return Outcome("met", f"{RESUMED}{step}{changed}")
 
 
 def _said_changed(ground: Ground, step: int) -> str:

@@ -318,9 +318,11 @@ class OnMachine(Record, frozen=True, tag="machine", tag_field="test"):
 
 
 class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
-    """The run was resumed right before the onset; `changed`: with other settings, by its config or its log."""
+    """The run was resumed right before the onset; `changed`: with other settings, by its config or its log. `holds`:
+    false asks for a run that was not."""
 
     changed: bool = False
+    holds: bool = True
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
