@@ -7,7 +7,21 @@ import numpy as np
 from rltui.run.table import Floats
 from tests.unit.diagnosis.series import noise
 from tests.unit.rollouts.dumps import GOOD
-from tests.unit.rules.given import CRITICAL, LEVEL, NONE, NOTICE, WARNING, N, T, Writer, ramp, rows, samples, wave
+from tests.unit.rules.given import (
+    CRITICAL,
+    LEVEL,
+    NONE,
+    NOTICE,
+    WARNING,
+    N,
+    T,
+    Writer,
+    ramp,
+    rare,
+    rows,
+    samples,
+    wave,
+)
 
 RISING_KL = 1e-4 + 0.02 * np.arange(N) / N
 
@@ -135,8 +149,17 @@ CASES = (
     rows(
         "reward-function-fault",  # a number that repeats, and one that is the most there is
         {"score_mean": np.where(T > 250, 0.5, wave(0.5))},
-        {"score_mean": np.where(T > 250, 1.0, wave(0.5)), "frac_reward_zero_std": np.where(T > 250, 1.0, wave(0.3))},
+        {
+            "score_mean": np.where(T > 250, 1.0, wave(0.5)),
+            "frac_reward_zero_std": np.where(T > 250, 1.0, wave(0.3)),
+            "val_score": NONE,
+        },
         CRITICAL,
+    ),
+    rows(
+        "reward-function-fault",  # a leap that validation does not follow, and one that it does
+        {"score_mean": wave(0.4) + 0.3 * (T > 150), "val_score": rare(wave(0.4))},
+        {"score_mean": wave(0.4) + 0.3 * (T > 150), "val_score": rare(wave(0.4) + 0.3 * (T > 150))},
     ),
     rows(
         "reward-function-fault",  # the sign of the reward turned, and a policy that broke

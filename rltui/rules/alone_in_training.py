@@ -1,0 +1,65 @@
+"""A train reward that leaps at once while neither the policy nor validation has part in it."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from rltui.evidence.effects import noise_of_few
+from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
+from rltui.evidence.outages import policy_moved
+from rltui.evidence.shifts import Shift, at_once
+from rltui.evidence.signal import WARNING, Signal, num
+from rltui.evidence.trends import sd_d
+from rltui.rules.base import Params, reward_name
+from rltui.run.table import Floats
+
+NEAR = 6
+"""Rows on each side of the leap that tell whether the policy moved."""
+EVALS = 3
+"""Evaluations on each side that tell whether validation did."""
+
+
+def not_followed(look: Look, p: Params) -> list[Signal]:
+    """The train reward rose at once by a good part of its scale, and two evaluations later no validation set has gained
+    a quarter of that: another grader or reward model, a leak in the prompts, or easier prompts."""
+    reward, sets = look.facts.metric(look.reward), look.facts.validation_sets
+    risen = [] if reward is None or not sets else [one for one in reward.shifts if one.after > one.before]
+    if reward is None or not risen:
+        return []
+    shift = max(risen, key=lambda one: one.after - one.before)
+    leap, profile = shift.after - shift.before, look.profile
+    shares = profile.floor == 0.0 and profile.ceiling == 1.0
+    if leap < p["leap"] * (1.0 if shares else profile.spread) or not at_once(reward.series, shift):
+        return []
+    rows, at = reward.series.rows, int(reward.series.steps.searchsorted(shift.step))
+    moved = policy_moved(rows[max(0, at - NEAR) : at], rows[at : at + NEAR], look.logged) if at else None
+    if moved is not False or leap < p["noise"] * sd_d(reward.values[max(0, at - 50) : at]):
+        return []
+    gains = [_gain(one, shift) for one in sets]
+    known = [gain for gain in gains if gain is not None]
+    if len(known) < len(sets) or any(_follows(gain, leap, p) for gain in known):
+        return []
+    before, after = known[0]
+    told = f"{reward_name(look)} rose {num(shift.before)} → {num(shift.after)} at once at step {shift.step}, while the "
+    told += f"policy was as before and validation did not follow ({num(float(before.mean()))} → "
+    told += f"{num(float(after.mean()))}): the train reward pays for something else since then, or for easier prompts."
+    proofs = ((look.reward, f"{num(shift.before)} before, {num(shift.after)} after"), ("val_score", ""))
+    return [Signal(WARNING, told, proofs, onset_step=shift.step)]
+
+
+def _gain(one: MetricFacts, shift: Shift) -> tuple[Floats, Floats] | None:
+    """The evaluations right before the leap and those since; None if there are fewer than two of either."""
+    at = int(one.series.steps.searchsorted(shift.step))
+    before, after = one.values[max(0, at - EVALS) : at], one.values[at : at + EVALS]
+    return (before, after) if min(len(before), len(after)) > 1 else None
+
+
+def _follows(gain: tuple[Floats, Floats], leap: float, p: Params) -> bool:
+    """Whether a set may have gained a quarter of the leap, or of its way to 1 if the reward is of another scale."""
+    before, after = gain
+    risen = float(after.mean() - before.mean())
+    error = noise_of_few(np.concatenate(gain)) * sqrt(1 / len(before) + 1 / len(after))
+    return risen + error >= p["follows"] * leap
