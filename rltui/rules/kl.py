@@ -124,8 +124,9 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     level_now = CRITICAL if worse else WARNING
-    if look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL then too
-        began = _set_out(look, rows)
+    paid = paid_until(look)
+    if paid is not None or look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL too
+        began = max(_set_out(look, rows), paid or 0)
         if known:  # the window moves on with the run, and what rose all along in it has not begun anew
             began = min(began, int(memory.get("began", began)))
         memory["began"] = float(began)
