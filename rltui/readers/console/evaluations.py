@@ -71,6 +71,12 @@ _SETS_ALONE = lazy(
 )
 """Only sets of problems with a number each, perhaps behind a word for an evaluation: `eval gsm8k 0.45 math 0.25`."""
 _EACH_SET = lazy(_PAIR_OF_SET)
+_SET_BEHIND = lazy(
+    r"\W{0,4}([A-Za-z]+)\s+(?:(?:on|for|of)\s+)?[\[(]?([A-Za-z][\w.\-]{1,30})[\])]?\s*(?:[:|]|[–—-]\s|(?=step\s))\s*(?=\S)"
+)
+"""A word for an evaluation, then its set: `Eval on gsm8k: acc 0.4`, `eval (gsm8k) step 15: acc 0.4`."""
+_NAMED_SO = re.compile(r"(?:eval|evaluation|val|valid|validation|test)[/_]\w", re.IGNORECASE)
+"""A name that says that its number is from an evaluation."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
@@ -113,13 +119,13 @@ class EvaluationLines:
             return None
         if (logged := _LOGGER.match(lead.message)) is not None:
             lead = lead._replace(message=f"{logged[1]} {lead.message[logged.end() :]}")
-        if newest >= 0 and (sets := _sets_alone(lead)):
+        if newest >= 0 and (sets := _sets_alone(lead) or _named_so(lead.message)):
             return sets
         if (shown := _of_dict(lead.message)) is not None:
             return shown
         if (at := _SET_AT.match(lead.message)) is not None and at[1].lower() in words().evaluation:
             return f"step {at[3]}, dataset={at[2]} {lead.message[at.end() :]}"
-        tagged = _SET_TAG.match(lead.message)
+        tagged = _SET_TAG.match(lead.message) or _SET_BEHIND.match(lead.message)
         if tagged is not None and tagged[1].lower() in words().evaluation and _are_problems(tagged[2]):
             return f"{lead.message[tagged.end() :]} dataset={tagged[2]}"
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
@@ -157,6 +163,17 @@ def _sets_alone(lead: Lead) -> str:
     if not all(_are_problems(name) for name, _ in pairs_of):
         return ""
     return "{" + ", ".join(f"'eval/{name}': {_share(told)!r}" for name, told in pairs_of) + "}"
+
+
+def _named_so(message: str) -> str:
+    """The dict of a line that only holds pairs, each named as from an evaluation of a known set; "" for any other."""
+    told = pairs(message) if len(message) <= MOST and _NAMED_SO.match(message.lstrip("[(")) else {}
+    names = [name.lower().replace("/", "_").split("_") for name in told]
+    if not told or not all(_NAMED_SO.match(name) for name in told):
+        return ""
+    if not all(any(_are_problems(part) for part in parts) for parts in names):
+        return ""
+    return "{" + ", ".join(f"'{name}': {x!r}" for name, x in told.items()) + "}"
 
 
 def _share(told: str) -> float:

@@ -12,8 +12,8 @@ FIRST = 1
 """A list of samples begins with 0 or 1, and no length is so short."""
 _TAG = lazy(r"[\[(<][^\])>\d]{1,30}[\])>]\s*[:|]?\s*|[^\W\d]\w{0,20}:?\s+(?=[^\W\d])")
 _ITEM = lazy(
-    r"[\[(]?(?P<item>[^\W\d_]+(?:[ _](?:idx|index|id|no))?)(?:\s*[#=:]\s*|\s+)(?P<number>\d{1,7})[\])]?"
-    r"(?=[\s,:|>)])(?!\s*/)"
+    r"[\[(]?(?P<item>[^\W\d_]+(?:[ _](?:idx|index|id|no))?)(?:\s*[#=:]\s*|\s+)(?P<number>\d{1,7})"
+    r"(?:\s?/\s?\d{1,7})?[\])]?(?=[\s,:|>)])(?!\s*/)"
 )
 
 

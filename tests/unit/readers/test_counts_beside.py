@@ -66,6 +66,13 @@ EVALUATIONS = {
         "2026-05-01T12:03:36Z [info ] eval      [grpo.eval] dataset=gsm8k step={i} accuracy=0.4{i:02} n=500",
         "2026-05-01T12:03:36Z [info ] eval      [grpo.eval] dataset=math500 step={i} accuracy=0.2{i:02} n=500",
     ],
+    "set behind": ["Eval on gsm8k: acc 0.4{i:02} (n=500)", "Eval on math500: acc 0.2{i:02} (n=500)"],
+    "set behind, pairs": [
+        "Eval gsm8k: accuracy=0.4{i:02} mean_len=301",
+        "Eval math500: accuracy=0.2{i:02} mean_len=301",
+    ],
+    "set in brackets": ["eval (gsm8k) step {i}: acc 0.4{i:02}", "eval (math500) step {i}: acc 0.2{i:02}"],
+    "names": ["eval/gsm8k_acc: 0.4{i:02} eval/math500_acc: 0.2{i:02}"],
     "pairs": ["eval gsm8k 0.4{i:02} math500 0.2{i:02}"],
     "pairs, colon": ["eval: gsm8k 0.4{i:02} | math500 0.2{i:02}"],
     "shares": ["[rl.eval] gsm8k: 4.{i:02}% | math500: 2.{i:02}%"],
@@ -148,3 +155,24 @@ def test_a_mark_that_is_never_closed_costs_its_own_row(tmp_path: Path, capsys: p
     lines[11] = '11,0.2,"torn,0.3'
     rows = exported(tmp_path / "log.csv", lines, capsys)
     assert [row["step"] for row in rows] == [i for i in STEPS if i != 11]
+
+
+def test_lines_of_samples_with_their_number_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = []
+    for i in STEPS:
+        lines += [f"Step {i} | Sample {k}/4 | reward {float(k % 2)} | length 4{k}2" for k in range(1, 5)]
+        lines += [f"Step {i} | mean reward {reward(i)} | loss 0.{i:03} | kl 0.0{i:03}"]
+    rows = exported(tmp_path / "run.log", lines, capsys)
+    assert [row["step"] for row in rows] == list(STEPS)
+    assert column(rows, "reward_mean") == [reward(i) for i in STEPS]
+
+
+def test_a_section_of_rewards_holds_parts_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f"step {i} | rewards: format=0.3{i:02} correctness={reward(i)} total=0.5{i:02} | loss=0.{i:03} kl=0.0{i:03}"
+        for i in STEPS
+    ]
+    rows = exported(tmp_path / "run.log", lines, capsys)
+    assert column(rows, "reward_mean") == [float(f"0.5{i:02}") for i in STEPS]
+    assert column(rows, "reward_component_mean:correctness") == [reward(i) for i in STEPS]
+    assert column(rows, "kl_ref") == [i / 10000 for i in STEPS]
