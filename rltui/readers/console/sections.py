@@ -60,7 +60,7 @@ def _within(section: str, name: str, shared: bool) -> str:
         return name
     if is_named(section, words().timings):
         return as_time(name)
-    others = either("no_part", "counters", "weak_counters", "durations")
+    others = either("no_part", "counters", "weak_counters", "durations", "statistics") | _REWARDS
     if is_named(section, _REWARDS) and (name.lower() == "total" or not has_word(name, others)):
         return f"{section}/{name}"  # a part of the reward, or their sum
     return f"{section}/{name}" if shared or name.lower() in words().statistics else name
