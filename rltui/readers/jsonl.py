@@ -20,6 +20,7 @@ from rltui.readers.keys import MAX_STEP, StepColumn, first_of, is_time, names, n
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
     as_evaluation,
+    by_name,
     flag_of,
     hoisted,
     is_config,
@@ -257,7 +258,7 @@ class JsonlReader:
         if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
             return None
         given = unquoted(row)
-        row = spread_out(hoisted(given))
+        row = spread_out(hoisted(by_name(given)))
         if row is not given:  # what says the kind may be in an object, or be the name of one
             dissolved, said = [key for key in said if key not in row], flag_of(row)
             kind = kind_of(row, said) or (kind_of(dict.fromkeys(dissolved, True), dissolved) if dissolved else None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 
@@ -322,6 +322,36 @@ def run_column(columns: Iterable[str]) -> str | None:
     there = _spelt_alike(map(str, columns))
     held = set(row_words().values) & there.keys()  # then `name` is a metric's, not a run's
     return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
+
+
+def by_name(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose lists of named results, `"eval": [{"name": "gsm8k", "acc": 0.4}, ..]`, are objects by name; any other
+    row as it is. Of a list without names, with texts or with a name twice nobody knows which is which."""
+    found = {key: named for key, value in row.items() if isinstance(value, list) and (named := _named_results(value))}
+    return {**row, **found} if found and first_of("step", row) is not None else row
+
+
+def _named_results(values: list[Any]) -> dict[str, dict[str, Any]]:
+    out: dict[str, dict[str, Any]] = {}
+    for one in values[: MANY + 1]:
+        texts = [key for key, cell in one.items() if isinstance(cell, str)] if isinstance(one, dict) else []
+        if (
+            len(texts) != 1
+            or texts[0] in names("text")
+            or one[texts[0]] in out
+            or len(one[texts[0]]) > NAME
+            or len(out) == MANY
+        ):
+            return {}
+        numbers = {key: cell for key, cell in one.items() if number(cell) is not None}
+        if not numbers or len(numbers) < len(one) - 1:
+            return {}
+        out[one[texts[0]]] = numbers
+    return out
+
+
+NAME = 40
+"""A text with more characters names no set."""
 
 
 def is_sample(row: Mapping[str, object]) -> bool:

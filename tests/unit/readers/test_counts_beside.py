@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,17 @@ def test_a_section_of_rewards_holds_parts_and_their_sum(tmp_path: Path, capsys: 
     assert column(rows, "reward_mean") == [float(f"0.5{i:02}") for i in STEPS]
     assert column(rows, "reward_component_mean:correctness") == [reward(i) for i in STEPS]
     assert column(rows, "kl_ref") == [i / 10000 for i in STEPS]
+
+
+def test_a_list_of_named_results_in_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The row was left out as that of a sample."""
+    lines = []
+    for i in STEPS:
+        row: dict[str, object] = {"step": i, "train": {"reward": reward(i), "loss": i / 1000}}
+        if i % 5 == 0:
+            row["eval"] = [{"name": "gsm8k", "acc": 0.4 + i / 1000}, {"name": "math500", "acc": 0.2 + i / 1000}]
+        lines.append(json.dumps(row))
+    rows = exported(tmp_path / "log.jsonl", lines, capsys)
+    assert column(rows, "reward_mean") == [reward(i) for i in STEPS]
+    assert column(rows, "val_score:gsm8k/acc") == [0.4 + i / 1000 for i in STEPS if i % 5 == 0]
+    assert column(rows, "val_score:math500/acc") == [0.2 + i / 1000 for i in STEPS if i % 5 == 0]
