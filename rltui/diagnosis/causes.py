@@ -107,7 +107,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     met = [] if text.whole and open_ones else said["met"]
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if met else "untestable"
     telling = said["unmet"] or met or said["unknown"]
-    texts = each_once(outcome.text for outcome in telling)
+    texts = each_once(outcome.text for outcome in telling if outcome.text)
     told = any(AT_RESUME in text for text in texts)
     because = ", ".join(text for text in texts if not (told and text.startswith(RESUMED)))
     weak = status == "untestable" and any(one.weak for one in telling)

@@ -331,12 +331,12 @@ def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:
-        return Outcome("unmet" if test.holds else "met", "no restart near the onset")
+        return Outcome("unmet", "no restart near the onset") if test.holds else Outcome("met", "")
     step = at[-1] if at else others[-1].step
     changed = _with(others) or _said_changed(ground, step)
     if not test.holds:
         same = test.changed and not changed
-        return Outcome("met" if same else "unmet", f"resumed at step {step}{changed or ' with the same settings'}")
+        return Outcome("met", "") if same else Outcome("unmet", f"{RESUMED}{step}{changed}")
     if test.changed and not changed:
         return Outcome("unknown", f"resumed at step {step}, and no log says with which settings")
     return Outcome("met", f"{RESUMED}{step}{changed}")

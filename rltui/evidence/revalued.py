@@ -71,12 +71,16 @@ class Revaluations:
         `logged`: any metric as logged."""
         found = self._found.setdefault(held_out.key, [])
         x = held_out.values
-        last = len(x) - AFTER
+        last, train = len(x) - AFTER, reward()
+        if train is None:
+            return found
+        while last >= BEFORE and _after(train, int(held_out.rows[last])) < BESIDE:
+            last -= 1  # too few rows came since
         for at in range(max(BEFORE, self._seen.get(held_out.key, 0)), last + 1):
             begin = next((int(held_out.rows.searchsorted(one.first_row)) for one in reversed(found)), 0)
             if at - begin < BEFORE or not _leaps(x[max(begin, at - RECENT) : at], x[at : at + AFTER]):
                 continue
-            one = _told(held_out, at, reward(), logged)
+            one = _told(held_out, at, train, logged)
             if one is not None:
                 found.append(one)
         self._seen[held_out.key] = max(BEFORE, last + 1)
@@ -84,10 +88,11 @@ class Revaluations:
 
 
 def _leaps(before: Floats, after: Floats) -> bool:
-    leap = float(after[0] - before[-1])
-    if leap == 0.0 or (after.min() <= before.max() if leap > 0 else after.max() >= before.min()):
+    up = bool(after[0] > before[-1])
+    stays = float(after.min() if up else after.max())  # the nearest of those after it
+    if stays <= before.max() if up else stays >= before.min():
         return False
-    leap = abs(leap)
+    leap = abs(stays - float(before[-1]))
     greatest = float(max(np.abs(before).max(), np.abs(after).max()))
     shares = greatest <= 1.0 and min(before.min(), after.min()) >= 0.0
     if leap < SIZE * (1.0 if shares else greatest) or leap < USUAL * float(np.abs(np.diff(before)).max()):
@@ -95,12 +100,12 @@ def _leaps(before: Floats, after: Floats) -> bool:
     return leap >= FAR * (noise_of_few(before) if len(before) < FEW else sd_d(before))
 
 
-def _told(held_out: Series, at: int, reward: Series | None, logged: Points) -> Revalued | None:
-    """The leap at an evaluation, unless the train reward or the policy had part in it. Without a train reward nobody
-    knows; a fall is told only if the log shows that the policy is as before."""
+def _told(held_out: Series, at: int, reward: Series, logged: Points) -> Revalued | None:
+    """The leap at an evaluation, unless the train reward or the policy had part in it. A fall is told only if the log
+    shows that the policy is as before."""
     x, last, first, known = held_out.values, *(int(row) for row in held_out.rows[[at - 1, at, at + AFTER - 1]])
-    leap = float(x[at] - x[at - 1])
-    if reward is None or not _train_stays(reward, (last, first, known), leap, x[: at + AFTER]):
+    known = max(known, int(reward.rows[int(reward.rows.searchsorted(first)) + BESIDE - 1]))
+    if not _train_stays(reward, last, first, float(x[at] - x[at - 1]), x[: at + AFTER]):
         return None
     moved = _policy_moved(held_out.rows[max(0, at - RECENT) : at], first, known, logged)
     if moved or (moved is None and x[at] < x[at - 1]):
@@ -135,13 +140,17 @@ def _median_of(series: Series, first: int, last: int) -> float | None:
     return median(x) if len(x) else None
 
 
-def _train_stays(reward: Series, at: tuple[int, int, int], leap: float, scores: Floats) -> bool:
+def _after(reward: Series, row: int) -> int:
+    """How many points of the train reward came from a row on."""
+    return len(reward) - int(reward.rows.searchsorted(row))
+
+
+def _train_stays(reward: Series, last: int, first: int, leap: float, scores: Floats) -> bool:
     """Whether the train reward is the same up to the row of the last evaluation before the leap as from the row of the
-    first after it on. `at`: these rows, and the newest that is looked at."""
-    rows, (last, first, known) = reward.rows, at
-    end, begin, seen = rows.searchsorted(last, "right"), rows.searchsorted(first), rows.searchsorted(known, "right")
-    before, after = reward.values[max(0, end - BESIDE) : end], reward.values[begin : min(begin + BESIDE, seen)]
-    if len(before) < BESIDE // 2 or len(after) < 2:
+    first after it on."""
+    end, begin = int(reward.rows.searchsorted(last, "right")), int(reward.rows.searchsorted(first))
+    before, after = reward.values[max(0, end - BESIDE) : end], reward.values[begin : begin + BESIDE]
+    if len(before) < BESIDE // 2:
         return False
     so_far = reward.values[: begin + len(after)]
     moved = abs(float(after.mean() - before.mean()))

@@ -36,16 +36,20 @@ def not_followed(look: Look, p: Params) -> list[Signal]:
         return []
     rows, at = reward.series.rows, int(reward.series.steps.searchsorted(shift.step))
     moved = policy_moved(rows[max(0, at - NEAR) : at], rows[at : at + NEAR], look.logged) if at else None
-    if moved is not False or leap < p["noise"] * sd_d(reward.values[max(0, at - 50) : at]):
+    before = reward.values[:at]
+    highest = float(np.quantile(before[-200:], 0.95)) if at else shift.after
+    if shift.after - highest < leap / 2:  # it comes back to where it was
+        return []
+    if moved is not False or leap < p["noise"] * sd_d(before[-50:]):
         return []
     gains = [_gain(one, shift) for one in sets]
     known = [gain for gain in gains if gain is not None]
     if len(known) < len(sets) or any(_follows(gain, leap, p) for gain in known):
         return []
-    before, after = known[0]
+    early, late = known[0]
     told = f"{reward_name(look)} rose {num(shift.before)} → {num(shift.after)} at once at step {shift.step}, while the "
-    told += f"policy was as before and validation did not follow ({num(float(before.mean()))} → "
-    told += f"{num(float(after.mean()))}): the train reward pays for something else since then, or for easier prompts."
+    told += f"policy was as before and validation did not follow ({num(float(early.mean()))} → "
+    told += f"{num(float(late.mean()))}): the train reward pays for something else since then, or for easier prompts."
     proofs = ((look.reward, f"{num(shift.before)} before, {num(shift.after)} after"), ("val_score", ""))
     return [Signal(WARNING, told, proofs, onset_step=shift.step)]
 

@@ -12,14 +12,14 @@ import pytest
 from rltui.cli import main
 
 ROUND = "[actor] update {i}: pg_loss={loss:.4f} grad_norm={norm:.3f}"
-SCORE = "[grader] batch {i}: reward={score:.4f} n=64"
+SCORE = "[grader] batch {k}: reward={score:.4f} n=64"
 
 
 def log(tmp_path: Path, *forms: str, rows: int = 30, seed: int = 5) -> Path:
     chance = random.Random(seed)
     lines = []
     for i in range(1, rows + 1):
-        numbers = {"loss": chance.gauss(0, 0.02), "norm": chance.uniform(0.2, 0.9), "score": 0.3 + 0.01 * i}
+        numbers = {"k": 2 * i, "loss": chance.gauss(0, 0.02), "norm": chance.uniform(0.2, 0.9), "score": 0.3 + 0.01 * i}
         lines += [form.format(i=i, **numbers) for form in forms]
     path = tmp_path / "train.log"
     path.write_text("\n".join(lines) + "\n")
@@ -40,7 +40,7 @@ def test_lines_that_name_a_missing_metric_are_told(tmp_path: Path, capsys: pytes
     path = log(tmp_path, ROUND, SCORE)
     said = told(path, capsys)
     assert said.startswith("30 lines of train.log with “reward”")
-    assert "as line 2: “[grader] batch 1: reward=0.3100 n=64”" in said
+    assert "as line 2: “[grader] batch 2: reward=0.3100 n=64”" in said
     assert "could not run" in said
     for short in (page(capsys, str(path)), page(capsys, str(path), "--long")):
         assert said.split("(")[0].strip() in short.replace("\\", "")
@@ -60,7 +60,8 @@ def test_signs_of_numbers_make_no_other_lines(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_what_is_read_elsewhere_is_not_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = log(tmp_path, "[actor] update {i}: pg_loss={loss:.4f} reward={score:.4f}", SCORE)
+    same = SCORE.replace("{k}", "{i}")
+    path = log(tmp_path, "[actor] update {i}: pg_loss={loss:.4f} reward={score:.4f}", same)
     assert "left out" not in told(path, capsys)
 
 
