@@ -66,11 +66,11 @@ def test_however_the_log_is_cut(form: str) -> None:
     data = log(SAID[0], form, 1).encode()
     whole = looked_at([data])[0]
     assert 0 in whole
-    assert [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
+    assert [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole] == []
 
 
 def test_a_log_that_begins_with_an_evaluation_can_be_cut_anywhere() -> None:
     """At the end of the second step, its names are new beside those of the evaluation, and it closes the first."""
     data = log("[eval] step 0 accuracy = 0.3125", "named", 1)[:400].encode()
     whole = looked_at([data])[0]
-    assert [at for at in range(len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
+    assert [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole] == []
