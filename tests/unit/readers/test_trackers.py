@@ -84,7 +84,7 @@ def test_mlflow_database(tmp_path: Path) -> None:
     assert [e.code for e in failed if isinstance(e, Exit)] == [1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(0, len(ROWS)), max_size=4).map(sorted), st.sampled_from(["trackio", "mlflow"]))
 def test_reads_while_it_grows_give_what_one_read_gives(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], format: str
