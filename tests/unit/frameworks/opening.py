@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from rltui.run.run import Run
@@ -16,6 +17,12 @@ def opened(path: Path) -> RunReader:
     one = RunReader(found)
     one.load()
     return one
+
+
+@cache
+def opened_once(path: Path) -> RunReader:
+    """The same for files that no test changes, and tests that only ask: to read a labelled run takes seconds."""
+    return opened(path)
 
 
 def check_config(run: Run, expected: Mapping[str, object]) -> None:

@@ -11,14 +11,14 @@ import pytest
 from tests.known_gaps import labels
 from tests.moments import unless_drawn
 from tests.unit.frameworks.labelled import RUNS, Run
-from tests.unit.frameworks.opening import check_config, opened
+from tests.unit.frameworks.opening import check_config, opened_once
 
 
 @pytest.mark.parametrize(
     "expected", [pytest.param(run, id=run.path, marks=unless_drawn(run.path, 3, "frameworks")) for run in RUNS]
 )
 def test_a_labelled_run(expected: Run, labelled_run: Callable[[str], Path]) -> None:
-    run = opened(labelled_run(expected.path)).run
+    run = opened_once(labelled_run(expected.path)).run
     assert run.dialect == expected.dialect
     assert run.algorithm == expected.algorithm
     steps = run.history.table.steps
@@ -49,6 +49,6 @@ def test_what_is_told_of_a_labelled_run_agrees_with_its_label() -> None:
 )
 def test_generation_and_update_are_found_among_the_times(path: str, labelled_run: Callable[[str], Path]) -> None:
     """Names of a version or a fork that are not known leave most of a step unexplained."""
-    phases = {item.name: item.share or 0.0 for item in opened(labelled_run(path)).run.phases().items}
+    phases = {item.name: item.share or 0.0 for item in opened_once(labelled_run(path)).run.phases().items}
     assert {"generation", "update"} <= set(phases)
     assert phases["other"] < 0.05

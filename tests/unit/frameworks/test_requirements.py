@@ -15,7 +15,7 @@ from rltui.report.markdown import render
 from rltui.report.model import Report
 from rltui.report.to_json import to_json
 from rltui.session.run_reader import RunReader
-from tests.unit.frameworks.opening import opened
+from tests.unit.frameworks.opening import opened, opened_once
 from tests.unit.frameworks.test_trackers import wandb
 from tests.unit.readers.reading import read
 
@@ -151,7 +151,7 @@ def test_what_looks_like_rl_is_recognised() -> None:
 def test_wandb_and_the_local_log_give_the_same_diagnosis(name: str, labelled_run: Callable[[str], Path]) -> None:
     """Both hold the config. A W&B file ends where its last block was flushed: how the run ended is not compared."""
     root = labelled_run(name)
-    log, wandb = (opened(path) for path in (root / "console.log", next(root.rglob("*.wandb"))))
+    log, wandb = (opened_once(path) for path in (root / "console.log", next(root.rglob("*.wandb"))))
     assert (log.run.framework, log.run.algorithm) == (wandb.run.framework, wandb.run.algorithm)
     assert {key: (v.value, v.active) for key, v in log.run.config.items()} == {
         key: (v.value, v.active) for key, v in wandb.run.config.items()
@@ -180,7 +180,7 @@ def test_every_local_source_gives_the_same_diagnosis(name: str, labelled_run: Ca
         found = (f for f in one.diagnosis().findings if f.severity in ("warning", "critical"))
         return {(f.id, f.severity) for f in found if not f.id.startswith("run-")}
 
-    sources = [opened(path) for path in files]
+    sources = [opened_once(path) for path in files]
     assert loud(sources[0])
     assert all(loud(one) == loud(sources[0]) for one in sources)
 

@@ -88,4 +88,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = "".join(bars(range(1, 3))).encode()
     whole = by_step([data])
     assert len(whole) == 16
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

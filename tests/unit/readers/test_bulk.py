@@ -165,13 +165,13 @@ def consoles(draw: st.DrawFn) -> bytes:
         cells = [cell(key, value) for key, value in zip(keys, values, strict=True)]
         return f"step:{draw(st.integers(0, 3000))} - {' - '.join([*cells, *late])}".encode("utf-8", "replace")
 
-    return draw(lines(row(), st.just([plain(i) for i in range(900)])))
+    return draw(lines(row(), st.just([plain(i) for i in range(600)])))
 
 
 @FEW
 @given(consoles())
 def test_step_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
-    assert len(same(ConsoleReader(), ConsoleReader(), data)) >= 900
+    assert len(same(ConsoleReader(), ConsoleReader(), data)) >= 600
 
 
 @st.composite
@@ -192,7 +192,7 @@ def json_logs(draw: st.DrawFn) -> bytes:
         return f"{{{head}{separators[0]}{inner}}}".encode("utf-8", "replace")
 
     def plain(i: int) -> bytes:
-        cells = {key: f"{i / 8:.24f}" for key in keys if nested or key != "step"}
+        cells = {key: f"{i / 8:.60f}" for key in keys if nested or key != "step"}
         return text(i, {**cells, "late": f"{i}"} if i % every == 1 else cells)
 
     @st.composite
@@ -201,7 +201,7 @@ def json_logs(draw: st.DrawFn) -> bytes:
         cells = {key: draw(ODD_JSON) for key in kept if nested or key != "step"}
         return text(draw(st.integers(0, 3000) | st.sampled_from(["3.5", '"7"', "-1", "null", "1e3"])), cells)
 
-    return draw(lines(row(), st.just([plain(i) for i in range(3500)])))
+    return draw(lines(row(), st.just([plain(i) for i in range(1500)])))
 
 
 ODD_JSON = st.one_of(
@@ -213,7 +213,7 @@ ODD_JSON = st.one_of(
 @FEW
 @given(json_logs())
 def test_json_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
-    assert len(same(JsonlReader(), JsonlReader(), data)) > 3400
+    assert len(same(JsonlReader(), JsonlReader(), data)) > 1400
 
 
 IMPORTS = "import sys; from rltui.cli import main; main(sys.argv[1:]); print('polars' in sys.modules, file=sys.stderr)"
@@ -252,13 +252,14 @@ def test_a_short_table_needs_no_polars(tmp_path: Path) -> None:
 
 def test_numbers_that_break_their_sum_are_read_without_a_word_on_the_terminal(tmp_path: Path) -> None:
     log = tmp_path / "metrics.csv"
-    odd = ["inf,-inf" if step % 7 == 0 else f"1.7e308,{-1.7e308 if step % 2 else 0.5}" for step in range(1, 5001)]
+    odd = ["inf,-inf" if step % 7 == 0 else f"1.7e308,{-1.7e308 if step % 2 else 0.5}" for step in range(1, 2501)]
     lines = [f"{step},{cells},{step / 1e4:.40f}" for step, cells in enumerate(odd, 1)]
     log.write_text("\n".join(["step,kl,loss,reward", *lines]) + "\n")
+    assert log.stat().st_size > MANY_BYTES
     done = subprocess.run(
         [sys.executable, "-m", "rltui", "export", str(log), "--format", "jsonl"], capture_output=True, check=True
     )
     assert done.stderr == b""
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, 5001))
+    assert [row["step"] for row in rows] == list(range(1, 2501))
     assert [row.get("kl_ref") for row in rows[:8]] == [1.7e308] * 6 + [None, 1.7e308]

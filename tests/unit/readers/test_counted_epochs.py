@@ -60,4 +60,4 @@ def test_a_step_beside_the_epoch_is_the_step() -> None:
 def test_where_it_was_opened_makes_no_difference(line: str) -> None:
     data = log(line, range(1, 9)).encode()
     whole = looked_at([data])[0]
-    assert [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
+    assert [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole] == []

@@ -43,7 +43,7 @@ def test_a_step_of_several_lines_has_the_numbers_of_the_last(form: str) -> None:
 def test_where_it_was_opened_makes_no_difference(form: str) -> None:
     data = log(form)[:1180]
     whole = looked_at([data])[0]
-    ends = [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]])[0] != whole]
+    ends = [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole]
     assert ends == []
 
 
@@ -72,7 +72,7 @@ def test_what_a_whole_step_tells_is_not_that_of_its_parts(parts: int, within: st
 def test_where_a_log_of_parts_was_opened_makes_no_difference() -> None:
     data = passes(1)
     whole = looked_at([data])[0]
-    assert [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
+    assert [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole] == []
 
 
 @pytest.mark.parametrize("count", ["epoch 1", "episode 40", "env steps 4000", "samples 512", "batch 3"])

@@ -65,4 +65,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = "".join(f"{bar('train: ', i)}\n{measured(i)}\n" for i in range(1, 8)).encode()
     whole = by_step([data])
     assert list(whole) == list(range(1, 8))
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

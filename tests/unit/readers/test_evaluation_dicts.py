@@ -90,4 +90,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = log(TRAININGS["lines of its own"], EVALUATIONS[1])[:700].rpartition("\n")[0].encode() + b"\n"
     whole = by_step([data])
     assert EVALUATED.items() <= whole[10].items()
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

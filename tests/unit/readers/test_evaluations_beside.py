@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
+from tests.unit.readers.reading import cuts
 from tests.unit.readers.test_opened_and_grown import looked_at
 
 FORMS = (
@@ -97,7 +98,7 @@ def test_where_it_was_opened_makes_no_difference(form: str) -> None:
     whole, _ = looked_at([data])
     assert {step: cells for step, cells in whole.items() if len(cells) > 4}.keys() == {10, 20}
     learnt, evaluation = data.find(b"0.003"), data.find(b"0.008")
-    near = [*range(0, learnt, 5), *range(evaluation, data.find(b"0.012"), 2)]
+    near = [*cuts(data, 0, learnt), *cuts(data, evaluation, data.find(b"0.012"))]
     assert [at for at in near if looked_at([data[:at], data[at:]])[0] != whole] == []
 
 

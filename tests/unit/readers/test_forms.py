@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.reading_styles.styles import log
 _DIGIT = re.compile(r"\d")
 
 
+@cache
 def lines(seeds: range) -> list[str]:
     return [line for seed in seeds for line in log(seed).text.splitlines()[:12]]
 

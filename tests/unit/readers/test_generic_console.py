@@ -82,7 +82,7 @@ def test_json_lines_after_a_torn_one_are_read_the_same_however_they_are_cut() ->
         '{"timestamp": "2026-01-02T03:04:05", "level": "INFO", "message": "Step 2 | Loss 0.5 | LR 1e-6"}\n'
     )
     whole = read("console", data).rows
-    assert all(read("console", data, [cut]).rows == whole for cut in cuts(1, len(data)))
+    assert all(read("console", data, [cut]).rows == whole for cut in cuts(data.encode(), 1))
 
 
 HOME_MADE = {

@@ -57,7 +57,7 @@ def test_the_numbers_are_of_the_step_that_the_heading_names(block: str) -> None:
 def test_where_it_was_opened_makes_no_difference(block: str) -> None:
     data = log(BLOCKS[block])[:320]  # some five blocks, of which the first three are learnt from
     whole = looked_at([data])[0]
-    wrong = [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]])[0] != whole]
+    wrong = [at for at in cuts(data) if looked_at([data[:at], data[at:]])[0] != whole]
     assert wrong == []
 
 

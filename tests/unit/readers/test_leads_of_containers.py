@@ -89,4 +89,4 @@ def test_where_the_bytes_are_cut_makes_no_difference(form: str) -> None:
     data = log(LEADS["Kubernetes"], LINES[form])[:900].rpartition("\n")[0].encode() + b"\n"
     whole = by_step([data])
     assert len(whole) > 5
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

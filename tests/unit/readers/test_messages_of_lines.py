@@ -111,4 +111,4 @@ def test_where_the_bytes_are_cut_makes_no_difference(body: str) -> None:
     data = "INFO".join(lines).encode()
     whole = by_step([data])
     assert whole == {i: {"reward": i / 64, "kl": 0.25} for i in range(1, 4)}
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

@@ -72,4 +72,4 @@ def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = log("name first")[:600].rpartition("\n")[0].encode() + b"\n"
     whole = by_step([data])
     assert len(whole) > 4
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

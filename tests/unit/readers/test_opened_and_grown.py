@@ -109,7 +109,7 @@ def test_where_it_was_opened_makes_no_difference(style: str) -> None:
     whole = looked_at([data])
     assert len(whole[0]) == STEPS
     assert all(len(cells) >= 2 for cells in whole[0].values())
-    wrong = [at for at in cuts(len(data)) if looked_at([data[:at], data[at:]]) != whole]
+    wrong = [at for at in cuts(data) if looked_at([data[:at], data[at:]]) != whole]
     assert wrong == []
     ends = [at for at in range(len(data)) if data[at : at + 1] in (b"\n", b"\r")]  # a line that lacks but its end
     assert [at for at in ends if looked_at([data[:at], data[at:]], quiet=True) != whole] == []
@@ -135,7 +135,7 @@ def test_objects_of_several_lines_that_grow_are_no_restart(end: str, tmp_path: P
     objects = [{name: i if name == "step" else i / 64 for name in names} for i in range(1, 21)]
     data = "".join(json.dumps(one, indent=2) + end for one in objects).encode()
     whole = followed(tmp_path / "whole.log", [data])
-    for at in cuts(3 * len(data) // 4, len(data)):
+    for at in cuts(data, 3 * len(data) // 4):
         assert followed(tmp_path / "cut.log", [data[:at], data[at:]]) == whole, data[:at][-40:]
 
 
@@ -187,7 +187,7 @@ def test_an_error_that_is_being_written_is_told_once_and_whole(lead: str, tmp_pa
     data = (rows + "".join(f"{lead}{line}\n" for line in lines)).encode()
     whole = told_of(tmp_path / "whole.log", [data])
     assert {kind for kind, _ in whole} >= {"checkpoint", "traceback", "oom"}
-    for at in cuts(len(rows.encode()), len(data)):
+    for at in cuts(data, len(rows.encode())):
         assert told_of(tmp_path / "cut.log", [data[:at], data[at:]]) == whole, data[:at][-40:]
 
 
@@ -218,4 +218,4 @@ def test_a_line_of_another_rank_is_left_out_once() -> None:
 
     whole = counts([data])
     assert sum(whole.values()) == 5
-    assert all(counts([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(counts([data[:at], data[at:]]) == whole for at in cuts(data))

@@ -73,11 +73,18 @@ def test_no_bytes_raise() -> None:
 
 
 def test_labelled_runs(runs_dir: Path) -> None:
-    """Every console log, metrics file and trainer state of the labelled runs is told from everything else there."""
+    """Every console log, metrics file and trainer state of the labelled runs is told from everything else there: of
+    all real runs, and of every sixth of those that one program made, which hold the same kinds of files."""
+    made = sorted(
+        run for group in runs_dir.iterdir() if group.name != "real" and group.is_dir() for run in group.iterdir()
+    )
+    left_out = {run for at, run in enumerate(made) if at % 6}
     wrong = set()
     for path in sorted(runs_dir.rglob("*")):
         inside = path.relative_to(runs_dir).parts
         if not path.is_file() or len(inside) < 3 or "mlruns" in inside:
+            continue
+        if runs_dir.joinpath(*inside[:2]) in left_out:
             continue
         name = path.name
         with path.open("rb") as file:

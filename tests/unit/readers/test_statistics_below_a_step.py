@@ -101,4 +101,4 @@ def test_where_the_bytes_are_cut_makes_no_difference(title: str) -> None:
     data = "".join(lines).encode()
     whole = by_step([data])
     assert len(whole) == 5
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))

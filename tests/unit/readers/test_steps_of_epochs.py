@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rltui.readers.lines import MANY_BYTES
 from tests.unit.readers.reading import read
 
 Row = dict[str, float]
@@ -98,12 +99,13 @@ def test_parts_of_epochs_tell_nothing_of_the_count(form: str) -> None:
 @pytest.mark.parametrize("form", ["JSON lines", "JSON lines with data", "CSV"])
 def test_many_rows_at_once_are_read_as_one_by_one(form: str) -> None:
     some: list[Row] = [
-        {"epoch": epoch, "step": 2 * i, "loss": (epoch * 4000 + i) / 65536, "reward": 0.5}
+        {"epoch": epoch, "step": 2 * i, "loss": (epoch * 1000 + i) / 65536, "reward": 0.5}
         for epoch in (*range(5), 3, 4, 5)
-        for i in range(500 if epoch == 3 else 0, 4000)
+        for i in range(500 if epoch == 3 else 0, 1000)
     ]
     format, write = FORMS[form]
     data = write(some)
+    assert len(data) > MANY_BYTES
     at_once = read(format, data).rows
     pieces = read(format, data, [900] * (len(data) // 900)).rows
     assert [(step, cells["loss"]) for step, cells in at_once] == [(step, cells["loss"]) for step, cells in pieces]

@@ -113,7 +113,7 @@ SHOWN = st.sampled_from(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.tuples(SHOWN, SHOWN), min_size=1, max_size=6),
     st.sampled_from(["m", "tensor(0.5)", "rray(m"]),

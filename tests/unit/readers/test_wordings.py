@@ -401,7 +401,7 @@ def test_where_the_bytes_are_cut_makes_no_difference(style: str) -> None:
     data = "".join(text.format(i=i, x=f"{i / 64:.6f}") for i in range(1, 6)).encode()
     whole = by_step([data])
     assert len(whole) == 5
-    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(len(data)))
+    assert all(by_step([data[:at], data[at:]]) == whole for at in cuts(data))
 
 
 def by_step(parts: list[bytes]) -> dict[int, Cells]:

@@ -37,7 +37,7 @@ def _tf_file(steps: int) -> tuple[bytes, list[int]]:
 
 
 Case = tuple[type[WandbReader] | type[TfeventsReader], bytes, list[int]]
-CASES: list[Case] = [(WandbReader, *_wandb_file(4)), (TfeventsReader, *_tf_file(8))]
+CASES: list[Case] = [(WandbReader, *_wandb_file(2)), (TfeventsReader, *_tf_file(5))]
 IDS = ["wandb", "tfevents"]
 
 
