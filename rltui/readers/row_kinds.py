@@ -335,18 +335,13 @@ def _named_results(values: list[Any]) -> dict[str, dict[str, Any]]:
     out: dict[str, dict[str, Any]] = {}
     for one in values[: MANY + 1]:
         texts = [key for key, cell in one.items() if isinstance(cell, str)] if isinstance(one, dict) else []
-        if (
-            len(texts) != 1
-            or texts[0] in names("text")
-            or one[texts[0]] in out
-            or len(one[texts[0]]) > NAME
-            or len(out) == MANY
-        ):
+        if len(texts) != 1 or texts[0] in names("text") or len(out) == MANY:
             return {}
+        name = str(one[texts[0]])
         numbers = {key: cell for key, cell in one.items() if number(cell) is not None}
-        if not numbers or len(numbers) < len(one) - 1:
-            return {}
-        out[one[texts[0]]] = numbers
+        if name in out or len(name) > NAME or not numbers or len(numbers) < len(one) - 1 or one_value(one) is not one:
+            return {}  # a name and its value, among others: that is a metric
+        out[name] = numbers
     return out
 
 

@@ -165,13 +165,13 @@ def consoles(draw: st.DrawFn) -> bytes:
         cells = [cell(key, value) for key, value in zip(keys, values, strict=True)]
         return f"step:{draw(st.integers(0, 3000))} - {' - '.join([*cells, *late])}".encode("utf-8", "replace")
 
-    return draw(lines(row(), st.just([plain(i) for i in range(600)])))
+    return draw(lines(row(), st.just([plain(i) for i in range(900)])))
 
 
 @FEW
 @given(consoles())
 def test_step_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
-    assert len(same(ConsoleReader(), ConsoleReader(), data)) >= 600
+    assert len(same(ConsoleReader(), ConsoleReader(), data)) >= 900
 
 
 @st.composite
@@ -201,7 +201,7 @@ def json_logs(draw: st.DrawFn) -> bytes:
         cells = {key: draw(ODD_JSON) for key in kept if nested or key != "step"}
         return text(draw(st.integers(0, 3000) | st.sampled_from(["3.5", '"7"', "-1", "null", "1e3"])), cells)
 
-    return draw(lines(row(), st.just([plain(i) for i in range(1500)])))
+    return draw(lines(row(), st.just([plain(i) for i in range(2000)])))
 
 
 ODD_JSON = st.one_of(
@@ -213,7 +213,7 @@ ODD_JSON = st.one_of(
 @FEW
 @given(json_logs())
 def test_json_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
-    assert len(same(JsonlReader(), JsonlReader(), data)) > 1400
+    assert len(same(JsonlReader(), JsonlReader(), data)) > 1900
 
 
 IMPORTS = "import sys; from rltui.cli import main; main(sys.argv[1:]); print('polars' in sys.modules, file=sys.stderr)"
