@@ -275,10 +275,9 @@ class CsvReader:
             cells = cut(line.decode("utf-8", "replace"), table.separator)
         except csv.Error:
             return False
-        if len(cells) != len(table.columns) or table.step is None:
+        if len(cells) != len(table.columns) or all(number(cell) is None for cell in cells):
             return False
-        step = step_of(cells[table.columns.index(table.step)])[0]
-        return step is not None and step > self._before[0]
+        return table.step is None or step_of(cells[table.columns.index(table.step)])[0] is not None
 
     def _hold(self, cells: list[str], line: int) -> None:
         """Adds a row, or holds it until the decimal mark is known, and whether the steps are."""

@@ -191,3 +191,13 @@ def test_a_list_of_named_results_in_a_row(tmp_path: Path, capsys: pytest.Capture
     assert column(rows, "reward_mean") == [reward(i) for i in STEPS]
     assert column(rows, "val_score:gsm8k/acc") == [0.4 + i / 1000 for i in STEPS if i % 5 == 0]
     assert column(rows, "val_score:math500/acc") == [0.2 + i / 1000 for i in STEPS if i % 5 == 0]
+
+
+def test_a_mark_that_is_never_closed_before_a_restart_costs_no_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The steps behind it are lower than those before."""
+    lines = ["step,reward,note,kl", *(f"{i},{reward(i)},fine,0.0{i:03}" for i in STEPS), '"open']
+    lines += [f"{i},{reward(i)},again,0.5" for i in range(20, 26)]
+    rows = exported(tmp_path / "log.csv", lines, capsys)
+    assert [row["kl_ref"] for row in rows if row["step"] in range(20, 26)] == [0.5] * 6
