@@ -56,7 +56,7 @@ def _effort_names() -> re.Pattern[str]:
 
 def is_effort(member: str) -> bool:
     """Whether a reward part is named as a price of effort: of length, of tokens, of the distance from the reference."""
-    return _effort_names().search(member.lower().replace("_", " ")) is not None
+    return _effort_names().search(member.lower()) is not None
 
 
 def task_first(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from rltui.readers.base import NO_STEP, Note, Record
 from rltui.readers.blank_cells import BlankCells
 from rltui.readers.csv_table import (
-    MOST_LINES,
     SEPARATORS,
     SPACES,
     CsvTable,
     commented_header,
     cut,
+    goes_on,
     header,
     headerless,
     is_open,
@@ -265,7 +265,7 @@ class CsvReader:
             self._open = []
             return line
         self._open.append(line)
-        if sum(one.count(b'"') for one in self._open) % 2 and len(self._open) < MOST_LINES:
+        if goes_on(self._open):
             return None
         joined, self._open = b" ".join(self._open), []
         return joined

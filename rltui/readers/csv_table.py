@@ -66,14 +66,18 @@ def is_open(line: bytes) -> bool:
     return line.count(b'"') % 2 == 1 and _OPENS.search(line) is not None
 
 
+def goes_on(held: Sequence[bytes]) -> bool:
+    """Whether the quotes that these lines open are not closed by the last of them."""
+    return sum(one.count(b'"') for one in held) % 2 == 1 and len(held) < MOST_LINES
+
+
 def rejoined(lines: Iterable[bytes]) -> list[bytes]:
     """The lines of a table, those of a text in quotes as one."""
     out: list[bytes] = []
     held: list[bytes] = []
     for line in lines:
         held.append(line)
-        odd = sum(one.count(b'"') for one in held) % 2
-        if odd and (len(held) > 1 or is_open(line)) and len(held) < MOST_LINES:
+        if goes_on(held) and (len(held) > 1 or is_open(line)):
             continue
         out.append(b" ".join(held))
         held = []

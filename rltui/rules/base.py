@@ -15,9 +15,11 @@ from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.metric import LEAST, NOW_POINTS, MetricFacts
+from rltui.evidence.outages import POLICY
 from rltui.evidence.present import present
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
+from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.rules.catalogue import having
@@ -349,6 +351,11 @@ def told(look: Look, name: str = "") -> tuple[str, str]:
 def reward_name(look: Look, metric: str = "") -> str:
     """`Score` or `Reward`, at the head of a sentence (`words.called`): of the reward that is judged or of this one."""
     return words.called(look.facts, metric or look.reward).capitalize()
+
+
+def policy_labels(look: Look) -> list[str]:
+    """What the log tells of the policy itself, whoever grades it."""
+    return [metrics()[name].label for name in POLICY if look.series(name) is not None]
 
 
 def reward_course(look: Look) -> str:

@@ -13,14 +13,12 @@ from rltui.evidence import words
 from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
-from rltui.evidence.outages import POLICY
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.evidence.untrained import untrained
-from rltui.frameworks.load import metrics
 from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
-from rltui.rules.base import Memory, Params, held, loud, rule
+from rltui.rules.base import Memory, Params, held, loud, policy_labels, rule
 from rltui.rules.falls import Fall, fall_of, spread
 from rltui.rules.left_behind import beside_training, ends_of
 from rltui.rules.traits import Trait
@@ -161,7 +159,7 @@ def validation_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"{capital(name)} {went} {before} → {after} at once at step {newest.since}, further than ever before from one "
     )
     text += f"evaluation to the next, while the train {words.called(look.facts, look.reward)}"
-    still = [metrics()[one].label for one in POLICY if look.series(one) is not None]
+    still = policy_labels(look)
     text += f" and the policy ({', '.join(still)})" if still else ""
     text += " stayed as before: it measures something else since then. Evaluations before that step count nowhere."
     proofs = ((newest.key, f"{before} before, {after} after"), (look.reward, f"since step {newest.since}"))

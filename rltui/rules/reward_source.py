@@ -16,10 +16,9 @@ from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
 from rltui.evidence.turned import turned
-from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.rules.alone_in_training import not_followed
-from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, reward_name, rule, tail
+from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, policy_labels, reward_name, rule, tail
 from rltui.rules.logged import holes
 from rltui.run.sums import median
 
@@ -58,7 +57,7 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     text = (
         f"{reward_name(look, outage.of)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
     )
-    still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
+    still = policy_labels(look)
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
     text += ": the grader fails, not the policy. "
@@ -221,7 +220,7 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
     name = words.called(look.facts, found.of).capitalize()
     text = f"{name} is {times} what it was from step {found.since} on ({num(found.before)} before, "
     text += f"{num(found.after)} after), and so is its {'noise from row to row' if found.alone else 'spread'}"
-    still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
+    still = policy_labels(look)
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
     text += ": another scale, no gain and no loss. Rewards before that step count nowhere."

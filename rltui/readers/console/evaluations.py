@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
@@ -162,7 +163,7 @@ def _sets_alone(lead: Lead) -> str:
     pairs_of = _EACH_SET.findall(lead.message[found.start(2) :])
     if not all(_are_problems(name) for name, _ in pairs_of):
         return ""
-    return "{" + ", ".join(f"'eval/{name}': {_share(told)!r}" for name, told in pairs_of) + "}"
+    return _as_dict((f"eval/{name}", _share(told)) for name, told in pairs_of)
 
 
 def _named_so(message: str) -> str:
@@ -173,7 +174,12 @@ def _named_so(message: str) -> str:
         return ""
     if not all(any(_are_problems(part) for part in parts) for parts in names):
         return ""
-    return "{" + ", ".join(f"'{name}': {x!r}" for name, x in told.items()) + "}"
+    return _as_dict(told.items())
+
+
+def _as_dict(cells: Iterable[tuple[str, float]]) -> str:
+    """The text of a dict of these numbers, as a loop prints it."""
+    return "{" + ", ".join(f"'{name}': {x!r}" for name, x in cells) + "}"
 
 
 def _share(told: str) -> float:
@@ -390,7 +396,7 @@ def _at_count(found: re.Match[str], newest: int) -> str | None:
     others, known = either("items", "places", "prose", "durations"), words()
     sets = ":" in found[3] and any("." in slot.text for slot in told) and len(rest) <= MOST
     if sets and not any(has_word(slot.name, others) or is_named(slot.name, known.counters) for slot in told):
-        return "{" + ", ".join([f"'step': {step}", *(f"'{slot.name}': {slot.value!r}" for slot in told)]) + "}"
+        return _as_dict([("step", step), *((slot.name, slot.value) for slot in told)])
     return f"step {step}, {rest}"
 
 
@@ -408,8 +414,7 @@ def _behind_step(message: str) -> str | None:
         return f"{found['step']}, {message[found.end() :]}"
     count = next(slot for slot in slots_of(found["step"]) if is_named(slot.name, words().counters))
     told = [slot for slot in slots_of(with_units(message[found.end() :])) if slot.name]
-    cells = (f"'eval/{of}/{slot.name}': {slot.value!r}" for slot in told)
-    return "{" + ", ".join([f"'step': {int(count.value)}", *cells]) + "}"
+    return _as_dict([("step", int(count.value)), *((f"eval/{of}/{slot.name}", slot.value) for slot in told)])
 
 
 def _in_words(message: str, newest: int) -> str | None:
