@@ -195,7 +195,8 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     """Floor, ceiling and range of the task reward.
 
     From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
-    several times; else 0 and 1 for a mean that stays within them. Strays do not count.
+    several times; else 0 and 1 for a mean that stays within them. Of a mean that lies further above 0 than it ever
+    moved, 0 is no floor that anybody knows. Strays do not count.
     """
     name = look.reward
     blocks = look.blocks(name)
@@ -215,7 +216,7 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
         elif low <= 0.0 and int((recent == low).sum()) >= TOUCHES:
             floor = low
         elif low > 0.0 and high > low:
-            floor = low if _stands(recent, low) else 0.0
+            floor = low if _stands(recent, low) else 0.0 if low < high - low else None
     if ceiling is None:
         if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
             ceiling = high

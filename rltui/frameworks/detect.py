@@ -74,4 +74,16 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
         score += _KEY_WEIGHT * len(signs.all_keys)
     score += named
     weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
-    return score + _KEY_WEIGHT * weak if score or weak > 1 else 0
+    if not score and (weak < 2 or not _mostly_its_own(candidate, keys)):
+        return 0
+    return score + _KEY_WEIGHT * weak
+
+
+def _mostly_its_own(candidate: Dialect, keys: Sequence[str]) -> bool:
+    """Whether at least half of the keys are names that the dialect knows: a home-made loop borrows some."""
+    timers = candidate.phase_exact, candidate.phase_patterns
+    known = sum(
+        key in candidate.exact or key in timers[0] or any(p.search(key) for _, p in (*candidate.patterns, *timers[1]))
+        for key in keys
+    )
+    return 2 * known >= len(keys)

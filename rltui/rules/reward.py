@@ -104,11 +104,19 @@ def _at_floor(look: Look, x: Floats, below: int, peak: float, floor: float, p: P
     n, few, block = len(x), int(p["few"]), int(p["block"])
     near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
     if median(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
-        return True
+        return look.profile.floor is not None or _as_far_as_answers_differ(look, x, peak)
     if n - below < max(block, LOST_FOR * n):
         return False
     now, lowest = median(x[-block:]), float(np.sort(windows(x[-2000:], few), axis=1)[:, few // 2].min())
     return now <= lowest + 2.0 * near * (peak - lowest) and peak - now >= p["half"] * abs(peak)
+
+
+def _as_far_as_answers_differ(look: Look, x: Floats, peak: float) -> bool:
+    """Where nobody knows the floor, the lowest rewards so far are as bad as a floor only if a usual answer differs less
+    from the mean of its batch, or if half of the reward is lost."""
+    spread = look.series("reward_std")
+    lost = peak - float(x.min())
+    return lost >= 0.5 * abs(peak) or (spread is not None and lost >= float(spread.values.max()))
 
 
 def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
