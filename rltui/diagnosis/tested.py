@@ -35,6 +35,7 @@ from rltui.readers.base import Note
 from rltui.records import cached
 from rltui.rules.bounds import NUMBERS, as_number
 from rltui.rules.catalogue import rules
+from rltui.rules.coverage import no_use_for
 from rltui.rules.expectation import (
     AnyOf,
     Configured,
@@ -217,7 +218,10 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
         return weak
     if stood:
         return Outcome("unmet", stood)
-    blind = [rule for rule in test.rules if rule not in ground.ran]
+    without = {rule: reason for rule in test.rules if (reason := no_use_for(rule, ground.look)) is not None}
+    if len(without) == len(test.rules):
+        return Outcome("unmet", without[test.rules[0]])
+    blind = [rule for rule in test.rules if rule not in ground.ran and rule not in without]
     if blind:
         return Outcome("unknown", f"the check “{_title(blind[0])}” cannot run on what is logged")
     if test.of and test.of not in ground.config and ground.look.facts.metric(test.of) is None:

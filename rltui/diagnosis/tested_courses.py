@@ -379,7 +379,7 @@ def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
     if parts:
         levels = [(label, facts.median_within(spell.onset, spell.end, NOW_POINTS)) for label, facts in shares]
         return [(label, level, percent(level)) for label, level in levels if level is not None]
-    low, high, facts = look.profile.floor, look.profile.ceiling, fact_of(look, look.reward)
+    low, high, facts = look.profile.bottom, look.profile.ceiling, fact_of(look, look.reward)
     level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
     if facts is None or level is None or low is None or high is None or high <= low:
         return []

@@ -149,17 +149,15 @@ class Facts:
 
     @cached
     def reached(self) -> float | None:
-        """Where the score is now between its floor (0) and its ceiling (1): median of the newest points. None if they
+        """Where the score is now between its bottom (0) and its ceiling (1): median of the newest points. None if they
         are not known."""
-        profile, name = self._seen.profile, self.score
-        if name is None or profile.floor is None or profile.ceiling is None or profile.ceiling <= profile.floor:
+        bottom, ceiling, name = self._seen.profile.bottom, self._seen.profile.ceiling, self.score
+        if name is None or bottom is None or ceiling is None or ceiling <= bottom:
             return None
         series = self._seen.series(name)
         if series is None:
             return None
-        share = (median(series.values[-worth(SHARE_ROWS, len(series)) :]) - profile.floor) / (
-            profile.ceiling - profile.floor
-        )
+        share = (median(series.values[-worth(SHARE_ROWS, len(series)) :]) - bottom) / (ceiling - bottom)
         return share if isfinite(share) else None
 
     @cached

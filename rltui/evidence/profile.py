@@ -143,6 +143,11 @@ class Profile(Struct, frozen=True):
     kl_unit_known: bool  # else it may be summed over the sequence
     on_policy: bool | None
 
+    @property
+    def bottom(self) -> float | None:
+        """Where the range begins: the floor, or the lowest that was seen below a known ceiling."""
+        return self.ceiling - self.spread if self.floor is None and self.ceiling is not None else self.floor
+
     @staticmethod
     def of(look: HasRows) -> Profile:
         floor, ceiling, spread = _reward_scale(look)

@@ -148,7 +148,7 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
         return NotEvaluable(rule.id, rule.title, "switched off in your settings", f"rules.{rule.id}.enabled = true")
     for group in rule.needs:
         if not any(_there(rule, look, name) for name in group):
-            reason = _nothing_to_judge(rule.id, look)
+            reason = no_use_for(rule.id, look)
             if reason is not None:
                 return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
             zero = any(look.logged(name) is not None for name in group)
@@ -171,7 +171,7 @@ def _kinds() -> Kinds:
     return read(_DATA / "applies.json", Kinds)
 
 
-def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
+def no_use_for(rule_id: str, look: Look) -> str | None:
     """Why this kind of run has no use for a rule; None where it has, or where nobody can tell."""
     kind = _kinds().rules.get(rule_id)
     if kind is None or _may_be(kind, look) or any(look.series(name) is not None for name in _kinds().signs[kind]):

@@ -122,9 +122,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = worth(p["window"], len(reward))
     if not logged_for(look, look.reward, p["warmup"] + p["window"]):
         return []
-    floor, ceiling, known = profile.floor, profile.ceiling, "ceiling"
-    if floor is None and ceiling is not None:
-        floor = ceiling - profile.spread  # the lowest that it was: more is not known
+    floor, ceiling, known = profile.bottom, profile.ceiling, "ceiling"
     if floor is None or ceiling is None:
         floor, ceiling, known = *_own_range(look), "the best that it reached"
     span = ceiling - floor
