@@ -45,6 +45,7 @@ from rltui.rules.expectation import (
     Retained,
     RoseAgain,
     TaskScore,
+    UnlikeSet,
     WentBack,
 )
 from rltui.rules.expected_grading import Unpaid
@@ -396,12 +397,25 @@ def _validated(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
     return [(label_of("val_score"), level, percent(level))]
 
 
+def _unlike_set(look: Look, test: UnlikeSet, spell: Spell) -> Outcome:
+    facts, told = fact_of(look, test.metric), look.settings.number(test.metric)
+    if facts is None or not told:
+        return missing(look, test.metric) if facts is None else Outcome("unknown", "the config does not say")
+    level = facts.median_within(spell.onset, spell.end, NOW_POINTS)
+    if level is None:
+        return missing(look, test.metric)
+    apart = f"the log shows {value_of(test.metric, level)}"
+    holds = level >= test.times * told
+    return Outcome("met", apart) if holds else Outcome("unmet", f"{apart}, as set")
+
+
 OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     HeldLevel: _held,
     NoneMoved: _none_moved,
     Noisier: _noisier,
     Faded: _faded,
     RoseAgain: _rose_again,
+    UnlikeSet: _unlike_set,
     Calm: _calm,
     WentBack: _went_back,
     Mirrored: _mirrored,

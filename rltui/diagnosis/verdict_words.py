@@ -157,8 +157,18 @@ def _course(case: Case, held_out: MetricFacts) -> str:
     return told.whole_course(name, held_out.course)
 
 
+CEILING = 0.99
+"""Of a share from 0 to 1: what is left above it no evaluation shows."""
+
+
+def _at_its_ceiling(seen: MetricFacts) -> bool:
+    return seen.values.min() >= 0.0 and seen.values.max() <= 1.0 and seen.now.value >= CEILING
+
+
 def _why_go_on(case: Case) -> str:
     look, seen = case.look, case.look.facts.validation
+    if case.ended and seen is not None and _at_its_ceiling(seen):
+        return "validation is at its ceiling"
     if validation_rises(look):
         highest = "validation still rose at the end" if case.ended else "validation still rises"
         at_best = seen is not None and seen.values[-1] >= seen.values.max()

@@ -71,7 +71,10 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     beats = shown or (value >= r.start and bool(r.learnt[at]))
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
-        against += f", where a mean of {num(least)} or more would show a gain" if least > r.start else ""
+        if least >= 1.0 and r.value.min() >= 0.0 and r.value.max() <= 1.0:
+            against += ", where a share can show no more"
+        elif least > r.start:
+            against += f", where a mean of {num(least)} or more would show a gain"
     first = 0 if r.held_out else r.width // 2  # its mean holds rows that are no start: else there would be two starts
     if not beats and at <= first:
         against = "which is the start"

@@ -105,11 +105,11 @@ NEAR = 1.5
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Learning rate above the usual band in more than a few rows, or many times what it was. The band is loud only
-    where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is made good
+    """Learning rate above the usual band in more than a few rows, or many times what it was or what is set. The band is
+    loud only where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is made good
     harmed nothing."""
-    if (jump := _rate_jumped(look, p, memory)) is not None:
-        return [jump]
+    if (other := _rate_jumped(look, p, memory) or _unlike_set(look, p)) is not None:
+        return [other]
     notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])
     rate = _in_use(look, p["held"], notice)
     size = _model_size(look)
@@ -191,6 +191,22 @@ def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
     harm = float(any(critical(look, trait) for trait in (Trait.HARMFUL, Trait.BREAKS_POLICY)))
     broke = harm > memory.setdefault(f"broken before {step}", harm)
     return Signal(CRITICAL if broke else WARNING, text, (("lr", ""),), onset_step=step)
+
+
+def _unlike_set(look: Look, p: Params) -> Signal | None:
+    """A learning rate that is logged as some times what the config sets, from its first rows on: another value is in
+    use, as schedules go below what is set. Nobody can tell of a run that was resumed with other settings."""
+    series, told = look.series("lr"), look.settings.lr
+    if series is None or not told or told <= 0 or look.settings.earlier or len(series) < p["unlike_rows"]:
+        return None
+    first = series.values[: int(p["jump_rows"])]
+    highest = float(first.max())
+    if highest < p["unlike"] * told or float(series.values[-1]) < p["unlike"] * told:
+        return None
+    step = int(series.steps[int((first >= p["unlike"] * told).argmax())])
+    text = f"The learning rate is {num(highest)} in the first rows of the log, {num(highest / told)} times the "
+    text += f"{num(told)} that is set."
+    return Signal(WARNING, text, (("lr", ""),), onset_step=step)
 
 
 def _loss_swings(look: Look, p: Params) -> str:

@@ -225,6 +225,15 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
         return None if number is None else NUMBERS[self.op](number, self.value * times)
 
 
+class UnlikeSet(Record, frozen=True, tag="unlike set", tag_field="test"):
+    """The metric is logged as at least so many times what the config sets under the same name."""
+
+    metric: Words
+    times: Annotated[float, Meta(gt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class PenaltyOff(Record, frozen=True, tag="penalty off", tag_field="test"):
     """A KL coefficient is set, and neither loss nor reward uses it. `off` False: that is not so."""
 
@@ -345,6 +354,7 @@ Test = (
     | Noisier
     | Faded
     | RoseAgain
+    | UnlikeSet
     | Calm
     | WentBack
     | Mirrored
