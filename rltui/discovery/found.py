@@ -68,6 +68,10 @@ class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
     """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
 
 
+class NothingYet(NotARun):
+    """There is no run, but what is there may become one: it is empty, or somebody writes it just now."""
+
+
 class NotListed(NotARun):
     """The place itself cannot be read, so what it holds is not known."""
 

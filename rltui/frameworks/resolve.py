@@ -16,6 +16,7 @@ from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
 VALIDATION = "validation"
 DETAIL = "val_aux"
 """A number from validation data that is not a score to judge by."""
+_PART = "reward_component_mean"
 STEP_TIME = "time_per_step_s"
 PERCENT = 0.01
 """The scale of a key whose name says percentage."""
@@ -26,6 +27,13 @@ _OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ 
 _MEAN = re.compile(r"[/.](?:mean|avg|average)$")
 _MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
+_DEAD = frozenset(
+    (
+        *("zero_std", "zero_var", "zero_variance", "zero_adv", "zero_std_groups", "zero_var_groups"),
+        *("dead_groups", "degenerate", "degenerate_groups", "no_signal_groups", "all_same", "uniform_groups"),
+    )
+)
+"""Names of groups whose answers all got one reward: a share or a count, as the values tell."""
 Number = tuple[int, ...]
 
 
@@ -68,7 +76,7 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     names = dialect(framework)
     key = bare_key(raw, names.name)
     canonical, groups = _lookup(key, names)
-    if canonical is None:
+    if canonical is None or (canonical == _PART and is_of_dead_groups(key)):
         return Meaning(raw, None, key, "", _group_of(key, names))
     scale, shift = names.convert.get(key, (1.0 if key in names.exact else _scale(key, canonical), 0.0))
     if canonical.startswith(PHASE):
@@ -90,6 +98,11 @@ def resolve(raw: str, framework: str | None) -> Meaning:
         scale=scale,
         shift=shift,
     )
+
+
+def is_of_dead_groups(key: str) -> bool:
+    """Whether a key counts groups without signal, whatever groups a home-made loop puts before its name."""
+    return key.rpartition("/")[2].lower().replace("-", "_") in _DEAD
 
 
 def meant_as(canonical: str, key: Meaning) -> Meaning:

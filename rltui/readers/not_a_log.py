@@ -53,6 +53,9 @@ def _is_worded(line: str) -> bool:
     return len(tokens) >= _FEWEST_WORDS and 4 * words >= 3 * len(tokens)
 
 
+NO_METRICS = "its first lines hold no metrics by step"
+
+
 def why_not(head: bytes) -> str:
     """The reason, in one phrase. `head`: as for `sniff`, which returned None."""
     if not head:
@@ -73,8 +76,4 @@ def why_not(head: bytes) -> str:
     if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
     prose = is_prose(plain)
-    return (
-        "it is a page of prose, in which no lines tell metrics by step"
-        if prose
-        else "its first lines hold no metrics by step"
-    )
+    return "it is a page of prose, in which no lines tell metrics by step" if prose else NO_METRICS

@@ -106,8 +106,8 @@ NEAR = 1.5
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Learning rate above the usual band in more than a few rows, or many times what it was or what is set. The band is
-    loud only where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is made good
-    harmed nothing."""
+    loud only where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is
+    made good harmed nothing."""
     if (other := _rate_jumped(look, p, memory) or _unlike_set(look, p)) is not None:
         return [other]
     notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])

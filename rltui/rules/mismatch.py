@@ -24,6 +24,7 @@ from rltui.rules.base import (
     tail,
 )
 from rltui.rules.traits import Trait
+from rltui.run.table import Floats
 
 LEAST = 10  # rows
 GREW, FRESH = 5, 50
@@ -98,7 +99,13 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The difference grows; a warning where the reward suffers, until it is smaller again."""
     for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
         x = look.values(name)
-        if len(x) < p["rows"] or head(x, 20) <= 0:
+        if len(x) < p["rows"]:
+            continue
+        if head(x, 20) == 0:
+            if (apart := _no_longer_equal(look, name, x, p)) is not None:
+                return [apart]
+            continue
+        if head(x, 20) < 0:
             continue
         ratio = tail(x, 20) / head(x, 20)
         large = ratio >= p["factor"]
@@ -111,6 +118,23 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text += f" ({compared(look, name, 20)})."
         return [Signal(level, text, ((name, ""),), moved=name, hurt=look.reward)]
     return []
+
+
+def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | None:
+    """The difference was 0 to the last digit, so that both sides had the same weights and the same arithmetic, and is
+    no longer: since then the sampler has others. A warning if the difference grows, as it does if new weights do not
+    reach the sampler."""
+    apart = np.flatnonzero(x != 0.0)
+    if len(apart) < LEAST or not apart[0] >= p["equal"] or np.median(x[-LEAST:]) == 0.0:
+        return None
+    began = int(apart[0])
+    first, now = float(x[began : began + LEAST].mean()), tail(x, LEAST)
+    grows = now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and now >= first)
+    series = look.series(name)
+    step = int(series.steps[began]) if series is not None else look.step
+    text = f"Trainer and sampler agreed to the last digit until step {step}, and differ since then: by {num(first)} in "
+    text += f"the first rows, and by {num(now)} now."
+    return Signal(WARNING if grows else NOTICE, text, ((name, ""),), onset_step=step, hurt=look.reward)
 
 
 @rule("is-weight-degenerate", Look)

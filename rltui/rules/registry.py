@@ -9,6 +9,7 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.signal import Signal
 from rltui.rules import (  # each registers its detectors
     advantages,  # noqa: F401
+    at_once,  # noqa: F401
     checkpoints,  # noqa: F401
     config,  # noqa: F401
     critic,  # noqa: F401

@@ -21,6 +21,7 @@ from rltui.frameworks.resolve import (
     VALIDATION,
     Meaning,
     bare_key,
+    is_of_dead_groups,
     keys_for,
     meant_as,
     own_trap,
@@ -93,7 +94,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
-    if meaning.canonical is None and (bare(meaning.key) in DEAD or of_problem_set(meaning.key) is not None):
+    if meaning.canonical is None and (is_of_dead_groups(meaning.key) or of_problem_set(meaning.key) is not None):
         return True
     return meaning.canonical in _SO_FAR or meaning.key.lower() == _LETTER
 
@@ -110,20 +111,6 @@ def of_problem_set(key: str) -> Meaning | None:
     if held_out.canonical != VAL_SCORE or not held_out.member or "reward" in score:
         return None
     return replace(held_out, key=key, member=name if held_out.member == f"{name}/{score}" else held_out.member)
-
-
-def bare(key: str) -> str:
-    """The last part of a key, as a home-made loop may put groups before it."""
-    return key.rpartition("/")[2].lower().replace("-", "_")
-
-
-DEAD = frozenset(
-    (
-        *("zero_std", "zero_var", "zero_variance", "zero_adv", "zero_std_groups", "zero_var_groups"),
-        *("dead_groups", "degenerate", "degenerate_groups", "no_signal_groups", "all_same", "uniform_groups"),
-    )
-)
-"""Names of groups whose answers all got one reward: a share or a count, as the values tell."""
 
 
 _LETTER = "l"

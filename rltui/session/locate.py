@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import glob
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
 from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
-from rltui.discovery.found import Found, NotARun, NotListed, RunCandidate, group
+from rltui.discovery.found import Found, NotARun, NothingYet, NotListed, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
 from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
-from rltui.readers.not_a_log import is_binary
+from rltui.readers.not_a_log import NO_METRICS, is_binary, why_not
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.session.pieces import PiecesBeside, header_above
 from rltui.sources import slurm, stdin
@@ -131,8 +132,6 @@ def _piped(format_in: str | None) -> Found:
         )
     found = format_in or sniff(bytes_, "stdin.log")
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
-        from rltui.readers.not_a_log import why_not
-
         raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. {FORCE}")
     if found is None or found == "sqlite":
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
@@ -210,7 +209,7 @@ def runs_at(
     for text in _not_read(path, listing, candidates, failed):
         unread(text)
     if not candidates:
-        raise NotARun(_nothing(path, listing, place))
+        raise (NothingYet if _may_come(listing, place) else NotARun)(_nothing(path, listing, place))
     return [Found(one, place, listing, unreadable=_below(one, failed)) for one in candidates]
 
 
@@ -313,6 +312,23 @@ def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
     return ask
 
 
+WRITTEN_S = 600.0
+"""A file that was written in the last ten minutes is still being written: a model takes as long to load."""
+
+
+def _may_come(listing: Listing, place: Place) -> bool:
+    """Whether one of these files may yet become a log: it is empty, or a young text without metrics so far."""
+    now = time.time()
+    for file in listing.files:
+        if file.size == 0:
+            return True
+        if now - file.mtime < WRITTEN_S and file.size < HEAD:
+            head = place.head(file.path, HEAD)
+            if isinstance(head, bytes) and why_not(head) == NO_METRICS:
+                return True
+    return False
+
+
 def _nothing(path: str, listing: Listing, place: Place) -> str:
     heads = (place.head(file.path, 1) for file in listing.files)
     unreadable = next((head for head in heads if isinstance(head, SourceError)), None)
@@ -323,7 +339,6 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     if len(listing.files) == 1:
         only = listing.files[0].path
         from rltui.readers.console.untaken import hint, suggested
-        from rltui.readers.not_a_log import why_not
 
         head = place.head(only, HEAD)
         data = head if isinstance(head, bytes) else b""

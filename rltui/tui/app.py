@@ -26,6 +26,7 @@ from rltui.tui.messages import (
     PageRead,
     PastArrived,
     ReportArrived,
+    RunAwaited,
     SourceFailed,
     Written,
 )
@@ -201,6 +202,11 @@ class RltuiApp(SeveralRuns):
 
     def on_app_blur(self) -> None:
         self.attention.left()
+
+    def on_run_awaited(self, message: RunAwaited) -> None:
+        if self.view.awaited != message.text:
+            self.view.awaited = message.text
+            self.redraw()
 
     def on_source_failed(self, message: SourceFailed) -> None:
         if message.opened:

@@ -87,6 +87,14 @@ class SourceFailed(Message):
         self.opened = opened
 
 
+class RunAwaited(Message):
+    """There is no run yet, but one may come. One sentence says what is there."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 class PageRead(Message):
     """A page of text: a rule, the settings, or what works here."""
 

@@ -44,6 +44,7 @@ class View:
         self.target = target
         self.glyphs = glyphs
         self.first: FirstValues | None = None  # until the first report
+        self.awaited = ""  # why there is no run yet, while one may come
         self.newest: Report | None = None
         self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
         self.cursor: int | None = None

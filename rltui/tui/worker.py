@@ -19,6 +19,7 @@ from rltui.tui.messages import (
     PastArrived,
     ReportArrived,
     RolloutsRead,
+    RunAwaited,
     RunsFound,
     SourceFailed,
     Written,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 POLL_S = 1.0
 """Most seconds that a source sleeps before it looks whether the screen was closed."""
+LOOK_EVERY_S = 1.0
+"""While there is no run yet, seconds between two looks for one."""
 FIRST_DRAWN_S = 0.5
 """Most seconds that reading waits until the first values are on the screen."""
 LAST_WRITE_S = 1.0
@@ -259,11 +262,22 @@ class Worker:
         if open_single:
             self._show_first_values()
         panes.load()
-        try:
-            choices = self._choices = tuple(self.opener.find())
-        except Exception as error:
-            self._post(SourceFailed(f"{error}" or type(error).__name__, opened=self._source is not None))
-            return
+        from rltui.discovery.found import NothingYet  # loaded by then
+
+        while True:
+            try:
+                choices = self._choices = tuple(self.opener.find())
+                break
+            except NothingYet as told:
+                if self._source is not None:
+                    self._post(SourceFailed(f"{told}", opened=True))
+                    return
+                self._post(RunAwaited(f"{told}"))
+                if self._stop.wait(LOOK_EVERY_S):
+                    return
+            except Exception as error:
+                self._post(SourceFailed(f"{error}" or type(error).__name__, opened=self._source is not None))
+                return
         if len(choices) == 1 and open_single:
             self._open(0)
         else:

@@ -39,6 +39,12 @@ def far(**env: str) -> HardwareSample:
     return found
 
 
+def without_driver(tmp_path: Path) -> dict[str, str]:
+    """As on a machine without a GPU, also on one that has one: what is found as the library is none."""
+    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
+    return {"LD_LIBRARY_PATH": str(tmp_path)}
+
+
 @pytest.mark.parametrize(
     ("mode", "old"),
     [("", False), ("", True), *((mode, False) for mode in ("hot,ecc,xid,mig", "lost", "unsupported", "noevents"))],
@@ -62,7 +68,7 @@ def test_nvml_through_ctypes_is_nvml_through_its_package(compiler: str, tmp_path
 def test_nvidia_smi_where_there_is_no_library(tmp_path: Path) -> None:
     (tmp_path / "nvidia-smi").write_text(SMI)
     (tmp_path / "nvidia-smi").chmod(0o755)
-    first, second = far(PATH=f"{tmp_path}:/usr/bin:/bin").gpus
+    first, second = far(PATH=f"{tmp_path}:/usr/bin:/bin", **without_driver(tmp_path)).gpus
     assert (first.name, first.util, first.power_w) == ("NVIDIA A100-SXM4-80GB", 0.07, 61.53)
     assert first.memory_total_gb == pytest.approx(85.899, abs=0.001)
     assert (second.memory_used_gb, second.power_w, second.util) == (None, None, None)
@@ -82,7 +88,7 @@ esac
 def test_nvidia_smi_tells_clocks_errors_and_processes_where_it_knows_them(tmp_path: Path, refuse: str) -> None:
     (tmp_path / "nvidia-smi").write_text(MODERN_SMI)
     (tmp_path / "nvidia-smi").chmod(0o755)
-    (gpu,) = far(PATH=f"{tmp_path}:/usr/bin:/bin", REFUSE=refuse).gpus
+    (gpu,) = far(PATH=f"{tmp_path}:/usr/bin:/bin", REFUSE=refuse, **without_driver(tmp_path)).gpus
     assert [(p.pid, p.memory_gb) for p in gpu.processes] == [(4711, pytest.approx(1.048576)), (12, None)]
     assert gpu.power_w == 61.5
     if refuse:
@@ -142,8 +148,8 @@ def test_a_worker_that_ray_started_is_not_called_foreign_another_users_is() -> N
     assert [p.ours for p in sample.gpus[0].processes] == [True, None, False, False]
 
 
-def test_without_gpus_it_says_why() -> None:
-    sample = far(PATH="/nowhere")
+def test_without_gpus_it_says_why(tmp_path: Path) -> None:
+    sample = far(PATH="/nowhere", **without_driver(tmp_path))
     assert "no NVIDIA driver" in sample.note
     assert sample.host is not None
     assert sample.host.cpus

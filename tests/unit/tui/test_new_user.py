@@ -8,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.tui.app import RltuiApp
+from rltui.tui.start import SessionOpener
 from tests.conftest import REPO
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, is_read, screen_text, wait_for
 
@@ -68,3 +69,30 @@ async def test_finding_evidence_config_key_checkpoint_and_file(
         assert "snapshot written to" in screen_text(app)
     written = Path(app.view.message.removeprefix("snapshot written to "))
     assert "KL to reference runs away" in written.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("begun", ["", "Loading model\nStarting\n"])
+async def test_opened_before_the_first_row_it_waits_for_it(tmp_path: Path, begun: str) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(begun)
+    app = RltuiApp(SessionOpener([str(log)], {}, None), target=str(log), clock=lambda: 1.8e9)
+    async with app.run_test(size=NARROW) as pilot:
+        await wait_for(pilot, lambda: "Waiting for a run, q quits" in screen_text(app), "it says that it waits")
+        assert "train.log" in screen_text(app)
+        with log.open("a") as more:
+            more.writelines(f"step {i} reward {i / 50:.3f} kl 0.0{i}\n" for i in range(1, 30))
+        await wait_for(pilot, lambda: is_read(app), "the run is read")
+        await pilot.pause()
+        assert "reward" in screen_text(app)
+        assert "Waiting" not in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    "text", ["%PDF-1.4 \x00\x01", "It was a dark night.\nNobody spoke of steps, and so it went\non."]
+)
+async def test_what_can_become_no_log_is_refused_at_once(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes.txt").write_text(text)
+    app = RltuiApp(SessionOpener([str(tmp_path / "notes.txt")], {}, None), target="notes", clock=lambda: 1.8e9)
+    async with app.run_test(size=NARROW) as pilot:
+        await wait_for(pilot, lambda: app.return_code == 2, "it ends")
+        assert "no training log recognised" in app.failure

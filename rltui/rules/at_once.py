@@ -1,0 +1,103 @@
+"""Several metrics that jump at one step: what learning seldom does, and a change of code, data, settings or weights
+does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rltui.evidence.look import Look
+from rltui.evidence.shifts import Shift, step_between
+from rltui.evidence.signal import EASED, NOTICE, WARNING, Signal, num
+from rltui.frameworks.load import metrics
+from rltui.prose import listed
+from rltui.rules.base import Memory, Params, held, rule
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+ASPECTS = {
+    "kl_ref": "distance",
+    "ppo_kl": "update",
+    "clip_frac": "update",
+    "grad_norm": "gradient",
+    "entropy": "entropy",
+    "response_length_mean": "length",
+    "response_clip_ratio": "length",
+    "score_mean": "reward",
+    "reward_mean": "reward",
+    "reward_std": "reward",
+}
+"""What each metric tells about: two of one aspect jump together by their definition, and count once."""
+EVERY, NEWEST, LAST = 5, 20, 5
+"""Rows from one search to the next, and the newest rows that it covers but for the last ones, which show the level."""
+
+
+@rule("sudden-change", Look)
+def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Three aspects of the training that went to another level at the same row and stay there; a note if the reward is
+    among them and rose. `memory` keeps the step, and for each metric the levels before and after."""
+    if look.n - memory.get("sought", 0.0) >= EVERY:
+        memory["sought"] = float(look.n)
+        found = _jumps(look, p)
+        if len(_aspects(found)) >= max(p["aspects"], len(_standing(look, memory)) + 1):
+            for name in [key for key in memory if key != "sought"]:
+                del memory[name]
+            memory["step"] = float(min(shift.step for shift in found.values()))
+            for name, shift in found.items():
+                memory[f"{name} before"], memory[f"{name} after"] = shift.before, shift.after
+    if "step" not in memory:
+        return []
+    step, stays = int(memory["step"]), _standing(look, memory)
+    stride = look.facts.clock.stride
+    if any(step - stride <= resumed <= step + stride for resumed in look.restarts(look.n)):
+        return []  # a restart says so itself
+    eased = len(stays) < p["aspects"] - (1 if held(look, "sudden-change") else 0)
+    if eased and not held(look, "sudden-change"):
+        return []
+    better = memory.get(f"{look.reward} after", 0.0) > memory.get(f"{look.reward} before", 0.0)
+    level = EASED if eased else NOTICE if better else WARNING
+    names = [name for name in ASPECTS if f"{name} before" in memory]
+    moved = [f"{metrics()[n].label} ({num(memory[f'{n} before'])} → {num(memory[f'{n} after'])})" for n in names]
+    text = f"At step {step} {listed(moved)} went to another level at once, which learning seldom does."
+    return [Signal(level, text, tuple((name, "at once") for name in names), onset_step=step)]
+
+
+def _jumps(look: Look, p: Params) -> dict[str, Shift]:
+    """Of the newest rows the jumps that came at one row, of those the most; each by a good part of its level."""
+    found: dict[str, tuple[int, Shift]] = {}
+    for name in ASPECTS:
+        series = look.series(name)
+        if series is None or len(series) < p["warmup"] + LAST:
+            continue
+        first = max(int(p["warmup"]), len(series) - NEWEST)
+        shift = step_between(series, int(series.steps[first]), int(series.steps[-LAST]))
+        if shift is not None and _large(shift, p):
+            found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift
+    most: dict[str, Shift] = {}
+    for row, _ in found.values():
+        together = {name: shift for name, (at, shift) in found.items() if row <= at <= row + 1}
+        if len(_aspects(together)) > len(_aspects(most)):
+            most = together
+    return most
+
+
+def _large(shift: Shift, p: Params) -> bool:
+    return abs(shift.after - shift.before) >= p["by"] * max(abs(shift.before), abs(shift.after))
+
+
+def _aspects(names: Iterable[str]) -> set[str]:
+    return {ASPECTS[name] for name in names}
+
+
+def _standing(look: Look, memory: Memory) -> set[str]:
+    """The aspects of which a metric is nearer to its level after the jump than to the one before."""
+    out = set()
+    for name, aspect in ASPECTS.items():
+        series = look.series(name)
+        if f"{name} before" in memory and series is not None and _stays(series, memory, name):
+            out.add(aspect)
+    return out
+
+
+def _stays(series: Series, memory: Memory, name: str) -> bool:
+    before, after = memory[f"{name} before"], memory[f"{name} after"]
+    return (median(series.values[-2 * LAST :]) - before) / (after - before) >= 0.5
