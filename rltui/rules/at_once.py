@@ -27,17 +27,19 @@ ASPECTS = {
     "reward_std": "reward",
 }
 """What each metric tells about: two of one aspect jump together by their definition, and count once."""
-EVERY, NEWEST, LAST = 5, 20, 5
-"""Rows from one search to the next, and the newest rows that it covers but for the last ones, which show the level."""
+EVERY, NEWEST, LAST = 5, 15, 5
+"""Rows from one search to the next, those before them that it covers once more, and the last rows, which it leaves out
+as they show the level."""
 
 
 @rule("sudden-change", Look)
 def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Three aspects of the training that went to another level at the same row and stay there; a note if the reward is
     among them and rose. `memory` keeps the step, and for each metric the levels before and after."""
-    if look.n - memory.get("sought", 0.0) >= EVERY:
+    fresh = look.n - int(memory.get("sought", 0.0))
+    if fresh >= EVERY:
         memory["sought"] = float(look.n)
-        found = _jumps(look, p)
+        found = _jumps(look, p, fresh)
         if len(_aspects(found)) >= max(p["aspects"], len(_standing(look, memory)) + 1):
             for name in [key for key in memory if key != "sought"]:
                 del memory[name]
@@ -61,14 +63,15 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, tuple((name, "at once") for name in names), onset_step=step)]
 
 
-def _jumps(look: Look, p: Params) -> dict[str, Shift]:
-    """Of the newest rows the jumps that came at one row, of those the most; each by a good part of its level."""
+def _jumps(look: Look, p: Params, fresh: int) -> dict[str, Shift]:
+    """Of the newest rows, `fresh` of which were not searched yet, the jumps that came at one row, of those the most;
+    each by a good part of its level."""
     found: dict[str, tuple[int, Shift]] = {}
     for name in ASPECTS:
         series = look.series(name)
         if series is None or len(series) < p["warmup"] + LAST:
             continue
-        first = max(int(p["warmup"]), len(series) - NEWEST)
+        first = max(int(p["warmup"]), len(series) - NEWEST - fresh)
         shift = step_between(series, int(series.steps[first]), int(series.steps[-LAST]))
         if shift is not None and _large(shift, p):
             found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift

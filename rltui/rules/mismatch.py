@@ -123,7 +123,7 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | None:
     """The difference was 0 to the last digit, so that both sides had the same weights and the same arithmetic, and is
     no longer: since then the sampler has others. A warning if the difference grows, as it does if new weights do not
-    reach the sampler."""
+    reach the sampler; critical if it has grown much, and the reward has gained nothing since."""
     apart = np.flatnonzero(x != 0.0)
     if len(apart) < LEAST or not apart[0] >= p["equal"] or np.median(x[-LEAST:]) == 0.0:
         return None
@@ -134,7 +134,9 @@ def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | No
     step = int(series.steps[began]) if series is not None else look.step
     text = f"Trainer and sampler agreed to the last digit until step {step}, and differ since then: by {num(first)} in "
     text += f"the first rows, and by {num(now)} now."
-    return Signal(WARNING if grows else NOTICE, text, ((name, ""),), onset_step=step, hurt=look.reward)
+    lost = now >= p["lost"] * first and not gaining(look, len(x) - began)
+    level = CRITICAL if lost else WARNING if grows else NOTICE
+    return Signal(level, text, ((name, ""),), onset_step=step, hurt=look.reward)
 
 
 @rule("is-weight-degenerate", Look)

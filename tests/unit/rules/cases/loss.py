@@ -61,4 +61,17 @@ CASES = (
         {"pg_loss": np.where(T > 200, 0.04, 0.03) + 0.002 * wave(1.0, 1.0)},
         NOTICE,
     ),
+    rows(
+        "sudden-change",
+        {
+            "kl_ref": np.where(T > 200, 0.3, 0.05) * wave(1.0),
+            "grad_norm": np.where(T > 200, 1.2, 0.2) * wave(1.0),
+            "entropy": np.where(T > 200, 0.4, 0.3) * wave(1.0),
+        },
+        {
+            "kl_ref": np.where(T > 200, 0.3, 0.05) * wave(1.0),
+            "grad_norm": np.where(T > 230, 1.2, 0.2) * wave(1.0),
+            "entropy": np.where(T > 260, 0.4, 0.3) * wave(1.0),
+        },
+    ),
 )

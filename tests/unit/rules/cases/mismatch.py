@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import FALLING, LEVEL, ramp, rows, wave
+from tests.unit.rules.given import FALLING, LEVEL, T, ramp, rows, wave
 
 CASES = (
     rows(
@@ -16,6 +16,11 @@ CASES = (
         "mismatch-growing",
         {**FALLING, "rollout_train_kl": 2e-4 * np.exp(2 * ramp(60, 230)) * wave(1.0)},
         {**FALLING, "rollout_train_kl": 2e-4 * np.exp(0.3 * ramp(60, 230)) * wave(1.0)},
+    ),
+    rows(
+        "mismatch-growing",
+        {"rollout_train_kl": np.where(T > 150, 2e-3 * (T - 150) * wave(1.0), 0.0)},
+        {"rollout_train_kl": np.where(T > 150, 2e-3 * wave(1.0), 0.0)},
     ),
     rows(
         "is-weight-degenerate",
