@@ -3,7 +3,7 @@ does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rltui.evidence.look import Look
 from rltui.evidence.shifts import Shift, step_between
@@ -12,7 +12,6 @@ from rltui.frameworks.load import metrics
 from rltui.prose import listed
 from rltui.rules.base import Memory, Params, held, rule
 from rltui.run.sums import median
-from rltui.run.table import Series
 
 ASPECTS = {
     "kl_ref": "distance",
@@ -39,13 +38,17 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     fresh = look.n - int(memory.get("sought", 0.0))
     if fresh >= EVERY:
         memory["sought"] = float(look.n)
-        found = _jumps(look, p, fresh)
+        found = _jumps(look, p, fresh, memory.get("known", -1.0))
         if len(_aspects(found)) >= max(p["aspects"], len(_standing(look, memory)) + 1):
+            back = _goes_back(found, memory)
+            step = float(min(shift.step for shift in found.values()))
             for name in [key for key in memory if key != "sought"]:
                 del memory[name]
-            memory["step"] = float(min(shift.step for shift in found.values()))
-            for name, shift in found.items():
-                memory[f"{name} before"], memory[f"{name} after"] = shift.before, shift.after
+            memory["known"] = step
+            if not back:
+                memory["step"] = step
+                for name, shift in found.items():
+                    memory[f"{name} before"], memory[f"{name} after"] = shift.before, shift.after
     if "step" not in memory:
         return []
     step, stays = int(memory["step"]), _standing(look, memory)
@@ -63,9 +66,9 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, tuple((name, "at once") for name in names), onset_step=step)]
 
 
-def _jumps(look: Look, p: Params, fresh: int) -> dict[str, Shift]:
+def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
     """Of the newest rows, `fresh` of which were not searched yet, the jumps that came at one row, of those the most;
-    each by a good part of its level."""
+    each by a good part of its level, and none about the step of the `known` one."""
     found: dict[str, tuple[int, Shift]] = {}
     for name in ASPECTS:
         series = look.series(name)
@@ -73,7 +76,7 @@ def _jumps(look: Look, p: Params, fresh: int) -> dict[str, Shift]:
             continue
         first = max(int(p["warmup"]), len(series) - NEWEST - fresh)
         shift = step_between(series, int(series.steps[first]), int(series.steps[-LAST]))
-        if shift is not None and _large(shift, p):
+        if shift is not None and shift.step > known + look.facts.clock.stride and _large(shift, p):
             found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift
     most: dict[str, Shift] = {}
     for row, _ in found.values():
@@ -81,6 +84,18 @@ def _jumps(look: Look, p: Params, fresh: int) -> dict[str, Shift]:
         if len(_aspects(together)) > len(_aspects(most)):
             most = together
     return most
+
+
+def _goes_back(found: Mapping[str, Shift], memory: Memory) -> bool:
+    """Whether most of what jumps went to about where it was before the change that is known."""
+    known = [name for name in found if f"{name} before" in memory]
+    back = [n for n in known if not _nearer(found[n].after, memory[f"{n} before"], memory[f"{n} after"])]
+    return 2 * len(back) > len(found)
+
+
+def _nearer(level: float, before: float, after: float) -> bool:
+    """Whether a level is nearer to the one after a change than to the one before it."""
+    return (level - before) / (after - before) >= 0.5
 
 
 def _large(shift: Shift, p: Params) -> bool:
@@ -96,11 +111,8 @@ def _standing(look: Look, memory: Memory) -> set[str]:
     out = set()
     for name, aspect in ASPECTS.items():
         series = look.series(name)
-        if f"{name} before" in memory and series is not None and _stays(series, memory, name):
+        if f"{name} before" not in memory or series is None:
+            continue
+        if _nearer(median(series.values[-2 * LAST :]), memory[f"{name} before"], memory[f"{name} after"]):
             out.add(aspect)
     return out
-
-
-def _stays(series: Series, memory: Memory, name: str) -> bool:
-    before, after = memory[f"{name} before"], memory[f"{name} after"]
-    return (median(series.values[-2 * LAST :]) - before) / (after - before) >= 0.5

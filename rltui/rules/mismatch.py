@@ -129,7 +129,7 @@ def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | No
         return None
     began = int(apart[0])
     first, now = float(x[began : began + LEAST].mean()), tail(x, LEAST)
-    grows = now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and now >= first)
+    grows = now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and 2 * now >= first)
     series = look.series(name)
     step = int(series.steps[began]) if series is not None else look.step
     text = f"Trainer and sampler agreed to the last digit until step {step}, and differ since then: by {num(first)} in "
