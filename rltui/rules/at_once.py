@@ -26,7 +26,7 @@ ASPECTS = {
     "reward_std": "reward",
 }
 """What each metric tells about: two of one aspect jump together by their definition, and count once."""
-EVERY, NEWEST, LAST = 5, 15, 5
+EVERY, NEWEST, LAST = 8, 15, 5
 """Rows from one search to the next, those before them that it covers once more, and the last rows, which it leaves out
 as they show the level."""
 
