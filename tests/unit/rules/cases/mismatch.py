@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import FALLING, LEVEL, T, ramp, rows, wave
+from tests.unit.rules.given import FALLING, LEVEL, NOTICE, T, ramp, rows, wave
 
 CASES = (
     rows(
@@ -21,6 +21,7 @@ CASES = (
         "mismatch-growing",
         {"rollout_train_kl": np.where(T > 150, 2e-3 * (T - 150) * wave(1.0), 0.0)},
         {"rollout_train_kl": np.where(T > 150, 2e-3 * wave(1.0), 0.0)},
+        still=NOTICE,
     ),
     rows(
         "is-weight-degenerate",
