@@ -311,3 +311,25 @@ def dip(w: World) -> Truth:
     by = _ramp(w, at, max(1, width // 4)) * (1 - _ramp(w, at + width // 2, width // 2))
     _lower(w, by, 0.5)
     return Truth(at, at + width, frozenset({"reward-collapse", "reward-peak-decline", "val-regression"}))
+
+
+@fault("the loss changes at one step")
+def loss_changes(w: World) -> Truth:
+    """Another mask, or another mean: distance, gradient, clipping and entropy go to another level, the reward goes on."""
+    w.missing = ()  # of fewer metrics nobody can tell that several jumped
+    at = _onset(w)
+    for name, least, most in (("kl_ref", 4, 15), ("grad_norm", 3, 8), ("clip_frac", 3, 10), ("entropy", 1.25, 1.6)):
+        if name in w.columns:
+            w.columns[name][at - 1 :] *= float(w.rng.uniform(least, most))
+    return _lasting(at, "sudden-change", stop=False)
+
+
+@fault("the weights are those of the start again")
+def weights_lost(w: World) -> Truth:
+    """As after a load of the first checkpoint: all that the policy does is as at the start, and is learnt once more."""
+    w.missing = ()
+    at = _onset(w)
+    for name, x in w.columns.items():
+        if name not in ("val_score", "time_per_step_s"):
+            x[at - 1 :] = x[: len(x) - at + 1].copy()
+    return Truth(at, None, frozenset({"sudden-change", "reward-collapse", "reward-peak-decline"}), clear=True)
