@@ -19,6 +19,10 @@ FAR = 10.0
 """The leap must be at least so many times the noise of the rewards before it: no row of a steady gain comes near."""
 
 
+TOO_FAR = 50.0
+"""So far that what the policy does in the rows after it counts no more: it learns what the new reward pays for."""
+
+
 class Lifted(Struct, frozen=True):
     """From step `since` on the reward is `after`, `before` until then."""
 
@@ -40,7 +44,10 @@ def lifted(reward: Series, logged: Points, start: int = 0) -> Lifted | None:
         leap = float(after[0]) - float(before[-1])
         if min(leap, median(after) - median(before[-NEAR:])) < FAR * noise:
             continue
-        if policy_moved(rows[at - NEAR : at], rows[at : at + AFTER], logged) is False:
+        moved = policy_moved(rows[at - NEAR : at], rows[at : at + AFTER], logged)
+        if moved and leap >= TOO_FAR * noise:  # its first row is of answers that no update on the new rewards touched
+            moved = policy_moved(rows[at - NEAR : at], rows[at : at + 1], logged)
+        if moved is False:
             return Lifted(int(reward.steps[at]), median(before[-NEAR:]), median(after))
     return None
 

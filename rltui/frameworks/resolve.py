@@ -105,6 +105,12 @@ def is_of_dead_groups(key: str) -> bool:
     return key.rpartition("/")[2].lower().replace("-", "_") in _DEAD
 
 
+def is_bare_clip(key: str) -> bool:
+    """Whether a key says no more than `clip`: the share of tokens that were clipped, or the range that clips them, and
+    then it is the same in every row."""
+    return key.rpartition("/")[2].lower() == "clip"
+
+
 def meant_as(canonical: str, key: Meaning) -> Meaning:
     """The meaning of a key, if it stands for this metric."""
     m = metrics()[canonical]

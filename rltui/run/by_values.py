@@ -7,11 +7,12 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from rltui.frameworks.resolve import PERCENT, Meaning, meant_as
+from rltui.frameworks.resolve import PERCENT, Meaning, is_bare_clip, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
 ELAPSED, LENGTH, DEAD_SHARE = "elapsed_s", "response_length_mean", "frac_reward_zero_std"
+CLIPPED = "clip_frac"
 TOKENS_SEEN, TOKENS_OF_STEP = "total_tokens_seen", "total_tokens_step"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
@@ -39,6 +40,8 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
     if meaning.key.lower() == LETTER:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
+    if is_bare_clip(meaning.key):
+        return meant_as(CLIPPED, meaning) if is_part(points) and np.ptp(points.values) > 0 else None
     if meaning.canonical is None:
         return meant_as(DEAD_SHARE, meaning) if is_part(points) else None
     if meaning.canonical == TOKENS_SEEN:

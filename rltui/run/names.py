@@ -21,6 +21,7 @@ from rltui.frameworks.resolve import (
     VALIDATION,
     Meaning,
     bare_key,
+    is_bare_clip,
     is_of_dead_groups,
     keys_for,
     meant_as,
@@ -94,7 +95,9 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
-    if meaning.canonical is None and (is_of_dead_groups(meaning.key) or of_problem_set(meaning.key) is not None):
+    if meaning.canonical is None and (
+        is_bare_clip(meaning.key) or is_of_dead_groups(meaning.key) or of_problem_set(meaning.key) is not None
+    ):
         return True
     return meaning.canonical in _SO_FAR or meaning.key.lower() == _LETTER
 

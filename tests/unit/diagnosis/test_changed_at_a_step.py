@@ -181,3 +181,19 @@ def test_names_that_a_framework_also_has_do_not_make_it_the_framework(tmp_path: 
     text, _, page = report(tmp_path, [learnt(n, draw) for n in range(1, 60)])
     assert "Framework: not recognised" in text
     assert page["run"]["framework"] is None
+
+
+def test_a_bonus_that_is_learnt_within_a_few_rows_is_dated_by_its_leap(tmp_path: Path) -> None:
+    """At a high learning rate the policy follows the new reward within four rows: its first row is of the old one."""
+    draw, rows = random.Random(12), []
+    for n in range(1, ROWS + 1):
+        row, since = learnt(n, draw), max(0, n - AT + 1)
+        if since:
+            row["reward/mean"] += 0.9 + 0.05 * min(since, 40)
+            for key, by in (("response_length/mean", 0.04), ("actor/kl", 0.12), ("actor/entropy", -0.02)):
+                row[key] *= 1 + by * min(since - 1, 40)
+        rows.append(row)
+    leap = found(report(tmp_path, rows)[2], "reward-scale-shift")
+    assert leap is not None
+    assert leap["onset_step"] == AT
+    assert "at once at step 130, beyond all values before" in leap["summary"]

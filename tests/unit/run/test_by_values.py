@@ -47,7 +47,15 @@ def test_a_bare_letter_is_a_length_or_a_loss_by_its_size(key: str, tmp_path: Pat
     assert ends(reported(tmp_path), "total_loss")[0] == ROWS
 
 
-@pytest.mark.parametrize("key", ["zero_std", "train/dead_groups", "Zero-Var"])
+@pytest.mark.parametrize("key", ["clip", "train/clip"])
+def test_a_bare_clip_is_a_share_if_it_varies_and_a_setting_if_it_does_not(key: str, tmp_path: Path) -> None:
+    _table(tmp_path, key, [(row % 9) / 200 for row in range(ROWS)])
+    assert ends(reported(tmp_path), "clip_frac")[0] == ROWS
+    _table(tmp_path, key, [0.2] * ROWS)
+    assert "clip_frac" not in reported(tmp_path)["metrics"]
+
+
+@pytest.mark.parametrize("key", ["zero_std", "train/dead_groups", "Zero-Var", "reward/zero_std_groups"])
 def test_groups_that_agree_are_a_share_or_a_count_by_their_size(key: str, tmp_path: Path) -> None:
     _table(tmp_path, key, [row % 8 / 8 for row in range(ROWS)])
     assert ends(reported(tmp_path), "frac_reward_zero_std") == (ROWS, 0.0, 0.875)
