@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from rltui.frameworks.dialect import Dialect, compiled
 from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.resolve import bare_key, resolve
 
 _KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
 _MODULE_WEIGHT = 12
@@ -68,22 +69,43 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], n
     signs = candidate.signs
     if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
         return -1
-    score = _KEY_WEIGHT * sum(1 for p in signs.keys if _any((p,), keys))
-    score += _CONFIG_WEIGHT * sum(1 for p in signs.config if _any((p,), config))
+    of_keys = sum(1 for p in signs.keys if _any((p,), keys))
+    of_config = sum(1 for p in signs.config if _any((p,), config))
+    score = _KEY_WEIGHT * of_keys + _CONFIG_WEIGHT * of_config
     if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
+        of_keys += SURE  # they come together
         score += _KEY_WEIGHT * len(signs.all_keys)
-    score += named
     weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
-    if not score and (weak < 2 or not _mostly_its_own(candidate, keys)):
+    if not score and not named:
+        return _KEY_WEIGHT * weak if weak > 1 and _of_it(candidate, keys) >= MOSTLY else 0
+    unsure = not named and of_keys + of_config < SURE
+    if unsure and (_of_it(candidate, keys) < BORROWED or _rewarded_otherwise(candidate, keys)):
         return 0
-    return score + _KEY_WEIGHT * weak
+    return score + named + _KEY_WEIGHT * weak
 
 
-def _mostly_its_own(candidate: Dialect, keys: Sequence[str]) -> bool:
-    """Whether at least half of the keys are names that the dialect knows: a home-made loop borrows some."""
+SURE = 3
+"""Signs that no home-made loop has by accident."""
+BORROWED, MOSTLY = 0.3, 0.5
+"""Share of the keys that the framework names if one or two signs are to count, and if there are only weak ones."""
+
+
+REWARDS = ("score_mean", "reward_mean")
+
+
+def _rewarded_otherwise(candidate: Dialect, keys: Sequence[str]) -> bool:
+    """Whether the keys hold a reward by a name that home-made loops give it, and none by one of the framework's."""
+    own = {key: resolve(key, candidate.name).canonical for key in keys}
+    others = (key for key, canonical in own.items() if canonical is None)
+    return not any(c in REWARDS for c in own.values()) and any(resolve(k, None).canonical in REWARDS for k in others)
+
+
+def _of_it(candidate: Dialect, keys: Sequence[str]) -> float:
+    """The share of the keys that the dialect knows, 1 if there are none yet: a home-made loop borrows some."""
     timers = candidate.phase_exact, candidate.phase_patterns
+    bare = [bare_key(key, candidate.name) for key in keys]
     known = sum(
         key in candidate.exact or key in timers[0] or any(p.search(key) for _, p in (*candidate.patterns, *timers[1]))
-        for key in keys
+        for key in bare
     )
-    return 2 * known >= len(keys)
+    return known / len(keys) if keys else 1.0
