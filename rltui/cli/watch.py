@@ -142,8 +142,10 @@ def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_
     while True:
         try:
             return locate_runs(targets, format_in, lines)
-        except Stop:
+        except Stop as none:
             left = ends - time.monotonic()
+            if left <= 0 and not wait_s:
+                raise Stop(f"{none}. --wait SECONDS waits for a run that is not there yet") from None
             if left <= 0:
                 raise
             time.sleep(min(LOOK_EVERY_S, left))

@@ -271,9 +271,7 @@ def _ramps(facts: MetricFacts, step: int) -> bool:
 
 
 def shifts_about(facts: MetricFacts, onset: int, last: int) -> tuple[Shift, ...]:
-    """The level shifts of a metric; if none of them lies about an onset, the jump that does."""
-    if any(onset - AROUND <= shift.step <= last for shift in facts.shifts):
-        return facts.shifts
+    """The level shifts of a metric, and the clearest jump about an onset, as levels that move blur a shift."""
     found = step_between(facts.series, onset - AROUND, last, _beside(facts))
     if found is None and facts.held_out:
         found = step_of_few(facts.series, onset - AROUND, last)

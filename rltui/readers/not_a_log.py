@@ -53,13 +53,14 @@ def _is_worded(line: str) -> bool:
     return len(tokens) >= _FEWEST_WORDS and 4 * words >= 3 * len(tokens)
 
 
+EMPTY, BLANK = "it is empty so far", "nothing but blank lines so far"
 NO_METRICS = "its first lines hold no metrics by step"
 
 
 def why_not(head: bytes) -> str:
     """The reason, in one phrase. `head`: as for `sniff`, which returned None."""
     if not head:
-        return "it is empty so far"
+        return EMPTY
     other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
     if other is not None:
         return f"packed with {other}: unpack it (gzip, bzip2, xz and zstd are read as they are)"
@@ -72,7 +73,7 @@ def why_not(head: bytes) -> str:
     if is_binary(plain):
         return "binary data in no format that rltui knows"
     if not plain.strip():
-        return "nothing but blank lines so far"
+        return BLANK
     if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
     prose = is_prose(plain)

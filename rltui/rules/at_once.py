@@ -4,6 +4,10 @@ does."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import exp
+
+import numpy as np
+from msgspec.structs import replace
 
 from rltui.evidence.look import Look
 from rltui.evidence.shifts import Shift, step_between
@@ -12,6 +16,7 @@ from rltui.frameworks.load import metrics
 from rltui.prose import listed
 from rltui.rules.base import Memory, Params, held, rule
 from rltui.run.sums import median
+from rltui.run.table import Series
 
 ASPECTS = {
     "kl_ref": "distance",
@@ -53,8 +58,9 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     step, stays = int(memory["step"]), _standing(look, memory)
     stride = look.facts.clock.stride
-    if any(step - stride <= resumed <= step + stride for resumed in look.restarts(look.n)):
-        return []  # a restart says so itself
+    resumed = any(step - stride <= at <= step + stride for at in look.restarts(look.n))
+    if resumed and held(look, "resume-discontinuity", WARNING):
+        return []  # told there
     eased = len(stays) < p["aspects"] - (1 if held(look, "sudden-change") else 0)
     if eased and not held(look, "sudden-change"):
         return []
@@ -75,7 +81,7 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
         if series is None or len(series) < p["warmup"] + LAST:
             continue
         first = max(int(p["warmup"]), len(series) - NEWEST - fresh)
-        shift = step_between(series, int(series.steps[first]), int(series.steps[-LAST]))
+        shift = _between(series, int(series.steps[first]), int(series.steps[-LAST]))
         if shift is not None and shift.step > known + look.facts.clock.stride and _large(shift, p):
             found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift
     most: dict[str, Shift] = {}
@@ -84,6 +90,14 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
         if len(_aspects(together)) > len(_aspects(most)):
             most = together
     return most
+
+
+def _between(series: Series, first: int, last: int) -> Shift | None:
+    """The clearest jump between two steps: of what is positive by its logarithm, as its noise grows with its level."""
+    if float(series.values.min()) <= 0.0:
+        return step_between(series, first, last)
+    found = step_between(replace(series, values=np.log(series.values)), first, last)
+    return None if found is None else Shift(found.step, exp(found.before), exp(found.after))
 
 
 def _goes_back(found: Mapping[str, Shift], memory: Memory) -> bool:

@@ -185,12 +185,20 @@ def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
     was, now = float(before[at - 1]), float(series.values[-1])
     if now < p["jump"] * was:
         return None
+    if look.settings.lr and not look.settings.earlier and now <= AS_SET * look.settings.lr:
+        return None  # a warm-up in one step
     step = int(series.steps[at])
     text = f"The learning rate rose from {num(was)} to {num(float(series.values[at]))} at step {step}, "
     text += f"{num(float(series.values[at]) / was)} times all that it was before."
     harm = float(any(critical(look, trait) for trait in (Trait.HARMFUL, Trait.BREAKS_POLICY)))
     broke = harm > memory.setdefault(f"broken before {step}", harm)
     return Signal(CRITICAL if broke else WARNING, text, (("lr", ""),), onset_step=step)
+
+
+AS_SET = 1.05
+"""Times what is set: so near is a rate that a log has rounded."""
+ABOVE_SET = re.compile(r"one_?cycle|cyclic")
+"""Schedules that go above the rate that is set beside them."""
 
 
 def _unlike_set(look: Look, p: Params) -> Signal | None:
@@ -201,7 +209,7 @@ def _unlike_set(look: Look, p: Params) -> Signal | None:
         return None
     first = series.values[: int(p["jump_rows"])]
     highest = float(first.max())
-    if highest < p["unlike"] * told or float(series.values[-1]) < p["unlike"] * told:
+    if highest < p["unlike"] * told or ABOVE_SET.search(look.settings.word("lr_scheduler")):
         return None
     step = int(series.steps[int((first >= p["unlike"] * told).argmax())])
     text = f"The learning rate is {num(highest)} in the first rows of the log, {num(highest / told)} times the "

@@ -7,6 +7,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import trend
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
@@ -27,6 +28,7 @@ from rltui.rules.traits import Trait
 from rltui.run.table import Floats
 
 LEAST = 10  # rows
+RECENT = 100  # newest rows that tell whether a difference still grows
 GREW, FRESH = 5, 50
 """From so many times its start on, only a gain since then excuses the difference; the second is the least number of
 rows for that gain. Then no run is called clear, even if it learns."""
@@ -125,16 +127,17 @@ def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | No
     no longer: since then the sampler has others. A warning if the difference grows, as it does if new weights do not
     reach the sampler; critical if it has grown much, and the reward has gained nothing since."""
     apart = np.flatnonzero(x != 0.0)
-    if len(apart) < LEAST or not apart[0] >= p["equal"] or np.median(x[-LEAST:]) == 0.0:
-        return None
+    if len(apart) < LEAST or not apart[0] >= p["equal"] or len(apart) < len(x) - apart[0]:
+        return None  # zeros that come again are rounded
     began = int(apart[0])
     first, now = float(x[began : began + LEAST].mean()), tail(x, LEAST)
-    grows = now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and 2 * now >= first)
+    rises = trend(x[began:], RECENT).direction > 0
+    grows = rises and (now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and 2 * now >= first))
     series = look.series(name)
     step = int(series.steps[began]) if series is not None else look.step
     text = f"Trainer and sampler agreed to the last digit until step {step}, and differ since then: by {num(first)} in "
     text += f"the first rows, and by {num(now)} now."
-    lost = now >= p["lost"] * first and not gaining(look, len(x) - began)
+    lost = rises and now >= p["lost"] * first and not gaining(look, len(x) - began)
     level = CRITICAL if lost else WARNING if grows else NOTICE
     return Signal(level, text, ((name, ""),), onset_step=step, hurt=look.reward)
 

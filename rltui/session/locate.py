@@ -18,7 +18,7 @@ from rltui.prose import counted, joined
 from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
-from rltui.readers.not_a_log import NO_METRICS, is_binary, why_not
+from rltui.readers.not_a_log import BLANK, EMPTY, NO_METRICS, is_binary, why_not
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.session.pieces import PiecesBeside, header_above
 from rltui.sources import slurm, stdin
@@ -314,18 +314,20 @@ def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
 
 WRITTEN_S = 600.0
 """A file that was written in the last ten minutes is still being written: a model takes as long to load."""
+LOGS = (".log", ".out", ".err", ".jsonl")
 
 
 def _may_come(listing: Listing, place: Place) -> bool:
-    """Whether one of these files may yet become a log: it is empty, or a young text without metrics so far."""
+    """Whether one of these files may yet become a log: there is nothing in it, or it is called a log, is young, and has
+    no metrics so far."""
     now = time.time()
     for file in listing.files:
-        if file.size == 0:
+        if file.size >= HEAD or now - file.mtime >= WRITTEN_S:
+            continue
+        head = place.head(file.path, HEAD)
+        why = why_not(head) if isinstance(head, bytes) else ""
+        if why in (EMPTY, BLANK) or (why == NO_METRICS and file.path.endswith(LOGS)):
             return True
-        if now - file.mtime < WRITTEN_S and file.size < HEAD:
-            head = place.head(file.path, HEAD)
-            if isinstance(head, bytes) and why_not(head) == NO_METRICS:
-                return True
     return False
 
 
@@ -343,7 +345,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         head = place.head(only, HEAD)
         data = head if isinstance(head, bytes) else b""
         if not data:
-            return f"{only}: no training log recognised: {joined(('it is empty so far', left_out))}"
+            return f"{only}: no training log recognised: {joined((EMPTY, left_out))}"
         lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
         why = joined((why_not(data), left_out, hint(suggested(enumerate(lines, 1))) or FORCE))
         return f"{only}: no training log recognised: {why}"

@@ -30,7 +30,7 @@ def draw(view: View, pane: str, width: int, height: int, focus: bool) -> list[Ro
         return [[(" ", "fg"), ("rltui", "strong")]]
     if pane == "verdict":
         waits = "Waiting for a first line on standard input" if view.target == "-" else f"Opening {view.target}"
-        told = f"{view.awaited}. Waiting for a run, q quits" if view.awaited else f"{waits} …"
+        told = f"Waiting for a run, q quits. {view.awaited}" if view.awaited else f"{waits} …"
         lines = wrap(told, width - 2)
         return [[(" ", "fg"), (line, "fg")] for line in lines[: NEEDED[pane]]]
     return [title(width, *TITLES[pane], None, focus)] if pane in TITLES else []

@@ -315,7 +315,7 @@ def dip(w: World) -> Truth:
 
 @fault("the loss changes at one step")
 def loss_changes(w: World) -> Truth:
-    """Another mask, or another mean: distance, gradient, clipping and entropy change their level, the reward goes on."""
+    """Another mask, or another mean: distance, gradient, clipping and entropy change their level and nothing else."""
     w.missing = ()  # of fewer metrics nobody can tell that several jumped
     at = _onset(w)
     for name, least, most in (("kl_ref", 4, 15), ("grad_norm", 3, 8), ("clip_frac", 3, 10), ("entropy", 1.25, 1.6)):

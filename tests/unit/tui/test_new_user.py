@@ -71,7 +71,7 @@ async def test_finding_evidence_config_key_checkpoint_and_file(
     assert "KL to reference runs away" in written.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("begun", ["", "Loading model\nStarting\n"])
+@pytest.mark.parametrize("begun", ["", "\n\n", "Loading model\nStarting\n"])
 async def test_opened_before_the_first_row_it_waits_for_it(tmp_path: Path, begun: str) -> None:
     log = tmp_path / "train.log"
     log.write_text(begun)
