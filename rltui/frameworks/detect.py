@@ -102,10 +102,13 @@ def _rewarded_otherwise(candidate: Dialect, keys: Sequence[str]) -> bool:
 
 def _of_it(candidate: Dialect, keys: Sequence[str]) -> float:
     """The share of the keys that the dialect knows, 1 if there are none yet: a home-made loop borrows some."""
-    timers = candidate.phase_exact, candidate.phase_patterns
-    bare = [bare_key(key, candidate.name) for key in keys]
+    signs, timers = candidate.signs, candidate.phase_patterns
+    patterns = [*(p for _, p in (*candidate.patterns, *timers)), *map(compiled, (*signs.keys, *signs.all_keys))]
+    bare = {key: bare_key(key, candidate.name) for key in keys}
     known = sum(
-        key in candidate.exact or key in timers[0] or any(p.search(key) for _, p in (*candidate.patterns, *timers[1]))
-        for key in bare
+        name in candidate.exact
+        or name in candidate.phase_exact
+        or any(p.search(name) or p.search(key) for p in patterns)
+        for key, name in bare.items()
     )
     return known / len(keys) if keys else 1.0

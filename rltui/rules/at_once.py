@@ -38,8 +38,8 @@ as they show the level."""
 
 @rule("sudden-change", Look)
 def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Three aspects of the training that went to another level at the same row and stay there; a note if the reward is
-    among them and rose. `memory` keeps the step, and for each metric the levels before and after."""
+    """Three aspects of the training that went to another level at the same row and stay there; a note if the reward
+    rose with them. `memory` keeps the step, and for each metric the levels before and after."""
     fresh = look.n - int(memory.get("sought", 0.0))
     if fresh >= EVERY:
         memory["sought"] = float(look.n)
@@ -64,12 +64,21 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = len(stays) < p["aspects"] - (1 if held(look, "sudden-change") else 0)
     if eased and not held(look, "sudden-change"):
         return []
-    better = memory.get(f"{look.reward} after", 0.0) > memory.get(f"{look.reward} before", 0.0)
-    level = EASED if eased else NOTICE if better else WARNING
+    level = EASED if eased else NOTICE if _better(look, step, p) else WARNING
     names = [name for name in ASPECTS if f"{name} before" in memory]
     moved = [f"{metrics()[n].label} ({num(memory[f'{n} before'])} → {num(memory[f'{n} after'])})" for n in names]
     text = f"At step {step} {listed(moved)} went to another level at once, which learning seldom does."
     return [Signal(level, text, tuple((name, "at once") for name in names), onset_step=step)]
+
+
+def _better(look: Look, step: int, p: Params) -> bool:
+    """Whether the reward is clearly higher right after the step: the policy may have found how the task is done."""
+    series = look.series(look.reward)
+    at = 0 if series is None else int(series.steps.searchsorted(step))
+    if series is None or not 0 < at < len(series):
+        return False
+    before, now = median(series.values[max(0, at - 2 * LAST) : at]), median(series.values[at : at + 2 * LAST])
+    return now - before >= p["by"] * max(abs(before), abs(now))
 
 
 def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:

@@ -78,7 +78,7 @@ async def test_opened_before_the_first_row_it_waits_for_it(tmp_path: Path, begun
     app = RltuiApp(SessionOpener([str(log)], {}, None), target=str(log), clock=lambda: 1.8e9)
     async with app.run_test(size=NARROW) as pilot:
         await wait_for(pilot, lambda: "Waiting for a run, q quits" in screen_text(app), "it says that it waits")
-        assert "train.log" in screen_text(app)
+        assert str(tmp_path)[:40] in "".join(screen_text(app).split())  # the rest may have no room
         with log.open("a") as more:
             more.writelines(f"step {i} reward {i / 50:.3f} kl 0.0{i}\n" for i in range(1, 30))
         await wait_for(pilot, lambda: is_read(app), "the run is read")
