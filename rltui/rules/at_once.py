@@ -78,7 +78,7 @@ def _better(look: Look, step: int, p: Params) -> bool:
     if series is None or not 0 < at < len(series):
         return False
     before, now = median(series.values[max(0, at - 2 * LAST) : at]), median(series.values[at : at + 2 * LAST])
-    return now - before >= p["by"] * max(abs(before), abs(now))
+    return now - before >= p["by"] * look.profile.spread
 
 
 def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
@@ -102,9 +102,11 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
 
 
 def _between(series: Series, first: int, last: int) -> Shift | None:
-    """The clearest jump between two steps: of what is positive by its logarithm, as its noise grows with its level."""
-    if float(series.values.min()) <= 0.0:
-        return step_between(series, first, last)
+    """The clearest jump between two steps; of what is positive also by its logarithm, as its noise may grow with its
+    level."""
+    found = step_between(series, first, last)
+    if found is not None or float(series.values.min()) <= 0.0:
+        return found
     found = step_between(replace(series, values=np.log(series.values)), first, last)
     return None if found is None else Shift(found.step, exp(found.before), exp(found.after))
 
