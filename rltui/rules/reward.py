@@ -244,7 +244,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     fall = score.since_peak
     if fall is None or fall.direction != -score.better:
         return []  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
-    found = _by_blocks(look, score, p) or _below_best(score, p)
+    found = _by_blocks(look, score, p) or _below_best(look, score, p)
     if found is None:
         return []
     peak, low, step, z, rows = found
@@ -294,12 +294,12 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     n = len(x)
     if blocks is None:
         return None
-    whole = _decline(blocks.medians, n >= p["rows"], p)
+    whole = _decline(look, blocks.medians, n >= p["rows"], p)
     if whole is not None:
         _, z, peak, low, at = whole
         at = fall_begins(blocks.medians, at, peak, low) * blocks.size
         return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (n // int(p["blocks"]))
-    newest = _decline(x[-recent:], True, p) if n > recent else None
+    newest = _decline(look, x[-recent:], True, p) if n > recent else None
     if newest is None:
         return None
     _, z, peak, low, at = newest
@@ -307,7 +307,7 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (recent // int(p["blocks"]))
 
 
-def _below_best(score: MetricFacts, p: Params) -> Fall | None:
+def _below_best(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     """The fall as the fact table has it: differences of blocks hold a slow decline itself, and call it noise. A best
     that stood for no longer than the level now is a spike."""
     best, fall, now, steps = score.peak, score.since_peak, score.now, score.series.steps
@@ -318,10 +318,15 @@ def _below_best(score: MetricFacts, p: Params) -> Fall | None:
     around = score.within(int(steps[first]), int(steps[last]), 2 * now.points + 1)
     share = p["share"] if len(steps) >= p["rows"] else p["share_short"]
     peak = best.value if around is None else min(best.value, around.value)
-    if peak - now.value < max(share * abs(peak), fall.smallest - POWER * fall.se):
+    if peak - now.value < max(share * _height(look, peak), fall.smallest - POWER * fall.se):
         return None
     at = fall_begins(score.values, at, peak, now.value)
     return peak, now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), now.points
+
+
+def _height(look: Look, peak: float) -> float:
+    """What there is to lose of a peak: its value, or of a reward that never came near to zero the range that it had."""
+    return abs(peak) if look.profile.floor is not None else min(abs(peak), look.profile.spread)
 
 
 def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
@@ -343,7 +348,7 @@ def _crosses(x: Floats, level: float) -> int:
     return int(wrong.argmin())
 
 
-def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
+def _decline(look: Look, x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
     """Drop, its z, peak, level now and index of the end of the peak's block; None where there is no decline."""
     count = int(p["blocks"])
     b = block_medians(x, count)
@@ -353,6 +358,6 @@ def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, flo
     s = max(sd_d(b), 1e-9)
     z = drop / (s * sqrt(1.5))
     need, share = (p["z"], p["share"]) if long else (p["z_short"], p["share_short"])
-    if z <= need or drop <= share * abs(b[j]) or b[-1] >= b[j] - 2 * s or j >= count - 2:
+    if z <= need or drop <= share * _height(look, float(b[j])) or b[-1] >= b[j] - 2 * s or j >= count - 2:
         return None
     return drop, z, float(b[j]), low, min(len(x) - 1, int((j + 1) * len(x) / count))

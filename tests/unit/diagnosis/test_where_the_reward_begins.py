@@ -51,6 +51,13 @@ def test_a_point_more_for_every_answer_changes_nothing(levels: list[float], tmp_
         assert loud(other) == loud(plain)
 
 
+@pytest.mark.parametrize("add", [0.0, 1.0, 10.0, 60.0])
+def test_a_slow_decline_is_told_wherever_the_reward_lies(add: float, tmp_path: Path) -> None:
+    levels = [0.3 + 0.4 * min(1.0, n / 120) - 0.25 * max(0.0, (n - 120) / 180) for n in range(ROWS)]
+    page = report(tmp_path, levels, add)
+    assert "reward-peak-decline" in loud(page)
+
+
 def test_back_where_it_began_is_no_floor_if_little_was_lost(tmp_path: Path) -> None:
     """A score of 60 to 70 in a hundred that falls back to 60 has not lost all that there is."""
     draw, rows = random.Random(5), []
