@@ -57,10 +57,6 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if "step" not in memory:
         return []
     step, stays = int(memory["step"]), _standing(look, memory)
-    stride = look.facts.clock.stride
-    resumed = any(step - stride <= at <= step + stride for at in look.restarts(look.n))
-    if resumed and held(look, "resume-discontinuity", WARNING):
-        return []  # told there
     eased = len(stays) < p["aspects"] - (1 if held(look, "sudden-change") else 0)
     if eased and not held(look, "sudden-change"):
         return []

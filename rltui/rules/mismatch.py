@@ -131,13 +131,13 @@ def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | No
         return None  # zeros that come again are rounded
     began = int(apart[0])
     first, now = float(x[began : began + LEAST].mean()), tail(x, LEAST)
-    rises = trend(x[began:], RECENT).direction > 0
-    grows = rises and (now >= p["factor"] * first or (held(look, "mismatch-growing", WARNING) and 2 * now >= first))
+    rises, far = trend(x[began:], RECENT).direction > 0, now >= 2 * p["lost"] * first
+    grows = (rises and now >= p["factor"] * first) or (far and held(look, "mismatch-growing", WARNING))
     series = look.series(name)
     step = int(series.steps[began]) if series is not None else look.step
     text = f"Trainer and sampler agreed to the last digit until step {step}, and differ since then: by {num(first)} in "
     text += f"the first rows, and by {num(now)} now."
-    lost = rises and now >= p["lost"] * first and not gaining(look, len(x) - began)
+    lost = (rises or far) and now >= p["lost"] * first and not gaining(look, len(x) - began)
     level = CRITICAL if lost else WARNING if grows else NOTICE
     return Signal(level, text, ((name, ""),), onset_step=step, hurt=look.reward)
 

@@ -99,7 +99,7 @@ def test_three_metrics_that_change_one_after_another_are_no_such_step(tmp_path: 
 
 
 def test_a_change_for_the_better_is_a_note(tmp_path: Path) -> None:
-    page = run(tmp_path, reward_mean=1.25, actor_entropy=0.6, response_length_mean=0.5)
+    page = run(tmp_path, reward_mean=1.4, actor_entropy=0.6, response_length_mean=0.5)
     change = found(page, "sudden-change")
     assert change is not None
     assert change["severity"] == "info"

@@ -9,7 +9,7 @@ from tests.unit.diagnosis.faults.writing import Columns, Fault, noisy, to
 
 
 def warmed_up(c: Columns, n: int) -> None:
-    c["lr"] = 2e-6 * np.minimum(1, (np.arange(n) + 1) / 10)
+    c["lr"] = 1e-6 * np.minimum(1, (np.arange(n) + 1) / 10)
 
 
 def noisy_judge(c: Columns, n: int) -> None:
