@@ -144,10 +144,10 @@ def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_
             return locate_runs(targets, format_in, lines)
         except Stop as none:
             left = ends - time.monotonic()
-            if left <= 0 and not wait_s:
-                raise Stop(f"{none}. --wait SECONDS waits for a run that is not there yet") from None
-            if left <= 0:
+            if left <= 0 and wait_s:
                 raise
+            if left <= 0:
+                raise Stop(f"{none}. --wait SECONDS waits for a run that is not there yet") from None
             time.sleep(min(LOOK_EVERY_S, left))
 
 

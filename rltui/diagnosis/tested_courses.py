@@ -403,8 +403,10 @@ FIRST_ROWS = 20
 
 def _unlike_set(look: Look, test: UnlikeSet, spell: Spell) -> Outcome:
     facts, told = fact_of(look, test.metric), look.settings.number(test.metric)
-    if facts is None or not told:
-        return missing(look, test.metric) if facts is None else Outcome("unknown", "the config does not say")
+    if facts is None:
+        return missing(look, test.metric)
+    if not told:
+        return Outcome("unknown", "the config does not say")
     highest = float(facts.values[:FIRST_ROWS].max())
     shown = f"the log shows {value_of(test.metric, highest)}"
     return Outcome("met", shown) if highest >= test.times * told else Outcome("unmet", f"{shown}, as set")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rltui.frameworks.dialect import Dialect, compiled
 from rltui.frameworks.load import dialect, dialect_names
-from rltui.frameworks.resolve import bare_key, resolve
+from rltui.frameworks.resolve import SCORES, bare_key, resolve
 
 _KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
 _MODULE_WEIGHT = 12
@@ -90,14 +90,11 @@ BORROWED, MOSTLY = 0.3, 0.5
 """Share of the keys that the framework names if one or two signs are to count, and if there are only weak ones."""
 
 
-REWARDS = ("score_mean", "reward_mean")
-
-
 def _rewarded_otherwise(candidate: Dialect, keys: Sequence[str]) -> bool:
     """Whether the keys hold a reward by a name that home-made loops give it, and none by one of the framework's."""
     own = {key: resolve(key, candidate.name).canonical for key in keys}
     others = (key for key, canonical in own.items() if canonical is None)
-    return not any(c in REWARDS for c in own.values()) and any(resolve(k, None).canonical in REWARDS for k in others)
+    return not any(c in SCORES for c in own.values()) and any(resolve(k, None).canonical in SCORES for k in others)
 
 
 def _of_it(candidate: Dialect, keys: Sequence[str]) -> float:

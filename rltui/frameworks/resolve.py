@@ -22,7 +22,7 @@ PERCENT = 0.01
 """The scale of a key whose name says percentage."""
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
-VAL_SCORE, _SCORES = "val_score", ("score_mean", "reward_mean")
+VAL_SCORE, SCORES = "val_score", ("score_mean", "reward_mean")
 _OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
 _MEAN = re.compile(r"[/.](?:mean|avg|average)$")
 _MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
@@ -102,13 +102,18 @@ def resolve(raw: str, framework: str | None) -> Meaning:
 
 def is_of_dead_groups(key: str) -> bool:
     """Whether a key counts groups without signal, whatever groups a home-made loop puts before its name."""
-    return key.rpartition("/")[2].lower().replace("-", "_") in _DEAD
+    return _last_part(key).replace("-", "_") in _DEAD
 
 
 def is_bare_clip(key: str) -> bool:
     """Whether a key says no more than `clip`: the share of tokens that were clipped, or the range that clips them, and
     then it is the same in every row."""
-    return key.rpartition("/")[2].lower() == "clip"
+    return _last_part(key) == "clip"
+
+
+def _last_part(key: str) -> str:
+    """What a home-made loop calls it, without the groups that it puts before."""
+    return key.rpartition("/")[2].lower()
 
 
 def meant_as(canonical: str, key: Meaning) -> Meaning:
@@ -147,7 +152,7 @@ def _as_named(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
 def _is_score(key: str) -> bool:
     """Whether the rest of an evaluation key is the name of a training score: `test set accuracy`, `eval/准确率`."""
     found = _OF_SET.match(key)
-    return found is not None and _lookup(found[1], dialect(GENERIC))[0] in _SCORES
+    return found is not None and _lookup(found[1], dialect(GENERIC))[0] in SCORES
 
 
 def _timed(key: str, names: Dialect) -> str | None:

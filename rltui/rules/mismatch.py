@@ -103,13 +103,12 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
         x = look.values(name)
         if len(x) < p["rows"]:
             continue
-        if head(x, 20) == 0:
-            if (apart := _no_longer_equal(look, name, x, p)) is not None:
-                return [apart]
+        first = head(x, 20)
+        if first == 0 and (apart := _no_longer_equal(look, name, x, p)) is not None:
+            return [apart]
+        if first <= 0:
             continue
-        if head(x, 20) < 0:
-            continue
-        ratio = tail(x, 20) / head(x, 20)
+        ratio = tail(x, 20) / first
         large = ratio >= p["factor"]
         stands = large and held(look, "mismatch-growing", WARNING)
         eased = ratio < p["notice"] or (look.trend(name).direction <= 0 and not stands)

@@ -268,15 +268,13 @@ class Worker:
             try:
                 choices = self._choices = tuple(self.opener.find())
                 break
-            except NothingYet as told:
-                if self._source is not None:
-                    self._post(SourceFailed(f"{told}", opened=True))
-                    return
-                self._post(RunAwaited(f"{told}"))
-                if self._stop.wait(LOOK_EVERY_S):
-                    return
             except Exception as error:
-                self._post(SourceFailed(f"{error}" or type(error).__name__, opened=self._source is not None))
+                opened = self._source is not None
+                if opened or not isinstance(error, NothingYet):
+                    self._post(SourceFailed(f"{error}" or type(error).__name__, opened=opened))
+                    return
+                self._post(RunAwaited(f"{error}"))
+            if self._stop.wait(LOOK_EVERY_S):
                 return
         if len(choices) == 1 and open_single:
             self._open(0)
