@@ -9,9 +9,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.diagnosis.outcome import Answer, Outcome, Spell, label_of
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested import AT_RESUME, RESUMED, Ground, acting
-from rltui.diagnosis.tested_numbers import JUST_BEFORE, Answer, Outcome, Spell, label_of
+from rltui.diagnosis.tested_numbers import JUST_BEFORE
 from rltui.evidence.guard import Guard
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, told_band
+from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.beside_rows import MACHINE, SAMPLES
 from rltui.evidence.clock import whole_parts
 from rltui.evidence.guard import Guard

@@ -8,24 +8,21 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from rltui.diagnosis.roots import dating_tolerance
-from rltui.diagnosis.tested_numbers import (
-    AROUND,
+from rltui.diagnosis.outcome import (
     EXACT,
-    JUST_BEFORE,
     Answer,
     Outcome,
     Spell,
     asked,
     asked_of,
     fact_of,
-    gap_before,
     label_of,
     members,
     missing,
-    shifts_about,
     value_of,
 )
+from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.tested_numbers import AROUND, JUST_BEFORE, gap_before, shifts_about
 from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts

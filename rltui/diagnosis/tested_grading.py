@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rltui.diagnosis.tested_numbers import AROUND, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.outcome import EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.one_score import BOUNDS, LENGTH, one_score

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rltui.diagnosis.tested_numbers import AROUND, LEVEL_POINTS, Outcome, Spell, asked, fact_of, missing
+from rltui.diagnosis.outcome import LEVEL_POINTS, Outcome, Spell, asked, fact_of, missing
+from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import num

@@ -1,81 +1,39 @@
-"""Tests the expectations of causes about numbers: levels, changes, jumps, what moves together, and where the time of a
-step goes."""
+"""Tests the expectations of causes about numbers: levels, changes, jumps, what moves together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import log
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.diagnosis.outcome import (
+    LEVEL_POINTS,
+    Answer,
+    Outcome,
+    Spell,
+    around,
+    asked,
+    fact_of,
+    label_of,
+    level_now,
+    members,
+    missing,
+    value_of,
+)
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
-from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
+from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between, step_of_few
-from rltui.evidence.signal import num
-from rltui.evidence.words import of_set
-from rltui.frameworks.load import enable, metrics, phases
+from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
-from rltui.plots.numbers import change, percent
+from rltui.plots.numbers import change
 from rltui.rules.bounds import NUMBERS
-from rltui.rules.expectation import EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
+from rltui.rules.expectation import Jumped, MetricMoved, Outgrew, Stands
 
-Answer = Literal["met", "unmet", "unknown"]
-
-EXACT, DECISIVE, SEEN, SET = 4, 3, 2, 1
-"""Weights of a test, strongest first: more exact than other proofs of the same; as good as proof; shown by the run's
-numbers; only a setting speaks for it."""
-
-
-class Outcome(Struct, frozen=True):
-    """The result of a test. `text`: what was found, in numbers, or what the test would need. `part`: the member of the
-    metric that it is about. `at`: the step at which something jumped. `late`: dated after what it should explain,
-    though by no more than dates may err. `long`: it had been so for long and did no harm. `finding`: the rule whose
-    finding it is, if it is one. `weak`: a mere note speaks for it, which
-    proves nothing."""
-
-    answer: Answer
-    text: str
-    weight: int = SEEN
-    part: str = ""
-    at: int | None = None
-    late: bool = False
-    long: bool = False
-    finding: str = ""
-    weak: bool = False
-
-
-class Spell(Struct, frozen=True):
-    """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
-    may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
-    highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
-    that it heads, which tells of several validation sets which it is
-    about."""
-
-    onset: int | None
-    end: int
-    early: int = 0
-    level: int = 0
-    moved: str = ""
-    heads: str = ""
-    peak: int = 0
-
-
-LEVEL_POINTS = 20
-"""Newest points that tell a level, as everywhere else."""
 BESIDE_IT = 10
 """How many points give the level just before a step, and the level now."""
-SLOWER = 1.1
-"""From this factor on, a slower step needs an explanation."""
-COUNTS, PHASES, MOST = 0.05, 2, 0.8
-"""Share of a step from which on a phase counts, phases that a step must have for "all of them", and share of their
-seconds that these must have: a short phase may be spared."""
-TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
-"""What makes every phase slower if it grows."""
-REWARDS = ("score_mean", "reward_mean")
 LATE = 0.3
 """For a finding of the first steps: what comes after this share of the time since is no cause of it."""
 SET_OUT = 0.1
@@ -89,64 +47,9 @@ JUST_BEFORE = 100
 to show."""
 
 
-def label_of(name: str) -> str:
-    if name.startswith("phase:"):
-        return f"seconds in {phases()[name.removeprefix('phase:')].label}"
-    meaning = metrics().get(name)
-    return meaning.label if meaning is not None else name
-
-
-def value_of(name: str, value: float) -> str:
-    meaning = metrics().get(name)
-    return percent(value) if meaning is not None and meaning.unit == "fraction" else num(value)
-
-
-def missing(look: Look, name: str) -> Outcome:
-    if name.startswith("phase:"):
-        return Outcome("unknown", f"the time of {phases()[name.removeprefix('phase:')].label} is not logged")
-    if look.logged(name) is not None:
-        return Outcome("unknown", f"{label_of(name)} is 0 throughout, as if it were not measured")
-    return Outcome("unknown", f"{label_of(name)} is not logged ({enable(name, look.dialect.name)})")
-
-
-def fact_of(look: Look, name: str) -> MetricFacts | None:
-    """The facts of a metric. A trainer that logs only one of score and reward means the same by both."""
-    found = look.facts.metric(name)
-    return look.facts.metric(look.reward) if found is None and name in REWARDS else found
-
-
-def asked_of(look: Look, name: str, spell: Spell | None) -> tuple[str, MetricFacts] | None:
-    """The facts of a metric with their label; of several validation sets the one that the finding is about, by name."""
-    found, sets = fact_of(look, name), look.facts.validation_sets
-    if found is None or not found.held_out or len(sets) < 2:
-        return None if found is None else (label_of(found.name), found)
-    own = next((one for one in sets if spell is not None and one.series.key == spell.heads), found)
-    return of_set(own.series.key, look.dialect.name), own
-
-
-def members(look: Look, name: str, spell: Spell | None = None) -> list[tuple[str, MetricFacts]]:
-    """The metric or its members, each with its label. Of a phase that most steps skip (such as a save) only the steps
-    that ran it."""
-    if name in FAMILIES:
-        return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
-    known = asked_of(look, name, spell)
-    if known is None:
-        return []
-    label, found = known
-    ran = found.values > 0
-    if name.startswith("phase:") and ran.any() and not ran.all():
-        found = alone(name, found.series.where(ran))
-    return [(label, found)]
-
-
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
     """The level since the onset; of the newest points if the onset is not known."""
     return facts.within(spell.onset, spell.end, points)
-
-
-def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
-    """Only the value of `_then`."""
-    return facts.median_within(spell.onset, spell.end, points)
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
@@ -292,7 +195,7 @@ def gap_before(facts: MetricFacts, step: int) -> int:
 
 def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
     found = [fact_of(look, name) for name in (test.metric, test.of)]
-    levels = [_around(facts, spell) for facts in found if facts is not None]
+    levels = [around(facts, spell) for facts in found if facts is not None]
     if len(levels) < len(found):
         return missing(look, test.metric if found[0] is None else test.of)
     known = [value for pair in levels for value in pair if value is not None and value > 0]
@@ -317,7 +220,7 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             return Outcome("unmet", f"no {label_of(test.metric)} is called {test.named}")
     outcomes = []
     for label, facts in found:
-        level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
+        level = _first(facts) if test.at == "start" else level_now(facts, spell, LEVEL_POINTS)
         if test.at == "best":
             level = None if facts.peak is None else facts.peak.value
         if test.at == "highest":
@@ -379,102 +282,9 @@ def _set_out(facts: MetricFacts, now: float, to: float, onset: int) -> bool:
     return any(abs(now - was) >= SET_OUT * abs(to - was) for was in known)
 
 
-def asked(op: str, limit: str, holds: bool) -> str:
-    """What a cause expects of a number, and whether it is so: `below 8`, `not below 8`."""
-    words = {">": "over", ">=": "at least", "<": "below", "<=": "at most"}
-    return f"{'' if holds else 'not '}{words[op]} {limit}"
-
-
-def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
-    """Seconds of a step before and since the onset; None without a timer."""
-    facts = look.facts.metric("time_per_step_s")
-    if facts is None:
-        return None
-    before, after = _around(facts, spell)
-    return None if after is None else (before, after)
-
-
-def _around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
-    before = facts.median_before(spell.onset, FIRST) if spell.onset is not None else None
-    return facts.start.value if before is None else before, _now(facts, spell, NOW_POINTS)
-
-
-def _seen_before(look: Look, onset: int) -> bool:
-    """Whether steps were timed for long enough before the onset to tell what was usual."""
-    facts = look.facts.metric("time_per_step_s")
-    return facts is not None and facts.median_before(onset, LEVEL_POINTS) is not None
-
-
-def _took(look: Look, test: Took, spell: Spell) -> Outcome:
-    step = _slower(look, spell)
-    timed = [(name, facts) for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None]
-    if step is None or not timed:
-        return missing(look, "time_per_step_s" if step is None else f"phase:{test.phases[0]}")
-    levels = [_around(facts, spell) for _, facts in timed]
-    was = sum(before for before, _ in levels)
-    now = sum(after or 0.0 for _, after in levels)
-    label = phases()[timed[0][0]].label
-    extra = step[1] - step[0]
-    if step[1] >= SLOWER * step[0] and extra > 0:
-        part = "all" if num(now - was) == num(extra) or now - was >= extra else num(now - was)
-        told = f"{label} takes {num(now)} s, {num(was)} s before: {part} of {num(extra)} s more a step"
-        return Outcome("met" if now - was >= test.share * extra else "unmet", told)
-    told = f"{label} takes {num(now)} of {num(step[1])} s a step"
-    if step[1] <= 0 or now < test.share * step[1]:
-        return Outcome("unmet", told)
-    alike = step[0] > 0 and was >= test.share * step[0] and now * step[0] < SLOWER * was * step[1]
-    if spell.onset is not None and alike and _seen_before(look, spell.onset):
-        return Outcome("unknown", f"{told}, as before step {spell.onset}")  # what was so before began nothing
-    return Outcome("met", told)
-
-
-def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
-    step = _slower(look, spell)
-    timed = {name: facts for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None}
-    levels = {name: _around(facts, spell) for name, facts in timed.items()}
-    if step is None or len(levels) < PHASES:
-        return Outcome("unknown", "fewer than two phases of a step are timed")
-    counted = {
-        name: now / was
-        for name, (was, now) in levels.items()
-        if now is not None and was > 0 and was >= COUNTS * step[0]
-    }
-    slower = step[1] / step[0] if step[0] > 0 else 1.0
-    if slower < SLOWER or len(counted) < PHASES:
-        return Outcome("unknown", f"step time {num(slower)} times, {len(counted)} phases that count")
-    told = ", ".join(f"{phases()[name].label} {num(times)} times" for name, times in counted.items())
-    grown = [one for name in TOKENS if (one := _explains(look, Explains(name, share=0.5), spell)).answer == "met"]
-    if grown:
-        return Outcome("unmet", grown[0].text)
-    hit = {name: times for name, times in counted.items() if times >= SLOWER and log(times) >= 0.5 * log(slower)}
-    spared = sum(levels[name][0] for name in counted if name not in hit)
-    enough = spared <= (1.0 - MOST) * sum(levels[name][0] for name in counted)
-    alike = len(hit) >= PHASES and enough and all(log(times) <= 2.0 * log(slower) for times in counted.values())
-    return Outcome("met" if alike else "unmet", f"step time {num(slower)} times, {told}")
-
-
-def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:
-    step, facts = _slower(look, spell), look.facts.metric(test.metric)
-    if step is None or facts is None:
-        return missing(look, "time_per_step_s" if step is None else test.metric)
-    before, after = _around(facts, spell)
-    if not before or not after or min(before, after, *step) <= 0:
-        return Outcome("unknown", f"{label_of(test.metric)} has no level to compare")
-    times, slower = after / before, step[1] / step[0]
-    told = (
-        f"{label_of(test.metric)} {num(before)} → {num(after)} ({change(before, after)}), step time {num(slower)} times"
-    )
-    if slower < SLOWER:
-        return Outcome("unknown", told)
-    return Outcome("met" if log(times) >= test.share * log(slower) else "unmet", told)
-
-
-TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+OF_NUMBERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     MetricMoved: _moved,
     Jumped: _jumped,
     Outgrew: _outgrew,
     Stands: _stands,
-    Took: _took,
-    EveryPhase: _every_phase,
-    Explains: _explains,
 }

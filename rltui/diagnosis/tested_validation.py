@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of
+from rltui.diagnosis.outcome import Outcome, Spell, fact_of
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS, MetricFacts
 from rltui.evidence.signal import num

@@ -9,8 +9,9 @@ from math import exp
 import numpy as np
 from msgspec.structs import replace
 
+from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.look import Look
-from rltui.evidence.shifts import Shift, step_between
+from rltui.evidence.shifts import NEAR, Shift, may_step_between, step_between
 from rltui.evidence.signal import EASED, NOTICE, WARNING, Signal, num
 from rltui.frameworks.load import metrics
 from rltui.prose import listed
@@ -34,6 +35,8 @@ ASPECTS = {
 EVERY, NEWEST, LAST = 8, 15, 5
 """Rows from one search to the next, those before them that it covers once more, and the last rows, which it leaves out
 as they show the level."""
+REACH = NOISE_POINTS + NEAR
+"""Points before a search that tell how noisy a metric is, and its level."""
 
 
 @rule("sudden-change", Look)
@@ -86,7 +89,7 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
         if series is None or len(series) < p["warmup"] + LAST:
             continue
         first = max(int(p["warmup"]), len(series) - NEWEST - fresh)
-        shift = _between(series, int(series.steps[first]), int(series.steps[-LAST]))
+        shift = _between(series, int(series.steps[first]), int(series.steps[-LAST]), p["by"])
         if shift is not None and shift.step > known + look.facts.clock.stride and _large(shift, p):
             found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift
     most: dict[str, Shift] = {}
@@ -97,9 +100,12 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
     return most
 
 
-def _between(series: Series, first: int, last: int) -> Shift | None:
+def _between(series: Series, first: int, last: int, by: float) -> Shift | None:
     """The clearest jump between two steps; of what is positive also by its logarithm, as its noise may grow with its
     level."""
+    series = series.since_row(int(series.rows[max(0, int(series.steps.searchsorted(first)) - REACH)]))
+    if not may_step_between(series, first, last, by):
+        return None
     found = step_between(series, first, last)
     if found is not None or float(series.values.min()) <= 0.0:
         return found

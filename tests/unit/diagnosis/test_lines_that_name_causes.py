@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.causes import weighed
+from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed

@@ -14,8 +14,8 @@ from rltui.cli import main
 from rltui.diagnosis.causes import Weighed, weighed
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.finding_words import in_sentence
+from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed
