@@ -222,10 +222,12 @@ def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat."""
-    kl = case.look.facts.metric("kl_ref")
+    """Whether KL has drifted without gain over a quarter of the run, of one that goes on for some rows at least, as a
+    reward may rise late, or beyond half a nat."""
+    kl, clock = case.look.facts.metric("kl_ref"), case.look.facts.clock
     span = case.look.step - (finding.onset_step or 0)
-    return (kl is not None and kl.now.value > FAR_KL) or span >= 0.25 * max(1, case.look.step)
+    least = max(SHARE * case.look.step, DRIFT_ROWS * clock.stride if case.goes_on else 1.0)
+    return (kl is not None and kl.now.value > FAR_KL) or span >= least
 
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:
@@ -238,6 +240,9 @@ def validation_rises(look: Look, errors: float = RISES) -> bool:
     return not (below and seen.below_best)
 
 
+DRIFT_ROWS = 100
+"""Rows of a drift without gain after which it may be a reason to stop: rewards stay level for as long, and then rise,
+in many runs."""
 SHARE = 0.25
 """Of the steps before a fall: what took so long to learn and has been lost for a quarter of that is lost."""
 ROWS = 200

@@ -46,6 +46,7 @@ from rltui.rules.expectation import (
     WentBack,
 )
 from rltui.rules.expected_grading import Unpaid
+from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors by which the weight of a part must differ from 0."""
@@ -68,6 +69,9 @@ AWAY = 2.0
 """Factor by which a metric has left its level."""
 STILL = 0.5
 """Share of its level by which the metric of a note must have moved to count as the beginning of something."""
+VERY_FIRST = 3
+"""Rows that show where a metric began: the loss of a critic that learns falls within ten rows, before any window of the
+start ends."""
 BEGINS = 10
 """How many points give the level at an onset."""
 
@@ -136,6 +140,9 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
     was, now = (value_of(test.metric, level.value) for level in (before, after))
     since = f"at step {spell.onset}" if test.since == "onset" and spell.onset is not None else "since the start"
     told = f"{label} {was} → {now} {since} ({change(before.value, after.value)})"
+    first = median(facts.values[:VERY_FIRST])
+    if before is facts.start and abs(first - after.value) > room + CLEAR * facts.noise:
+        return Outcome("unmet", f"{label} {value_of(test.metric, first)} → {now} since the first rows")
     if effect is None or room <= 0:
         return Outcome("unknown", told)
     if abs(effect.value) + 2 * effect.se <= room:

@@ -1,4 +1,4 @@
-"""Where two courses that went together parted."""
+"""Where two courses that went together parted, and where one set out."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ def parted_at(ahead: Series, held: Series) -> int | None:
     groups = np.array_split(np.arange(len(apart)), min(len(apart), MOST_PLACES))
     means = np.array([apart[group].mean() for group in groups])
     return int(held.steps[some][groups[_leaves(means)][-1]])
+
+
+def set_out_at(course: Series) -> int:
+    """The last step at which a course was level before it went to another level, by means of neighbouring rows."""
+    groups = np.array_split(np.arange(len(course)), min(len(course), MOST_PLACES))
+    means = np.array([course.values[group].mean() for group in groups])
+    return int(course.steps[groups[_leaves(means)][-1]])
 
 
 SURE = {5: 0.982, 6: 0.956, 7: 0.917, 8: 0.87, 9: 0.825}

@@ -41,6 +41,8 @@ from rltui.run.table import Floats
 
 STRETCHES = (1.0, 1.5, 2.0, 3.0)
 """Of the window: the newest rows whose pace is set beside that of the rows before."""
+LEAST_DOUBLING = 20
+"""Rows that show an exponential course."""
 LEAST_PART = 5
 """Rows of a quarter of those before."""
 
@@ -212,7 +214,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     collapsed = fallen and grown and level > p["warn"]
 
     def doubling() -> float | None:
-        return _doubling(kl[-window:], int(p["doubling_rows"]))
+        return _doubling(kl[-window:], _soonest(look, len(kl), p))
 
     grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
@@ -289,10 +291,17 @@ def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
     return far and min(level, median(after)) >= p["grown"] * median(before)
 
 
-def _doubling(kl: Floats, limit: int) -> float | None:
+def _soonest(look: Look, rows: int, p: Params) -> float:
+    """In how many rows the KL must double to run away. It begins at 0, and doubles in few rows while it has few: one
+    that grows with the square of the steps does so in .41 of all its rows, however tame it is."""
+    whole = int(look.steps[0]) <= p["first_step"]
+    return min(p["doubling_rows"], p["doubling_share"] * rows) if whole else p["doubling_rows"]
+
+
+def _doubling(kl: Floats, limit: float) -> float | None:
     """Rows in which KL doubles, None where slower than `limit` or where there is no trend."""
     kl = kl[kl > 1e-3]
-    if len(kl) < limit:
+    if len(kl) < limit or len(kl) < LEAST_DOUBLING:
         return None
     logs = np.log(kl)
     if trend(logs).direction <= 0:

@@ -188,6 +188,9 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif (share - SURE * found.se >= p["warn"] and not learns) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
+    gradient = look.facts.metric("grad_norm")
+    if all_dead and gradient is not None and gradient.now.value >= p["lives"] * gradient.start.value:
+        rest = f"no group tells a better answer from a worse one, and yet the gradient is at {num(gradient.now.value)}"
     summary = f"{words.share(found, NO_VARIANCE)}: {rest}."
     proofs = [("frac_reward_zero_std", f"mean of the last {found.rows} rows {percent(share)}")]
     if look.series(look.reward) is not None:

@@ -11,7 +11,7 @@ from rltui.evidence.evaluations import confirmed
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
-from rltui.evidence.parting import parted_at
+from rltui.evidence.parting import parted_at, set_out_at
 from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
@@ -88,7 +88,7 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     text += "which began near it, "
     text += _went(ways[0], most)
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
-    return [Signal(WARNING, text, proofs, onset_step=parted_at(train.series, sets[0].series))]
+    return [Signal(WARNING, text, proofs, onset_step=set_out_at(train.series))]  # no set moved, so that training did
 
 
 def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -130,10 +130,15 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _parted(train: Series, held_out: Series, known: int) -> int:
-    """Where both parted, by all evaluations; the step by which it is known if too few came since."""
+    """Where both parted, by all evaluations; if too few came since, where training set out since they are known to have
+    parted."""
     step = parted_at(train, held_out)
     enough = step is not None and len(held_out) - int(held_out.steps.searchsorted(step)) >= LEAST
-    return step if step is not None and enough else known
+    return (
+        step
+        if step is not None and enough
+        else set_out_at(train.since_row(int(train.rows[train.steps.searchsorted(known)])))
+    )
 
 
 def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: int) -> Signal:

@@ -82,7 +82,7 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
     always = level > NOTICE and begun is None and any(min(now, first) > limit for _, now, _, limit, first in levels)
     since_when = " It was so in the first rows already: the date is that of the damage." if always else ""
-    marks = (Mark.COSTS,) if bad and begun is not None else ()
+    marks = (Mark.COSTS,) if begun is not None else ()
     proofs = ((moved, "median of its newest rows"),) if moved else ()
     return [
         Signal(

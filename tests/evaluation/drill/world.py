@@ -108,6 +108,11 @@ def _course(shape: str, length: int) -> Column:
     return np.asarray(0.5 * (1.0 - np.exp(-12.0 * t)) + 0.5 / (1.0 + np.exp(-20.0 * (t - 0.6))))
 
 
+AHEAD = 0.35
+"""Of the runs: KL sets out at once and comes to a stand, whenever the reward begins to rise. A small model, or a large
+learning rate, leaves its reference long before it has learnt anything."""
+
+
 def healthy(seed: int) -> World:
     """A run that learns. Its levels are ones that healthy public runs show; all of them are drawn anew."""
     rng = np.random.default_rng([2026, seed])
@@ -127,10 +132,15 @@ def healthy(seed: int) -> World:
     at = np.arange(max(1, length // 20) - 1, length, max(1, length // 20))
     val[at] = np.clip(share[at] - 0.05 + 0.012 * rng.standard_normal(len(at)), 0, 1)
     w.kept = {"share": share}
+    apart = np.random.default_rng([2027, seed])  # so that all else is drawn as before
+    course = kl * w.gain
+    if apart.random() < AHEAD:
+        steps = np.arange(1, length + 1)
+        course = apart.uniform(0.03, 0.13) * (1.0 - np.exp(-steps / apart.uniform(20, 120))) ** apart.uniform(0.8, 2.0)
     w.columns = {
         "score_mean": w.rewarded(share),
         "reward_std": w.width * np.abs(0.4 * np.sqrt(np.clip(share * (1 - share), 0.01, 1)) + w.wiggle(0.01)),
-        "kl_ref": np.abs(1e-4 + kl * w.gain * (1 + w.wiggle(0.08))),
+        "kl_ref": np.abs(1e-4 + course * (1 + w.wiggle(0.08))),
         "entropy": np.maximum(0.02, ent * (1 - rng.uniform(0.1, 0.45) * w.gain) * (1 + w.wiggle(0.04))),
         "grad_norm": grad * np.exp(w.wiggle(0.2)),
         "response_length_mean": tokens * (1 + rng.uniform(-0.15, 0.35) * w.gain) * np.exp(w.wiggle(0.04)),
