@@ -193,7 +193,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
         own = ground.spells.get(rule)
         if own is not None and _since(ground, rule, own) <= by and own.end >= began - late:
             if still := stood_still(ground.look, own, spell):
-                stood = f"“{_title(rule)}” is no more than a note, and {still}"
+                what = "is no more than a note" if own.level < WARNING else f"began at step {own.onset}"
+                stood = f"“{_title(rule, own.level)}” {what}, and {still}"
                 continue
             if (stood_for := _stood_for(own, spell)) >= JUST_BEFORE:
                 stood_long = f"“{_title(rule, own.level)}” had stood for {stood_for} steps before, which proves nothing"

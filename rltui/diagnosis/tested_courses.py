@@ -77,15 +77,15 @@ BEGINS = 10
 
 
 def stood_still(look: Look, own: Spell, spell: Spell) -> str:
-    """Says why a note explains nothing: its metric is where it was long before the finding. For a note of the first
-    steps: its metric had not moved when the finding began. Empty if the note may explain it."""
+    """Says why another finding explains nothing: its metric is where it was long before the finding. For a note of the
+    first steps: its metric had not moved when the finding began. Empty if it may explain it."""
     facts = fact_of(look, own.moved) if own.moved else None
-    if facts is None or own.level >= WARNING or spell.onset is None or own.onset is None:
+    if facts is None or spell.onset is None or own.onset is None:
         return ""
     if own.onset < spell.onset - JUST_BEFORE:
         before, after = facts.before(spell.onset - JUST_BEFORE), facts.within(spell.onset, spell.end, NOW_POINTS)
         return _where_it_was(facts, before, after, "was {} " + f"{JUST_BEFORE} steps before and is {{}}")
-    if own.onset > facts.start.last_step:
+    if own.onset > facts.start.last_step or own.level >= WARNING:
         return ""
     before = facts.within(None, (facts.start.first_step + spell.onset) // 2, NOW_POINTS)
     after = facts.within(None, spell.onset + dating_tolerance(spell.end), BEGINS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 from msgspec import Struct
@@ -138,7 +138,28 @@ def at_once(series: Series, shift: Shift, beside: int = BESIDE) -> bool:
     if not len(before) or not len(after):
         return False
     moved, whole = median(after) - median(before), shift.after - shift.before
-    return moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole)
+    if moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole):
+        return True
+    return beside > 1 and _rather_a_step(series.values, at, shift)
+
+
+RAMPS = (8, 12, 16)
+"""Rows of the ramps that a step in noise is set beside: what takes two or three rows came at once."""
+AS_LIKELY = 2.0
+"""Log likelihood by which the best of all ramps may be ahead of a step: it is the best of many."""
+
+
+def _rather_a_step(x: Floats, at: int, shift: Shift) -> bool:
+    """Whether ten rows on each side of a shift fit a step as well as any ramp: in noise three rows may lie anywhere."""
+    low, high = max(0, at - NEAR), min(len(x), at + NEAR)
+    if min(at - low, high - at) < MARGIN or shift.after == shift.before:
+        return False
+    gone = (x[low:high] - shift.before) / (shift.after - shift.before)
+    places, off = np.arange(low - at, high - at), np.arange(-MARGIN, MARGIN + 1)[:, None]
+    step = float(((gone - (places >= 0)) ** 2).sum())
+    ramps = np.concatenate([np.clip((places - off) / rows + 0.5, 0.0, 1.0) for rows in RAMPS])
+    ramp = float(((gone - ramps) ** 2).sum(axis=1).min())
+    return step <= ramp * exp(AS_LIKELY / len(gone))
 
 
 def step_between(series: Series, first: int, last: int, beside: int = BESIDE) -> Shift | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -13,7 +14,7 @@ from rltui.evidence.outages import policy_moved
 from rltui.evidence.shifts import Shift, at_once
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import sd_d
-from rltui.rules.base import Params, reward_name
+from rltui.rules.base import Memory, Params, reward_name
 from rltui.run.table import Floats
 
 NEAR = 6
@@ -22,36 +23,48 @@ EVALS = 3
 """Evaluations on each side that tell whether validation did."""
 
 
-def not_followed(look: Look, p: Params) -> list[Signal]:
+def not_followed(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The train reward rose at once by a good part of its scale, and two evaluations later no validation set has gained
-    a quarter of that: another grader or reward model, a leak in the prompts, or easier prompts."""
+    a quarter of that: another grader or reward model, a leak in the prompts, or easier prompts. `memory` keeps the
+    leap, as shifts are sought in the newest rows only, until the reward is back or validation has followed."""
     reward, sets = look.facts.metric(look.reward), look.facts.validation_sets
-    risen = [] if reward is None or not sets else [one for one in reward.shifts if one.after > one.before]
-    if reward is None or not risen:
+    if reward is None or not sets:
         return []
-    shift = max(risen, key=lambda one: one.after - one.before)
+    known = [Shift(int(memory["leap"]), memory["leap before"], memory["leap after"])] if "leap" in memory else []
+    risen = sorted((one for one in reward.shifts if one.after > one.before), key=lambda one: one.before - one.after)
+    for shift in (*known, *risen):
+        found = _alone(look, reward, sets, shift, p)
+        if found is not None:
+            memory |= {"leap": float(shift.step), "leap before": shift.before, "leap after": shift.after}
+            return [found]
+    for name in ("leap", "leap before", "leap after"):
+        memory.pop(name, None)
+    return []
+
+
+def _alone(look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], shift: Shift, p: Params) -> Signal | None:
     leap, profile = shift.after - shift.before, look.profile
     shares = profile.floor == 0.0 and profile.ceiling == 1.0
     if leap < p["leap"] * (1.0 if shares else profile.spread) or not at_once(reward.series, shift):
-        return []
+        return None
     rows, at = reward.series.rows, int(reward.series.steps.searchsorted(shift.step))
     moved = policy_moved(rows[max(0, at - NEAR) : at], rows[at : at + NEAR], look.logged) if at else None
     before = reward.values[:at]
     highest = float(np.quantile(before[-200:], 0.95)) if at else shift.after
-    if shift.after - highest < leap / 2:  # it comes back to where it was
-        return []
+    if min(shift.after, reward.now.value) - highest < leap / 2:  # it comes back to where it was, or went there again
+        return None
     if moved is not False or leap < p["noise"] * sd_d(before[-50:]):
-        return []
+        return None
     gains = [_gain(one, shift) for one in sets]
     known = [gain for gain in gains if gain is not None]
     if len(known) < len(sets) or any(_follows(gain, leap, p) for gain in known):
-        return []
+        return None
     early, late = known[0]
     told = f"{reward_name(look)} rose {num(shift.before)} → {num(shift.after)} at once at step {shift.step}, while the "
     told += f"policy was as before and validation did not follow ({num(float(early.mean()))} → "
     told += f"{num(float(late.mean()))}): the train reward pays for something else since then, or for easier prompts."
     proofs = ((look.reward, f"{num(shift.before)} before, {num(shift.after)} after"), ("val_score", ""))
-    return [Signal(WARNING, told, proofs, onset_step=shift.step)]
+    return Signal(WARNING, told, proofs, onset_step=shift.step)
 
 
 def _gain(one: MetricFacts, shift: Shift) -> tuple[Floats, Floats] | None:

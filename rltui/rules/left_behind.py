@@ -134,11 +134,10 @@ def _parted(train: Series, held_out: Series, known: int) -> int:
     parted."""
     step = parted_at(train, held_out)
     enough = step is not None and len(held_out) - int(held_out.steps.searchsorted(step)) >= LEAST
-    return (
-        step
-        if step is not None and enough
-        else set_out_at(train.since_row(int(train.rows[train.steps.searchsorted(known)])))
-    )
+    if step is not None and enough:
+        return step
+    set_out = set_out_at(train.since_row(int(train.rows[train.steps.searchsorted(known)])))
+    return min(set_out, int(held_out.steps[-EVALUATED]))
 
 
 def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: int) -> Signal:
@@ -177,6 +176,10 @@ def _unmoved(look: Look, p: Params) -> list[Signal]:
     text += f"{percent(part)} of what there was to gain, and validation {_went(ways[0], max(way.most for way in ways))}"
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
     return [Signal(NOTICE, text, proofs, onset_step=int(sets[0].series.steps[0]), marks=(Mark.COSTS,))]
+
+
+EVALUATED = 3
+"""The least evaluations after both parted that tell what validation did since."""
 
 
 class _Way(NamedTuple):

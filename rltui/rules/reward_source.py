@@ -46,7 +46,7 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
         return lasting
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
     others = flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
-    return others or not_followed(look, p)
+    return others or not_followed(look, p, memory)
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
