@@ -31,7 +31,7 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     passed = broken_at if over or broken_at is not None else max(c.step for c in saved) + 1
     best, top = best_saved(r, kept), max(float(r.score[r.nearest(c.step)]) for c in kept)
     near, at = r.nearest(best.step), peak(r, passed)
-    lost = _lost(r, at, near, top)
+    lost = _lost(r, at, best.step, top)
     chance = sqrt(2.0 * log(max(2.0, len(r.score) / r.width)))  # the best of so many independent means, in se
     texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
     level = NOTICE
@@ -45,13 +45,18 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     return [Signal(level, " ".join(texts), ((metric, r.basis),), onset_step=int(r.steps[at]))]
 
 
-def _lost(r: Ranking, at: int, near: int, top: float) -> float:
-    """By how many standard errors the best state is better than the best one saved, whose score is `top`. Evaluations
-    beside each other are in each other's means, so that only their own tell them apart; the newest is in no mean."""
+def _lost(r: Ranking, at: int, saved: int, top: float) -> float:
+    """By how many standard errors the best state is better than the best one saved, that of step `saved`, whose score
+    is `top`. Evaluations beside each other are in each other's means, so that only their own tell them apart; one that
+    was saved between two may be as good as the better of them; the newest is in no mean."""
     if r.se <= 0:
         return 0.0
+    near = r.nearest(saved)
     if r.held_out and abs(at - near) <= r.width // 2:
-        return float(r.single[at] - r.single[near]) / (r.se * sqrt(2.0 * least_of(r.width)))
+        after = min(int(r.steps.searchsorted(saved)), len(r.steps) - 1)
+        around = [after] if r.steps[after] == saved else [max(0, after - 1), after]
+        best = max(float(r.single[i]) for i in around)
+        return (float(r.single[at]) - best) / (r.se * sqrt(2.0 * least_of(r.width)))
     newest = r.held_out and near == len(r.score) - 1
     return (float(r.score[at]) - top) / (r.se * sqrt(least_of(r.width)) if newest else r.se)
 
