@@ -214,10 +214,12 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     collapsed = fallen and grown and level > p["warn"]
 
     def doubling() -> float | None:
-        return _doubling(kl[-window:], _soonest(look, len(kl), p))
+        late = kl[-min(window, max(LEAST_DOUBLING, len(kl) // 2)) :]  # a power law has other slopes at its start
+        return _doubling(late, _soonest(look, len(kl), p))
 
     grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
+    unpaid_for_long = not ever and len(kl) >= window  # fewer rows show no lack of a gain
     out = NOTICE
     if (
         (level > p["extreme"] and look.profile.kl_unit_known)
@@ -226,9 +228,12 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         or collapsed
     ):
         out = CRITICAL
-    elif not verified and ((level > p["high"] and look.profile.kl_unit_known) or (level > p["warn"] and not ever)):
+    elif not verified and (
+        (level > p["high"] and look.profile.kl_unit_known) or (unpaid_for_long and level > p["warn"])
+    ):
         lately = ever and gaining(look, window, p["gain_se"])
-        rise = trend(kl, window) if ever else trend(kl, 200)  # what was paid for is held against as many rows
+        late = min(200, max(LEAST_DOUBLING, len(kl) // 2))  # the rise from 0 at the start is none
+        rise = trend(kl, window if ever else late)  # what was paid for is held against as many rows
         if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
             out = WARNING
     if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
