@@ -222,11 +222,12 @@ def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether KL has drifted without gain over a quarter of the run, of one that goes on for some rows at least, as a
-    reward may rise late, or beyond half a nat."""
+    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat. Of a run that goes on the
+    reward may rise late: what is not critical needs some rows at least."""
     kl, clock = case.look.facts.metric("kl_ref"), case.look.facts.clock
     span = case.look.step - (finding.onset_step or 0)
-    least = max(SHARE * case.look.step, DRIFT_ROWS * clock.stride if case.goes_on else 1.0)
+    waits = case.goes_on and finding.severity != "critical"
+    least = max(SHARE * case.look.step, DRIFT_ROWS * clock.stride if waits else 1.0)
     return (kl is not None and kl.now.value > FAR_KL) or span >= least
 
 

@@ -46,7 +46,6 @@ from rltui.rules.expectation import (
     WentBack,
 )
 from rltui.rules.expected_grading import Unpaid
-from rltui.run.sums import median
 
 SURE = 3.0
 """Standard errors by which the weight of a part must differ from 0."""
@@ -140,8 +139,8 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
     was, now = (value_of(test.metric, level.value) for level in (before, after))
     since = f"at step {spell.onset}" if test.since == "onset" and spell.onset is not None else "since the start"
     told = f"{label} {was} → {now} {since} ({change(before.value, after.value)})"
-    first = median(facts.values[:VERY_FIRST])
-    if before is facts.start and abs(first - after.value) > room + CLEAR * facts.noise:
+    first = facts.median_within(None, int(facts.series.steps[:VERY_FIRST][-1]), VERY_FIRST)
+    if before is facts.start and first is not None and abs(first - after.value) > room + CLEAR * facts.noise:
         return Outcome("unmet", f"{label} {value_of(test.metric, first)} → {now} since the first rows")
     if effect is None or room <= 0:
         return Outcome("unknown", told)
