@@ -148,6 +148,7 @@ def build(
     findings = [_explained(f, findings, weights, catalogue) for f in findings]
     findings = [_not_by_itself(f, findings, advised[f.id, f.subject].alone, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
+    lived_with = _lived_with(findings, ground.look, catalogue)
 
     def order(f: Finding) -> tuple[object, ...]:
         head = f.root if f.root in level else f.id
@@ -155,6 +156,7 @@ def build(
         first = min((x.onset_step or 0 for x in findings if x.id == head), default=0)
         return (
             -rank,
+            head in lived_with,
             first,
             head,
             f.root is not None,
@@ -165,6 +167,24 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
+
+
+AT_THE_START = 0.05
+"""What began within this share of the run was so from the start."""
+
+
+def _lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
+    """Ids of what was so from the start, led to nothing that is open and is about no score: what changed later is told
+    before it, if it is more than a matter of cost."""
+    first = look.facts.clock.first_step
+    until = first + AT_THE_START * (look.step - first)
+    led = {f.root for f in findings if f.status == "active"}
+    scores = {"val_score", "score_mean", "reward_mean"}
+    alone = [f for f in findings if f.status == "active" and f.root is None]
+    begun = [f for f in alone if f.id not in led and f.onset_step is not None and f.onset_step <= until]
+    out = {f.id for f in begun if f.evidence and f.evidence[0].metric not in scores}
+    later = [f for f in alone if f.id not in out]
+    return out if any(Trait.COST_ONLY not in catalogue[f.id].traits for f in later) else set()
 
 
 def _explained(

@@ -19,6 +19,7 @@ from rltui.run.columns import Series
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
 """Non-finite here once and the step that was applied has spoilt the weights."""
 
+CRITIC = "vf_loss"
 
 UPDATE = ("pg_loss", "total_loss", "vf_loss", "grad_norm")
 """Of these it is the loss that broke; of KL and entropy the log-probs."""
@@ -100,7 +101,10 @@ def _hole(look: Look, name: str, window: int) -> _Hole | None:
 def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:
     """How bad it is by what the metrics themselves show."""
     lost = {name: hole for name, hole in found.items() if name in POISON and hole.lasts}
-    sound = [s for name in (*POISON, "grad_norm") if name not in lost and (s := look.series(name)) is not None]
+    others = [name for name in (*POISON, "grad_norm") if name not in lost]
+    if {*lost} - {CRITIC}:
+        others = [name for name in others if name != CRITIC]  # the critic may be a model of its own
+    sound = [s for name in others if (s := look.series(name)) is not None]
     contradicted = any(int(s.rows[-1]) == look.n - 1 for s in sound)
     if any(hole.alone > 1 for hole in lost.values()) or (lost and not contradicted):
         return CRITICAL
