@@ -51,13 +51,15 @@ class Config:
         self.raw = merged
 
     def resolved(self, name: str) -> dict[str, ConfigValue]:
-        """Canonical key -> value, for the dialect of that name. If it knows none of the keys, the generic dialect is
-        asked: a loop that logs in a framework's words may have plain names for its settings."""
+        """Canonical key -> value, for the dialect of that name. What it does not find under its own names is looked for
+        under plain ones: a loop that logs in a framework's words may have its own names for its settings."""
         if not self.raw:
             return {}
         out, names = self._known_to(name), dialect(name)
         if not out and name != GENERIC:
             return self.resolved(GENERIC)
+        if name != GENERIC:
+            out |= self._plain(names.config, out)
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
 
     def _known_to(self, name: str) -> dict[str, ConfigValue]:
@@ -71,6 +73,20 @@ class Config:
             said = [entry for entry in held if entry.value is not None]
             if said or held:
                 out[canonical] = (said or held)[0]
+        return out
+
+    def _plain(self, own: Names, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
+        """Settings that the dialect has, `own`, though no key of this config has its name for them, under a plain name
+        that stands at the top and means nothing else to it."""
+        theirs = {normalized(key) for keys in own.values() for key in keys}
+        taken = {entry.key for entry in found.values()}
+        by_name = {normalized(key): key for key in self.raw if key not in taken and normalized(key) not in theirs}
+        out = {}
+        for canonical, keys in dialect(GENERIC).config.items():
+            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
+            said = [entry for entry in held if entry.value is not None]
+            if said and canonical in own and canonical not in found:
+                out[canonical] = said[0]
         return out
 
     def _strange_to(self, name: str) -> bool:
@@ -134,6 +150,8 @@ class Config:
         -1, the trainer's state file says the number that it worked out."""
         name = GENERIC if self._strange_to(name) else name
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
+        if name != GENERIC and (plain := self._plain(dialect(name).config, self._known_to(name)).get(canonical)):
+            keys = {normalized(plain.key)}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
         values = (value for key, value in keyed if key in keys or _of_training(key) in keys)
         return next((v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and v > 0), None)

@@ -55,10 +55,14 @@ def stated_algorithm(
     dialect_name: str, config: Mapping[str, ConfigValue], raw: Mapping[str, ConfigValue]
 ) -> str | None:
     """The algorithm without a look at rows: by config, else the only one of this dialect. `raw`: every key of the
-    config; a home-made loop may name its algorithm there in its own words."""
+    config; a loop may name its algorithm there in its own words."""
     names = dialect(dialect_name)
     stated = _by_config(names, config) or names.algorithm
-    return _by_own_words(raw) if stated is None and names.name == GENERIC else stated
+    if stated is not None:
+        return stated
+    theirs = {key.rpartition(".")[2] for keys in names.config.values() for key in keys}
+    own = {key: entry for key, entry in raw.items() if normalized(key).rpartition(".")[2] not in theirs}
+    return _by_own_words(raw if names.name == GENERIC else own)
 
 
 def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
