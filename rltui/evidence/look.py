@@ -68,6 +68,8 @@ def look_rows(start: int = 0) -> Iterator[int]:
 LONG_ROWS, VERY_LONG_ROWS = 1_000, 10_000
 """From each of these on a run is looked at half as often for its length: a look costs the same wherever it stands, and
 whoever follows a run has its newest row judged at any rate."""
+DECIMALS = 9
+"""A log that rounds has fewer: learning rates of 1e-7 and more are no 0 in one with so many."""
 _LOOKS = [1]
 """The first row counts, as far as they were asked for."""
 
@@ -341,10 +343,20 @@ class Look:
     def rate_rounded(self) -> bool:
         """Whether the learning rate prints as 0 in every row although the policy moves, by its KL to the reference or,
         if none is logged, its gradient: the log rounds it away."""
-        if not self.is_zero("lr"):
+        if not self.is_zero("lr") or self.settings.lr == 0.0 or (self.exact and self.is_zero("kl_ref")):
             return False
         kl = self.values("kl_ref")[-STUB_ROWS:]
         return float(kl.mean()) > MOVED if len(kl) else bool(np.count_nonzero(self.values("grad_norm")[-STUB_ROWS:]))
+
+    @property
+    def exact(self) -> bool:
+        """Whether numbers are logged with more digits than a log that rounds has: a 0 is then a 0."""
+        for name in ("entropy", "grad_norm", "reward_std", "score_mean", "reward_mean"):
+            x = self.values(name)[-STUB_ROWS:]
+            if len(x):
+                scaled = x * 10.0**DECIMALS
+                return bool(np.median(np.abs(scaled - np.round(scaled))) > 1e-3)
+        return False
 
     def is_zero(self, name: str) -> bool:
         """Whether every finite point so far is exactly 0."""

@@ -70,10 +70,15 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _set_to_zero(look: Look) -> list[Signal]:
-    """The learning rate is logged as 0 and set to 0. One that is set to more may be cut off by the log."""
-    if look.settings.lr != 0.0:
-        return []
+    """The learning rate is logged as 0, and is set to 0 or nothing moves. One that is set to more may be cut off by a
+    log that rounds, and may be a mere placeholder if the policy moves."""
     text = "The learning rate is set to 0: no update changes the weights."
+    if look.settings.lr != 0.0:
+        gained = look.facts.errors(look.reward) >= SURE or look.facts.errors("val_score") >= SURE
+        if not look.exact or gained or not look.is_zero("kl_ref"):
+            return []
+        text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is the KL to the reference, and the "
+        text += "reward has not risen: no update changes the weights."
     return [Signal(CRITICAL, text, (("lr", "0"), ("grad_norm", "")), onset_step=int(look.steps[0]))]
 
 
