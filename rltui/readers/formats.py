@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import ContainedRun, DatabaseReader, Reader
+
+if TYPE_CHECKING:
+    from rltui.readers.console.notes import NoteFinder
 
 SEVERAL = "several"
 """`sniff` returns this for a file that may hold several runs, or one metric of several runs. Each of its runs has a
@@ -75,7 +78,7 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
     if format in ("jsonl", "samples"):
         from rltui.readers.jsonl import JsonlReader
 
-        return JsonlReader(samples=format == "samples", run=run)
+        return JsonlReader(samples=format == "samples", run=run, notes=_notes)
     if format == "json":
         from rltui.readers.document import JsonReader
 
@@ -113,6 +116,12 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
 
         return SwanlabReader()
     raise ValueError(f"no reader for {format!r}: choose one of {', '.join(formats_held('in a file'))}")
+
+
+def _notes() -> NoteFinder:
+    from rltui.readers.console.notes import NoteFinder  # few files of rows hold other lines
+
+    return NoteFinder()
 
 
 def make_unpacking(format: str, name: str = "", run: str = "") -> Reader:

@@ -190,11 +190,12 @@ def _side_by_side(line: bytes) -> list[Object] | None:
 
 class ObjectLines:
     """Reads the lines of one file. `number`: of the newest line; `skip` is called with the reason if a line is left
-    out."""
+    out. `strange`: the newest lines that are not JSON, with their numbers, for whoever reads them to take."""
 
     def __init__(self, skip: Callable[[str], None]) -> None:
         self.number = 0
         self._skip = skip
+        self.strange: list[tuple[int, bytes]] = []
 
     def read(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
         """Rows of consecutive lines with the number of the first, and whether they were strict JSON (in which no number
@@ -244,6 +245,7 @@ class ObjectLines:
                 row = lenient(text)
             except (ValueError, RecursionError):
                 self._skip("line that is not JSON")
+                self.strange.append((self.number, line))
                 begun = text.rfind(b'{"step"')
                 if begun <= 0:
                     begun = text.rfind(b'{"')

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from itertools import groupby
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 from msgspec import Struct
@@ -68,14 +68,22 @@ class _Layout(Struct, frozen=True):
 SAMPLE = "row of a sample among rows of metrics"
 
 
+class Notes(Protocol):
+    """Finds notes in the lines of what a program prints (`console.notes.NoteFinder`)."""
+
+    def line(self, text: str, line: int, step: int | None) -> list[Note]: ...
+    def finish(self, line: int, step: int | None) -> list[Note]: ...
+
+
 class JsonlReader:
     """One JSON object in each line. Rows of equal keys are read column by column. If such rows follow each other at one
     step, they are samples of the step, and their mean counts. `samples`: rows with text are samples too, else they are
-    left out. `run`: the one to read, if a column names several."""
+    left out. `run`: the one to read, if a column names several. `notes` makes what finds notes in lines that are no
+    rows: a program may print its rows and its last words into one file."""
 
     whole = False
 
-    def __init__(self, samples: bool = False, run: str = "") -> None:
+    def __init__(self, samples: bool = False, run: str = "", notes: Callable[[], Notes] | None = None) -> None:
         self._run = run
         self.format = "samples" if samples else "jsonl"
         self._with_text = samples
@@ -95,6 +103,8 @@ class JsonlReader:
         self._means, self._labels = SampleMeans(), RowLabels()
         self._newest = b""  # the last line read one by one since the skeleton was made
         self._skeleton: Skeleton | None = None
+        self._find_notes = notes
+        self._notes: Notes | None = None
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -117,6 +127,8 @@ class JsonlReader:
             with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
                 records = self._read([rest])
             self._lines.number = line
+        elif self._notes is not None:
+            records += self._notes.finish(self._lines.number, None if self._stated == NO_STEP else self._stated)
         for step, cells, time in self._means.so_far():
             self._rows.add(step, cells, time)
         return [*records, *self._rows.take(), *self._means.remarks()]
@@ -126,6 +138,7 @@ class JsonlReader:
         self._newest = lines[-1] if lines else b""
         for at in range(0, len(lines), AT_ONCE):
             for line, rows, strict in self._lines.read(lines[at : at + AT_ONCE]):
+                self._tell(out, line)
                 for keys, group in groupby(rows, tuple):
                     alike = list(group)
                     flags = self._flags_of(alike, keys)
@@ -135,11 +148,23 @@ class JsonlReader:
                         self._add_rows(alike, strict, line, out)
                         self._labels.own(alike[-1], self._stated)
                     line += len(alike)
+            self._tell(out, self._lines.number + 1)
         if self._plan is not None:
             step, total = self._plan
             out.append(Note("progress", f"step {step} of {total}", self._lines.number, step, total))
             self._plan = None
         return [*out, *self._rows.take(), *self._means.remarks()]
+
+    def _tell(self, out: list[Record], before: int) -> None:
+        """What the program printed among the rows, ahead of a line: a traceback, or the words with which it ends."""
+        while self._lines.strange and self._lines.strange[0][0] < before:
+            line, text = self._lines.strange.pop(0)
+            if self._notes is None and self._find_notes is not None:
+                self._notes = self._find_notes()
+            if self._notes is None:
+                continue
+            step = None if self._stated == NO_STEP else self._stated
+            out += self._notes.line(text.decode("utf-8", "replace").rstrip(), line, step)
 
     def _read_many(self, lines: list[bytes], out: list[Record]) -> None:
         """Reads lines that differ from those before only in their numbers at once, the others one by one."""
