@@ -31,6 +31,7 @@ from rltui.rules.base import (
     told,
 )
 from rltui.rules.traits import Trait
+from rltui.run.columns import Floats
 from rltui.run.sums import quantile
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
@@ -102,6 +103,9 @@ def _size_in(name: str) -> float | None:
 NEAR = 1.5
 """Times the rate that is judged: a higher one is told instead of it, which a schedule passed through."""
 
+BEGAN = 5
+"""Rows that show where a loss began."""
+
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -121,7 +125,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     swings = _loss_swings(look, p)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
-    elif "proof" in memory and not look.settings.preference and gained(look):
+    elif "proof" in memory and (_loss_fell(look, p) if look.settings.preference else gained(look)):
         del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):
@@ -134,7 +138,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
         shown = num(_as_logged(look, rate))
         band = f"Learning rate {shown} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
-        return sentences(band, swings or ("KL rose and the reward fell in the first rows" if proven else ""))
+        told = "the loss jumped" if look.settings.preference else "KL rose and the reward fell in the first rows"
+        return sentences(band, swings or (told if proven else ""))
 
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
 
@@ -217,17 +222,30 @@ def _unlike_set(look: Look, p: Params) -> Signal | None:
     return Signal(WARNING, text, (("lr", ""),), onset_step=step)
 
 
+def _preference_loss(look: Look) -> Floats:
+    return look.values("total_loss") if look.series("total_loss") is not None else look.values("pg_loss")
+
+
 def _loss_swings(look: Look, p: Params) -> str:
-    """What shows that the steps of a preference run are too large: the loss jumps and is no lower than at the start,
-    where it is ln 2 by construction. Empty if nothing does."""
-    loss = look.values("total_loss") if look.series("total_loss") is not None else look.values("pg_loss")
-    rows = int(p["dpo_rows"])
+    """What shows that the steps of a preference run are too large: the loss jumps, by a part of where it began, and is
+    no lower than there. It begins at ln 2, or where its kind of loss begins: IPO's at 1 / (4 beta^2). Empty if nothing
+    does."""
+    loss, rows = _preference_loss(look), int(p["dpo_rows"])
     if not look.settings.preference or len(loss) < rows:
         return ""
-    level, jumps = float(loss[-rows:].mean()), sd_d(loss[-rows:])
-    if jumps < p["dpo_jumps"] or level + 2.0 * jumps / rows**0.5 < log(2.0):
+    first, level, jumps = float(loss[:BEGAN].mean()), float(loss[-rows:].mean()), sd_d(loss[-rows:])
+    if jumps < p["dpo_jumps"] / log(2.0) * max(first, log(2.0)) or level + 2.0 * jumps / rows**0.5 < first:
         return ""
-    return f"the loss jumps by {num(jumps)} and is at {num(level)}, no lower than where it began"
+    return f"the loss jumps by {num(jumps)} and is at {num(level)}, no lower than where it began ({num(first)})"
+
+
+def _loss_fell(look: Look, p: Params) -> bool:
+    """The loss of a preference run is clearly below where it began."""
+    loss, rows = _preference_loss(look), int(p["dpo_rows"])
+    if len(loss) < rows + BEGAN:
+        return False
+    first, now = float(loss[:BEGAN].mean()), loss[-rows:]
+    return float(now.mean()) + 2.0 * sd_d(now) / rows**0.5 < 0.9 * first
 
 
 @rule("cfg-lr-too-low", Look)
