@@ -56,7 +56,8 @@ LEAST_NOISE = 1e-9
 
 class Course(Struct, frozen=True):
     """What a report says of a metric: `first`, `last` are the window means that every table shows; `now` a robust
-    level; the three effects are None if there are too few points."""
+    level; the three effects are None if there are too few points. `moves`: both windows differ by more than the noise
+    from row to row makes of them, though one of them moves so much in itself that the change is not sure."""
 
     metric: str
     key: str
@@ -67,6 +68,7 @@ class Course(Struct, frozen=True):
     since_start: Effect | None
     since_peak: Effect | None
     recent: Effect | None
+    moves: bool = False
 
 
 class MetricFacts:
@@ -377,7 +379,18 @@ class MetricFacts:
             self.since_start,
             self.since_peak,
             self.recent,
+            self.moves,
         )
+
+    @property
+    def moves(self) -> bool:
+        """`Course.moves`."""
+        found = self.since_start
+        if found is None or found.direction:
+            return False
+        independent = self.noise * sqrt((1 + self.carried) / (1 - self.carried))
+        error = hypot(*(independent / sqrt(level.points) for level in (self.start, self.end)))
+        return bool(abs(found.value) > SHORT_LIMIT * error > 0.0)
 
 
 class _Alone:

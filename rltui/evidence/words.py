@@ -55,6 +55,8 @@ def in_short(facts: Facts, metric: str) -> str:
     if found is None or found.since_start is None:
         return ""
     direction = found.since_start.direction
+    if found.moves:
+        return "in the midst of a change"
     return f"{ROSE[direction]} since its start" if direction else "no change since its start beyond its noise"
 
 
@@ -69,12 +71,15 @@ def share(found: Share, what: str) -> str:
 
 
 def since_start(course: Course) -> str:
-    """`rose 0.31 → 0.45`, `fell ..`, `0.31 → 0.33, no change beyond its noise`; of few points the numbers alone."""
+    """`rose 0.31 → 0.45`, `fell ..`, `0.31 → 0.33, no change beyond its noise`; of few points, or in the midst of a
+    change, the numbers alone."""
     found = course.since_start
     if found is None:
         return from_to(course)
     if found.direction:
         return f"{ROSE[found.direction]} {from_to(course)}"
+    if course.moves:
+        return f"went {from_to(course)}"
     return f"{from_to(course)}, no change beyond its noise"
 
 

@@ -245,7 +245,7 @@ def _loss_fell(look: Look, p: Params) -> bool:
     if len(loss) < rows + BEGAN:
         return False
     first, now = float(loss[:BEGAN].mean()), loss[-rows:]
-    return float(now.mean()) + 2.0 * sd_d(now) / rows**0.5 < 0.9 * first
+    return bool(now.mean() + 2.0 * sd_d(now) / rows**0.5 < 0.9 * first)
 
 
 @rule("cfg-lr-too-low", Look)
