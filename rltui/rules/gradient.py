@@ -25,6 +25,7 @@ from rltui.rules.base import (
     solved,
     tail,
 )
+from rltui.rules.loss_leap import loss_leap
 from rltui.rules.traits import Trait
 from rltui.run.sums import mean, median
 from rltui.run.table import Floats
@@ -172,8 +173,10 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("pg-loss-shape", Look)
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The policy loss changed its sign or its level for good, or swings about 0 while nothing is gained. A hint beside
-    other findings, not a fault by itself. In preference training the loss falls as it learns."""
+    """The policy loss leapt; or it changed its sign or its level for good, or swings about 0 while nothing is gained:
+    hints beside other findings, no faults by themselves. In preference training the loss falls as it learns."""
+    if (leap := loss_leap(look, p, memory)) is not None:
+        return [leap]
     series = look.series("pg_loss")
     if series is None or len(series) < p["rows"] or look.settings.preference:
         return []

@@ -1,0 +1,59 @@
+"""A loss that goes to another level from one row to the next, far beyond its noise: what is counted in it changed."""
+
+from __future__ import annotations
+
+from math import inf
+
+from rltui.evidence.effects import NOISE_POINTS, noise
+from rltui.evidence.look import Look
+from rltui.evidence.shifts import NEAR, Shift, may_step_between, step_between
+from rltui.evidence.signal import EASED, WARNING, Signal, num
+from rltui.rules.base import Memory, Params, held
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+NEWEST, LAST = 60, 5
+"""Rows in which a leap is looked for beside those that were not searched, and the newest ones, which show the level."""
+
+
+def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
+    """The newest leap of the loss by many times its noise that lasts. A policy that learns moves its loss slowly, and
+    the loss of group-centred advantages stays about 0. `memory` keeps the leap, and how far was searched."""
+    name = "pg_loss" if look.series("pg_loss") is not None else "total_loss"
+    series = look.series(name)
+    if series is None or len(series) < p["rows"]:
+        return None
+    done = int(memory.get("searched", 0.0))
+    memory["searched"] = float(len(series))
+    found = _leap(series, max(int(p["side"]), min(done, len(series)) - NEWEST), p)
+    if found is not None and found.step > memory.get("leap", -inf) + look.facts.clock.stride:
+        memory |= {"leap": float(found.step), "before": found.before, "after": found.after}
+    if "leap" not in memory:
+        return None
+    before, after, step = memory["before"], memory["after"], int(memory["leap"])
+    known = held(look, "pg-loss-shape", WARNING)
+    back = (median(series.values[-NEAR:]) - before) / (after - before) < 0.5
+    if back:
+        for key in ("leap", "before", "after"):
+            del memory[key]
+        if not known:
+            return None
+    text = f"The loss went from {num(before)} to {num(after)} at once at step {step}, far beyond its noise"
+    text += " and is back." if back else ": what is counted in it is not what it was."
+    level = EASED if back else WARNING
+    return Signal(level, text, ((name, f"{num(before)} before, {num(after)} after"),), onset_step=step)
+
+
+def _leap(series: Series, first: int, p: Params) -> Shift | None:
+    """The clearest jump since a row, if it is as large as a leap and more than the level before."""
+    begin = max(0, first - NOISE_POINTS - NEAR)
+    part = series.since_row(int(series.rows[begin]))
+    at, to = int(series.steps[min(first, len(series) - 1)]), int(series.steps[-LAST])
+    if at > to or not may_step_between(part, at, to, p["leap_by"]):
+        return None
+    found = step_between(part, at, to)
+    if found is None:
+        return None
+    before = part.values[: int(part.steps.searchsorted(found.step))]
+    size = abs(found.after - found.before)
+    return found if size >= p["leap"] * noise(before) > 0.0 and size >= p["leap_by"] * abs(found.before) else None
