@@ -23,6 +23,8 @@ from rltui.readers.name_words import has_word, shown, words
 from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
+_PACE = lazy(r"[,\[<]\s*(\d+(?:\.\d+)?)\s*(it/s|s/it)\b")
+SECONDS = "s/it"
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
 """A bar that is named after an algorithm: GRPO, RLOO, DPO."""
 _OF_TRAINING = lazy(r"(?i)(?:^train|(?:^|[\s_\-])training)$")
@@ -67,6 +69,7 @@ class BarNumbers:
             if place is not None and (self._bare or ("", 0, 0))[:2] != (painted.name, painted.total):
                 self._bare = painted.name, painted.total, painted.done
             return []
+        cells |= _pace(text)
         epoch, counter = _round(painted.name), first_of("step", cells)
         if counter is not None and cells[counter].is_integer() and 0 <= cells[counter] < MAX_STEP:
             step = int(cells.pop(counter))
@@ -158,6 +161,15 @@ def _round(name: str) -> _Round | None:
         if found is not None and not has_word(name, words().evaluation):
             return _Round(kind, int(found[1]), int(found[2]) if found[2] else None)
     return None
+
+
+def _pace(text: str) -> dict[str, float]:
+    """Seconds of a step as the bar shows them, smoothed: `0.89it/s`, `1.12s/it`. Empty for a bar that shows none."""
+    found = _PACE.search(text)
+    if found is None:
+        return {}
+    shown = float(found[1])
+    return {} if shown <= 0.0 else {SECONDS: shown if found[2] == "s/it" else 1.0 / shown}
 
 
 def _described(name: str) -> dict[str, float]:

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.readers.reading import cuts
 from tests.unit.readers.reported import ends, reported
 from tests.unit.readers.test_wordings import by_step
-from tests.unit.session.runs import content, opened
+from tests.unit.session.runs import but_pace, content, opened
 
 EACH = 8
 """Batches of one episode."""
@@ -55,7 +55,7 @@ INNER = "".join(
 def test_steps_go_on_from_episode_to_episode(within: str, early: bool, tmp_path: Path) -> None:
     path = tmp_path / "train.log"
     path.write_text("".join(bars(range(1, 4), within, early)))
-    assert content(opened(path)) == expected(24)
+    assert but_pace(content(opened(path))) == expected(24)
     report = reported(path)
     assert report["run"]["steps"] | {"first": 1, "last": 24, "rows": 24} == report["run"]["steps"]
     assert ends(report, "reward_mean") == (24, 0.5, 0.5)
@@ -64,7 +64,7 @@ def test_steps_go_on_from_episode_to_episode(within: str, early: bool, tmp_path:
 def test_an_episode_that_is_gone_on_with_has_its_own_steps(tmp_path: Path) -> None:
     path = tmp_path / "train.log"
     path.write_text("".join(bars(range(3, 5))))
-    assert content(opened(path)) == expected(32, first=17)
+    assert but_pace(content(opened(path))) == expected(32, first=17)
 
 
 def test_episodes_of_a_game_count_no_steps(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_episodes_of_a_game_count_no_steps(tmp_path: Path) -> None:
     names = ("Episode 7", "Generate [2/9]", "Eval episode [1/20]")
     noise = [f"\r{name}: 50%|█| 4/8 [00:01<00:02, 1.0it/s, reward=7.5, loss=8.5]" for name in names]
     path.write_text("".join(bars(range(1, 3), "".join(noise) + "\n")))
-    assert content(opened(path)) == expected(16)
+    assert but_pace(content(opened(path))) == expected(16)
 
 
 def test_lines_that_state_their_step_count_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rltui.cli import main
 from rltui.readers.formats import make
 from tests.unit.readers.reading import Cells, Read, cuts
 from tests.unit.readers.reported import reported
-from tests.unit.session.runs import content, opened
+from tests.unit.session.runs import but_pace, content, opened
 
 NESTED = '2026-03-01T10:00:00Z [info] metrics {{"step": {i}, "loss": {x}, "train": {{"reward": 0.5, "kl": 0.2}}}}\n'
 STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
@@ -317,7 +317,21 @@ def test_a_line_that_says_columns_names_them(tmp_path: Path) -> None:
 def test_numbers_of_a_bar_are_of_the_step_whose_loop_gave_them(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "train.log"
     path.write_text(painted(kind))
-    assert content(opened(path)) == {i: {"loss": pytest.approx(i / 64, abs=1e-6), "reward": 0.5} for i in range(1, 21)}
+    assert but_pace(content(opened(path))) == {
+        i: {"loss": pytest.approx(i / 64, abs=1e-6), "reward": 0.5} for i in range(1, 21)
+    }
+
+
+@pytest.mark.parametrize(("shown", "seconds"), [("0.80it/s", 1.25), (" 2.50s/it", 2.5), ("?it/s", None)])
+def test_a_bar_that_shows_its_numbers_tells_how_long_a_step_takes(
+    shown: str, seconds: float | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.log"
+    bars = [f"\r {i}%|█| {i}/100 [00:10<01:30, {shown}, loss={i / 64:.4f}, reward=0.5]" for i in range(1, 41)]
+    path.write_text("".join(bars) + "\n")
+    rows = content(opened(path))
+    assert len(rows) == 40
+    assert {row.get("s/it") for row in rows.values()} == {seconds}
 
 
 def test_a_line_glued_behind_a_bar_is_a_step_line(tmp_path: Path) -> None:

@@ -39,6 +39,11 @@ def content(run: RunReader) -> dict[int, dict[str, float]]:
     return {int(step): table.cells(row) for row, step in enumerate(table.steps)}
 
 
+def but_pace(rows: dict[int, dict[str, float]]) -> dict[int, dict[str, float]]:
+    """The same without the seconds of a step that bars show."""
+    return {step: {key: x for key, x in row.items() if key != "s/it"} for step, row in rows.items()}
+
+
 def wait_for(run: RunReader, condition: Callable[[], bool]) -> None:
     """Polls as the session does until the condition holds."""
     until = time.monotonic() + PATIENCE_S
