@@ -46,6 +46,7 @@ def compare(log: Log, found: dict[int, Cells]) -> Outcome:
     """What is wrong in it."""
     out = Outcome()
     names = {name for cells in log.rows.values() for name in cells} | log.also
+    names |= {"s/it"} if "s/it, " in log.text else set()  # a bar says how long a step takes
     for step, cells in log.rows.items():
         for name, x in cells.items():
             seen = found.get(step, {}).get(name)

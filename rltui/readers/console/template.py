@@ -126,6 +126,14 @@ class TemplateLearner:
         return self._under is not None or self._block.is_open or self._table.is_open
 
     @property
+    def heading_step(self) -> int | None:
+        """The step in the heading of the open block; None if none is open, or if its heading names no step plainly."""
+        if not (self.knows_steps and self._block.is_open and self._block.headed):
+            return None
+        plain = words().counters
+        return next((int(s.value) for s in self._block.slots if is_whole(s) and is_named(s.name, plain)), None)
+
+    @property
     def is_below_step(self) -> bool:
         """Whether the line above, or the block that is open, states a step, or may."""
         return self._block.headed > 0 or (self._under is not None and any(map(may_count, self._under.slots)))

@@ -427,3 +427,18 @@ def by_step(parts: list[bytes]) -> dict[int, Cells]:
     for step, cells in read.rows:
         found.setdefault(step, {}).update(cells)
     return found
+
+
+def test_an_evaluation_inside_a_block_is_of_the_step_of_its_heading(tmp_path: Path) -> None:
+    """Not of the newest step that is complete."""
+    path = tmp_path / "train.log"
+    text = ""
+    for i in range(1, 61):
+        text += f"====== Iteration {i} / 60 ======\n  loss:          {i / 64:.6f}\n  reward:        0.5{i % 10}\n"
+        text += f"  eval_score:    0.{600 + i}\n" if i % 20 == 0 else ""
+        text += "  iteration time: 1.18 s\n"
+    path.write_text(text)
+    rows = content(opened(path))
+    assert len(rows) == 60
+    evaluated = {step: x for step, row in rows.items() for key, x in row.items() if "eval" in key}
+    assert evaluated == {20: 0.62, 40: 0.64, 60: 0.66}
