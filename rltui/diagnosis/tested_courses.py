@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rltui.diagnosis.outcome import (
     EXACT,
+    REWARDS,
     Answer,
     Outcome,
     Spell,
@@ -198,6 +199,28 @@ def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
     return Outcome("met" if low <= test.share * most else "unmet", told)
 
 
+WRITTEN = ("response_length_mean", "entropy")
+"""What the answers of a row are like before anybody grades them."""
+OTHERWISE = 0.25
+"""Share of its level by which one of them shows that other answers were written."""
+
+
+def _written_otherwise(look: Look, test: Calm, step: int) -> Outcome | None:
+    """What says that the answers of the row themselves were other ones, so that not their grading changed."""
+    if test.metric not in REWARDS:
+        return None
+    for name in WRITTEN:
+        facts = fact_of(look, name)
+        before = None if facts is None else facts.before(step)
+        now = None if facts is None else facts.median_within(step, step + AT_ONCE * look.facts.clock.stride, AT_ONCE)
+        if facts is None or before is None or before.points < FIRST or now is None:
+            continue
+        if abs(now - before.value) > max(CLEAR * facts.noise, OTHERWISE * abs(before.value)):
+            was, is_ = value_of(name, before.value), value_of(name, now)
+            return Outcome("unmet", f"{label_of(name)} went {was} → {is_} at step {step} too", at=step)
+    return None
+
+
 def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
@@ -265,6 +288,8 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}", at=step)
+    if (other := _written_otherwise(look, test, step)) is not None:
+        return other
     placed = fact_of(look, test.place) is not None
     held = [] if placed else [_held(look, HeldLevel(name, test.by), spell) for name in test.policy]
     moved = next((one for one in held if one.answer != "met"), None)

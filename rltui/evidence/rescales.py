@@ -108,7 +108,7 @@ class Rescales:
     def of(self, reward: Series, spread: Callable[[int], Series | None], logged: Points) -> list[Rescale]:
         """`spread`: standard deviation of the rewards of a batch, or their range, from a row on; None if neither is
         logged."""
-        base = max(0, self._settled - BEFORE - MIXED)
+        base, whole = max(0, self._settled - BEFORE - MIXED), reward.values
         reward = reward.since_row(int(reward.rows[base])) if base < len(reward) else reward
         beside = spread(int(reward.rows[0])) if len(reward) else None
         wide, settled = reward.values if beside is None else on_rows(reward.rows, beside), self._settled - base
@@ -118,11 +118,22 @@ class Rescales:
                 continue
             seen = (_seen(reward, wide, at, points, logged, beside is None) for points in AFTER)
             one = next((one for one in seen if one is not None), None)
-            if one is not None:
+            if one is not None and not _is_remnant(one.before, whole[: at + base]):
                 found.append((at + base, one))
         self._settled = base + len(reward) - AFTER[-1]
         self._found = [(at, one) for at, one in found if at <= self._settled]
         return [one for _, one in found]
+
+
+LEVEL = 20
+"""Points that give a level."""
+REMNANT = 0.05
+"""Of the best level before: what is left of a reward that is lost may go up by factors, and is in no other scale."""
+
+
+def _is_remnant(level: float, x: Floats) -> bool:
+    blocks = x[len(x) % LEVEL :].reshape(-1, LEVEL)
+    return len(blocks) > 0 and abs(level) < REMNANT * max(abs(median(block)) for block in blocks)
 
 
 def _jumps(x: Floats, start: int) -> list[int]:
