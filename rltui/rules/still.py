@@ -36,6 +36,7 @@ from rltui.rules.base import (
     rule,
     seldom_right,
     side_by_side,
+    since,
     solved,
     tail,
     told,
@@ -312,13 +313,17 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if share < p["notice"]:
         return []
     stuck = trend(x).direction <= 0 and look.facts.errors(look.reward) < 2.0 and not solved(look)
-    level = WARNING if share >= p["warn"] and stuck else NOTICE
+    held_back = trend(kl, 200).direction <= 0  # a KL that runs away is not held by its penalty
+    level = WARNING if share >= p["warn"] and stuck and held_back else NOTICE
     summary = (
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
         f"{percent(share)} of the policy gradient"
     )
     summary = sentences(summary, reward_course(look) if stuck else "")
-    return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=int(look.steps[0]))]
+    series, onset = look.series("kl_ref"), int(look.steps[0])
+    if series is not None and coef * p["learning_kl"] / p["signal"] < p["notice"]:  # not by its coefficient alone
+        onset = int(series.steps[since(kl >= p["notice"] * p["signal"] / coef)])
+    return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=onset)]
 
 
 @rule("reward-plateau", Look)
