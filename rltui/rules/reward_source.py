@@ -245,6 +245,21 @@ def _leapt(look: Look, memory: Memory) -> list[Signal]:
     text = (
         f"{reward_name(look)} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before"
     )
-    text += ", while the policy was as before: another grader, reward model or kind of prompts, and no gain."
     proofs = ((look.reward, f"{num(before)} before, {num(after)} after"),)
+    if (followed := _followed(look, step, after - before)) is not None:
+        was, now = followed
+        text += f", and validation with it, {num(was)} to {num(now)}, while what else is logged of the policy was as "
+        text += "before: other weights, or easier prompts in both."
+        return [Signal(NOTICE, text, proofs, onset_step=step)]
+    text += ", while the policy was as before: another grader, reward model or kind of prompts, and no gain."
     return [Signal(NOTICE, text, proofs, onset_step=step, marks=(Mark.COSTS,))]
+
+
+def _followed(look: Look, step: int, leap: float) -> tuple[float, float] | None:
+    """Of the first validation set that rose by half of the leap from the evaluation before it to the one after, both
+    values; None if there is none."""
+    for one in look.facts.validation_sets:
+        at = int(one.series.steps.searchsorted(step))
+        if 0 < at < len(one.values) and one.values[at] - one.values[at - 1] >= leap / 2.0:
+            return float(one.values[at - 1]), float(one.values[at])
+    return None
