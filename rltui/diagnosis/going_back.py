@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rltui.evidence.model import GO_BACK, USE_BEST, BestCheckpoint, Finding, Fix
+from rltui.evidence.model import COPY_BEST, GO_BACK, USE_BEST, BestCheckpoint, Finding, Fix
 
 NOT_FOUND = "if one is kept elsewhere, as none was found"
 START = "Start again from the model that training began with, as no step beats it"
@@ -15,7 +15,7 @@ COMPARE = "Evaluate the model that training began with, too, as it may be better
 def going_back(finding: Finding, best: BestCheckpoint | None, rises: bool) -> Finding:
     """The finding with these fixes as this run has them, behind all others if no checkpoint was found. `rises`:
     validation does, so that what comes next is better than what was best so far."""
-    if not any(fix.act in (GO_BACK, USE_BEST) for fix in finding.fixes):
+    if not any(fix.act in (COPY_BEST, GO_BACK, USE_BEST) for fix in finding.fixes):
         return finding
     saved = best is not None and best.path is not None
     told = [one for fix in finding.fixes if (one := _told(fix, best, rises)) is not None]
@@ -26,6 +26,8 @@ def going_back(finding: Finding, best: BestCheckpoint | None, rises: bool) -> Fi
 
 def _told(fix: Fix, best: BestCheckpoint | None, rises: bool) -> Fix | None:
     saved = best is not None and best.path is not None
+    if fix.act == COPY_BEST:
+        return fix if saved else None
     if fix.act == GO_BACK:
         return fix if saved else replace(fix, text=f"{fix.text}, {NOT_FOUND}")
     if fix.act != USE_BEST:

@@ -116,6 +116,7 @@ class Fix(Struct, frozen=True):
     act: str = ""
 
 
+COPY_BEST = "copy-best"
 GO_BACK = "go-back"
 """The `act` of a fix that needs a saved checkpoint."""
 USE_BEST = "use-best"
