@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.present import in_a_row, jumped
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
@@ -79,16 +80,19 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif harmed and (bottom or (ratio < p["warn"] and going) or (low and reward.direction <= 0)):
         level = WARNING
 
+    level = EASED if eased else level
+    marks = (Mark.COSTS,) if level == NOTICE and bottom and not solved(look) else ()  # whatever is gained meanwhile
+
     def text() -> str:
         fell = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
         fell += f" ({compared(look, 'entropy', ROWS, SKIP)})"
         course = "the task is solved" if solved(look) else reward_course(look)
-        return sentences(fell, course)
+        return sentences(fell, "" if marks else course)  # the headline then tells what was gained
 
     proofs = [("entropy", ""), told(look)]
     if dead is not None:
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
-    return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
+    return [Signal(level, text, tuple(proofs), moved="entropy", hurt=look.reward, marks=marks)]
 
 
 def _starved(look: Look, dead_now: float, much: float) -> bool:
