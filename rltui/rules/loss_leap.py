@@ -14,6 +14,8 @@ from rltui.run.table import Series
 
 NEWEST, LAST = 60, 5
 """Rows in which a leap is looked for beside those that were not searched, and the newest ones, which show the level."""
+HOME = 0.25
+"""A leap that ends within this part of its way from where the loss was before the first one is the way back."""
 
 
 def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
@@ -26,15 +28,17 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
     done = int(memory.get("searched", 0.0))
     memory["searched"] = float(len(series))
     found = _leap(series, max(int(p["side"]), min(done, len(series)) - NEWEST), p)
-    if found is not None and found.step > memory.get("leap", -inf) + look.facts.clock.stride:
-        memory |= {"leap": float(found.step), "before": found.before, "after": found.after}
+    if found is not None and found.step > memory.get("newest", -inf) + NEAR * look.facts.clock.stride:
+        home, memory["newest"] = memory.get("home", found.before), float(found.step)
+        if abs(found.after - home) >= HOME * abs(found.before - home):
+            memory |= {"leap": float(found.step), "before": found.before, "after": found.after, "home": home}
     if "leap" not in memory:
         return None
     before, after, step = memory["before"], memory["after"], int(memory["leap"])
     known = held(look, "pg-loss-shape", WARNING)
     back = (median(series.values[-NEAR:]) - before) / (after - before) < 0.5
     if back:
-        for key in ("leap", "before", "after"):
+        for key in ("leap", "before", "after"):  # where it came from stays known: the way back is no leap
             del memory[key]
         if not known:
             return None
