@@ -36,7 +36,8 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
         return None
     before, after, step = memory["before"], memory["after"], int(memory["leap"])
     known = held(look, "pg-loss-shape", WARNING)
-    back = (median(series.values[-NEAR:]) - before) / (after - before) < 0.5
+    newest = series.values[int(series.steps.searchsorted(step)) :][-NEAR:]
+    back = (median(newest) - before) / (after - before) < 0.5
     if back:
         for key in ("leap", "before", "after"):  # where it came from stays known: the way back is no leap
             del memory[key]

@@ -13,7 +13,7 @@ from tests.unit.diagnosis.test_a_small_training import AT, ROWS, Row, critic, dr
 
 def leaping(n: int, row: Row) -> Row:
     near = random.Random(n).gauss(0, 0.02)
-    return row | {"loss": (0.9 if n >= AT else -0.03) + near}
+    return row | {"loss": (9.0 if n >= AT else -0.03) + near}
 
 
 def test_a_loss_that_leaps_is_a_warning_with_its_step(tmp_path: Path) -> None:
