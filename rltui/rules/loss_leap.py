@@ -30,8 +30,11 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
     found = _leap(series, max(int(p["side"]), min(done, len(series)) - NEWEST), p)
     if found is not None and found.step > memory.get("newest", -inf) + NEAR * look.facts.clock.stride:
         home, memory["newest"] = memory.get("home", found.before), float(found.step)
+        memory["rows"] = float(look.n)
         if abs(found.after - home) >= HOME * abs(found.before - home):
             memory |= {"leap": float(found.step), "before": found.before, "after": found.after, "home": home}
+    elif found is not None and "leap" in memory and look.n <= memory.get("rows", 0.0) + 2 * NEAR:
+        memory |= {"leap": float(found.step), "before": found.before, "after": found.after}  # more rows tell better
     if "leap" not in memory:
         return None
     before, after, step = memory["before"], memory["after"], int(memory["leap"])
