@@ -68,7 +68,7 @@ class _Layout(Struct, frozen=True):
 SAMPLE = "row of a sample among rows of metrics"
 
 
-class Notes(Protocol):
+class FindsNotes(Protocol):
     """Finds notes in the lines of what a program prints (`console.notes.NoteFinder`)."""
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]: ...
@@ -83,7 +83,7 @@ class JsonlReader:
 
     whole = False
 
-    def __init__(self, samples: bool = False, run: str = "", notes: Callable[[], Notes] | None = None) -> None:
+    def __init__(self, samples: bool = False, run: str = "", notes: Callable[[], FindsNotes] | None = None) -> None:
         self._run = run
         self.format = "samples" if samples else "jsonl"
         self._with_text = samples
@@ -104,7 +104,7 @@ class JsonlReader:
         self._newest = b""  # the last line read one by one since the skeleton was made
         self._skeleton: Skeleton | None = None
         self._find_notes = notes
-        self._notes: Notes | None = None
+        self._notes: FindsNotes | None = None
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)

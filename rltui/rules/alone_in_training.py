@@ -31,8 +31,8 @@ def not_followed(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if reward is None or not sets:
         return []
     known = [Shift(int(memory["leap"]), memory["leap before"], memory["leap after"])] if "leap" in memory else []
-    risen = sorted((one for one in reward.shifts if one.after > one.before), key=lambda one: one.before - one.after)
-    for shift in (*known, *risen):
+    risen = [one for one in reward.shifts if one.after > one.before]
+    for shift in (*known, *([max(risen, key=lambda one: one.after - one.before)] if risen else [])):
         found = _alone(look, reward, sets, shift, p)
         if found is not None:
             memory |= {"leap": float(shift.step), "leap before": shift.before, "leap after": shift.after}

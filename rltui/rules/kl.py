@@ -98,7 +98,9 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     window = min(rows, 200)
     level = tail(kl, 10)
-    if level < p["min_kl"]:
+    paid = paid_until(look)
+    gained_ever = paid is not None or look.facts.errors(look.reward) >= p["reward_se"]
+    if level < (p["min_kl"] if gained_ever else p["min_kl_unpaid"]):
         return []
     first = tail(kl[: len(kl) - rows + 10], 10)
     known = held(look, "kl-up-reward-flat")
@@ -126,8 +128,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     level_now = CRITICAL if worse else WARNING
-    paid = paid_until(look)
-    if paid is not None or look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL too
+    if gained_ever:  # the reward rose before, and the KL too
         began = max(_set_out(look, rows), paid or 0)
         if known:  # the window moves on with the run, and what rose all along in it has not begun anew
             began = min(began, int(memory.get("began", began)))

@@ -53,15 +53,16 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 
 def _leap(series: Series, first: int, p: Params) -> Shift | None:
-    """The clearest jump since a row, if it is as large as a leap and more than the level before."""
+    """The clearest jump since a row, if it is far beyond the noise and by a large factor."""
     begin = max(0, first - NOISE_POINTS - NEAR)
     part = series.since_row(int(series.rows[begin]))
     at, to = int(series.steps[min(first, len(series) - 1)]), int(series.steps[-LAST])
-    if at > to or not may_step_between(part, at, to, p["leap_by"]):
+    if at > to or not may_step_between(part, at, to, 1.0 - 1.0 / p["leap_by"]):
         return None
     found = step_between(part, at, to)
     if found is None:
         return None
-    before = part.values[: int(part.steps.searchsorted(found.step))]
-    size = abs(found.after - found.before)
-    return found if size >= p["leap"] * noise(before) > 0.0 and size >= p["leap_by"] * abs(found.before) else None
+    sd = noise(part.values[: int(part.steps.searchsorted(found.step))])
+    small, large = sorted((abs(found.before), abs(found.after)))
+    far = abs(found.after - found.before) >= p["leap"] * sd > 0.0 and large >= p["leap_by"] * max(small, sd)
+    return found if far else None

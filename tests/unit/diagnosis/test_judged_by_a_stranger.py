@@ -72,6 +72,7 @@ def test_a_learning_rate_that_is_set_to_0_is_no_reason_to_wait(
 ) -> None:
     """A log that shows three digits writes 0.000 for any usual rate: then only the course tells."""
     columns = learning(150) | {"score": wave(0.34, 0.03, 150, 1), "kl": np.zeros(150), "lr": np.zeros(150)}
+    columns = {name: np.round(x, 3) for name, x in columns.items()}
     run = configured(write(tmp_path / "run", columns), lr=rate, total_steps=300, kl_coef=0.001)
     of = report(run, capsys)
     assert of["verdict"]["decision"] == decision

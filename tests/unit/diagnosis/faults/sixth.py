@@ -66,7 +66,7 @@ SIXTH = {
         "another part, which is not logged, pays from the middle on",
         "trl",
         paid_elsewhere,
-        r"not logged, or another weight",
+        r"not logged, or another weight|a part was added",
         untrue=r"learning rate",
         seed=151,
     ),
