@@ -55,9 +55,14 @@ def _alone(look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], shift: 
         return None
     if moved is not False or leap < p["noise"] * sd_d(before[-50:]):
         return None
+    alike = shares or any(float(one.values.max()) > 1.0 for one in sets)
+    part = leap if alike or profile.spread <= 1.0 else leap / profile.spread  # of another scale the part of its range
     gains = [_gain(one, shift) for one in sets]
     known = [gain for gain in gains if gain is not None]
-    if len(known) < len(sets) or any(_follows(gain, leap, p) for gain in known):
+    if len(known) < len(sets) or any(_follows(gain, part, p) for gain in known):
+        return None
+    newest = [(before, one.values[-EVALS:]) for (before, _), one in zip(known, sets, strict=True)]
+    if any(_follows(gain, part, p, surely=True) for gain in newest):
         return None
     early, late = known[0]
     told = f"{reward_name(look)} rose {num(shift.before)} → {num(shift.after)} at once at step {shift.step}, while the "
@@ -74,9 +79,9 @@ def _gain(one: MetricFacts, shift: Shift) -> tuple[Floats, Floats] | None:
     return (before, after) if min(len(before), len(after)) > 1 else None
 
 
-def _follows(gain: tuple[Floats, Floats], leap: float, p: Params) -> bool:
-    """Whether a set may have gained a quarter of the leap, or of its way to 1 if the reward is of another scale."""
+def _follows(gain: tuple[Floats, Floats], leap: float, p: Params, surely: bool = False) -> bool:
+    """Whether a set may have gained a quarter of the leap; `surely`: whether it has."""
     before, after = gain
     risen = float(after.mean() - before.mean())
     error = noise_of_few(np.concatenate(gain)) * sqrt(1 / len(before) + 1 / len(after))
-    return risen + error >= p["follows"] * leap
+    return risen + (-error if surely else error) >= p["follows"] * leap
