@@ -81,7 +81,8 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
 
     level = EASED if eased else level
-    marks = (Mark.COSTS,) if level == NOTICE and bottom and not solved(look) else ()  # whatever is gained meanwhile
+    spent = bottom and reward.direction <= 0 and not solved(look)  # next to nothing is left, and nothing more is gained
+    marks = (Mark.COSTS,) if level == NOTICE and spent else ()
 
     def text() -> str:
         fell = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"

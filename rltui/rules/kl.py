@@ -100,7 +100,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = tail(kl, 10)
     paid = paid_until(look)
     gained_ever = paid is not None or look.facts.errors(look.reward) >= p["reward_se"]
-    if level < (p["min_kl"] if gained_ever else p["min_kl_unpaid"]):
+    if level < (p["min_kl"] if gained_ever or len(kl) >= p["young_rows"] else p["min_kl_young"]):
         return []
     first = tail(kl[: len(kl) - rows + 10], 10)
     known = held(look, "kl-up-reward-flat")

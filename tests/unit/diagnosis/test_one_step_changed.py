@@ -124,3 +124,28 @@ def test_a_leap_that_validation_follows_is_not_said_to_be_no_gain(tmp_path: Path
 
     page = report(tmp_path, drawn(8, ROWS, shift))
     assert "and no gain" not in str(page["findings"])
+
+
+def test_a_finished_run_that_borrows_one_name_of_a_framework_keeps_its_plan(tmp_path: Path) -> None:
+    """TRL calls its planned steps otherwise; the config of this loop does not."""
+    rows = drawn(9, ROWS, lambda n, row: row | {"completions/clipped_ratio": 0.02, "reward_mean": 0.2 + 0.001 * n})
+    page = report(tmp_path, rows)
+    assert page["run"]["state"] == "finished"
+    assert page["run"]["steps"]["total"] == ROWS
+    assert page["run"]["algorithm"] == "GRPO"
+
+
+def test_no_checkpoint_is_to_be_copied_where_none_is_of_use(tmp_path: Path) -> None:
+    """All that was saved came after the fault began."""
+
+    def shift(n: int, row: Row) -> Row:
+        if n < AT:
+            return row | {"reward_mean": row["reward_mean"] + 0.002 * n}
+        return row | {"reward_mean": 0.02, "kl": 2.5, "entropy": 0.05}
+
+    for step in (AT + 40, AT + 80):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "model.pt").write_bytes(b"weights")
+    page = report(tmp_path, drawn(10, ROWS, shift))
+    told = [fix["text"] for f in page["findings"] for fix in f["fixes"]]
+    assert not [text for text in told if text.startswith("Copy the best checkpoint")]
