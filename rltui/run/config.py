@@ -36,6 +36,7 @@ class Config:
         self._steps: list[ConfigValue] = []
         self._leaves: tuple[object, dict[str, list[tuple[str, ConfigValue]]]] | None = None
         self._strange: tuple[int, str, bool] | None = None
+        self._plainly: tuple[object, str, dict[str, ConfigValue]] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
         """Takes flat dotted keys, without secrets and control characters."""
@@ -59,7 +60,7 @@ class Config:
         if not out and name != GENERIC:
             return self.resolved(GENERIC)
         if name != GENERIC:
-            out |= self._plain(names.config, out)
+            out |= self._plain(name, out)
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
 
     def _known_to(self, name: str) -> dict[str, ConfigValue]:
@@ -75,9 +76,12 @@ class Config:
                 out[canonical] = (said or held)[0]
         return out
 
-    def _plain(self, own: Names, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
-        """Settings that the dialect has, `own`, though no key of this config has its name for them, under a plain name
-        that stands at the top and means nothing else to it."""
+    def _plain(self, name: str, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
+        """Settings that the dialect has, though no key of this config has its name for them, under a plain name that
+        stands at the top and means nothing else to it. Kept, as it is asked for every row."""
+        if self._plainly is not None and self._plainly[0] is self.raw and self._plainly[1] == name:
+            return self._plainly[2]
+        own = dialect(name).config
         theirs = {normalized(key) for keys in own.values() for key in keys}
         taken = {entry.key for entry in found.values()}
         by_name = {normalized(key): key for key in self.raw if key not in taken and normalized(key) not in theirs}
@@ -87,6 +91,7 @@ class Config:
             said = [entry for entry in held if entry.value is not None]
             if said and canonical in own and canonical not in found:
                 out[canonical] = said[0]
+        self._plainly = self.raw, name, out
         return out
 
     def _strange_to(self, name: str) -> bool:
@@ -150,8 +155,10 @@ class Config:
         -1, the trainer's state file says the number that it worked out."""
         name = GENERIC if self._strange_to(name) else name
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
-        if name != GENERIC and (plain := self._plain(dialect(name).config, self._known_to(name)).get(canonical)):
-            keys = {normalized(plain.key)}
+        if name != GENERIC and self.raw:
+            kept = self._plainly is not None and self._plainly[0] is self.raw and self._plainly[1] == name
+            plain = self._plain(name, {} if kept else self._known_to(name)).get(canonical)
+            keys = keys if plain is None else {normalized(plain.key)}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
         values = (value for key, value in keyed if key in keys or _of_training(key) in keys)
         return next((v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and v > 0), None)
