@@ -12,6 +12,8 @@ from rltui.evidence.model import SEVERITY_RANK, Coverage, Finding, Mark, Severit
 from rltui.rules.traits import Trait
 from rltui.run.attempts import Crash
 
+AT_THE_START = 0.05
+"""What began within this share of the run was so from the start."""
 ENOUGH_ROWS = 10
 """With fewer rows neither a stage nor the run is judged."""
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
+from rltui.diagnosis.case import AT_THE_START
 from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, told_band
-from rltui.diagnosis.outcome import Spell
+from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
@@ -169,17 +170,13 @@ def build(
     return tuple(sorted(findings, key=order))
 
 
-AT_THE_START = 0.05
-"""What began within this share of the run was so from the start."""
-
-
 def _lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
     """Ids of what was so from the start, led to nothing that is open and is about no score: what changed later is told
     before it, if it is more than a matter of cost."""
     first = look.facts.clock.first_step
     until = first + AT_THE_START * (look.step - first)
     led = {f.root for f in findings if f.status == "active"}
-    scores = {"val_score", "score_mean", "reward_mean"}
+    scores = {*REWARDS, "val_score"}
     alone = [f for f in findings if f.status == "active" and f.root is None]
     begun = [f for f in alone if f.id not in led and f.onset_step is not None and f.onset_step <= until]
     out = {f.id for f in begun if f.evidence and f.evidence[0].metric not in scores}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, interrupted, risen
+from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
 from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import may_heal, speaks, validation_rises
@@ -94,8 +94,6 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
 
 COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRIFT)
 """Faults that show in a course: something was better once."""
-AT_THE_START = 0.05
-"""What broke within this share of the run was broken from the start."""
 
 
 def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:

@@ -117,6 +117,7 @@ class Fix(Struct, frozen=True):
 
 
 COPY_BEST = "copy-best"
+"""The `act` of a fix that keeps the best checkpoint of those that are left: without one there is nothing to keep."""
 GO_BACK = "go-back"
 """The `act` of a fix that needs a saved checkpoint."""
 USE_BEST = "use-best"

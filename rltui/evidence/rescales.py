@@ -16,7 +16,7 @@ from msgspec import Struct
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import Mask, on_rows
 from rltui.evidence.trends import sd_d, sd_m, windows
-from rltui.run.sums import median
+from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Series
 
 BEFORE = 20
@@ -133,7 +133,7 @@ REMNANT = 0.05
 
 def _is_remnant(level: float, x: Floats) -> bool:
     blocks = x[len(x) % LEVEL :].reshape(-1, LEVEL)
-    return len(blocks) > 0 and abs(level) < REMNANT * max(abs(median(block)) for block in blocks)
+    return len(blocks) > 0 and abs(level) < REMNANT * float(np.abs(column_medians(blocks.T)).max())
 
 
 def _jumps(x: Floats, start: int) -> list[int]:

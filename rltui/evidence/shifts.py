@@ -188,9 +188,15 @@ PART = 0.5
 """The part of the least jump that means of ten points show: one value far off moves them, though not a median."""
 
 
-def may_step_between(series: Series, first: int, last: int, by: float) -> bool:
-    """Whether a jump by this part of its level may lie between two steps, by the means of the tens of
-    points before and after each ten: a quick look before `step_between`."""
+def around_a_step(series: Series, first: int, last: int, by: float) -> Series | None:
+    """The points that tell of a jump between two steps, by this part of its level at least; None if none may lie there,
+    by the means of the tens of points before and after each ten: a quick look before `step_between`."""
+    reach = max(0, int(series.steps.searchsorted(first)) - NOISE_POINTS - NEAR)
+    series = series.since_row(int(series.rows[reach]))
+    return series if _may_step(series, first, last, by) else None
+
+
+def _may_step(series: Series, first: int, last: int, by: float) -> bool:
     x, (low, high) = series.values, _cuts(series, first, last)
     part = x[max(0, low - NEAR) : high + NEAR]
     blocks = len(part) // NEAR

@@ -128,7 +128,7 @@ class JsonlReader:
                 records = self._read([rest])
             self._lines.number = line
         elif self._notes is not None:
-            records += self._notes.finish(self._lines.number, None if self._stated == NO_STEP else self._stated)
+            records += self._notes.finish(self._lines.number, self._step)
         for step, cells, time in self._means.so_far():
             self._rows.add(step, cells, time)
         return [*records, *self._rows.take(), *self._means.remarks()]
@@ -155,6 +155,11 @@ class JsonlReader:
             self._plan = None
         return [*out, *self._rows.take(), *self._means.remarks()]
 
+    @property
+    def _step(self) -> int | None:
+        """The newest step that a row stated; None before the first."""
+        return None if self._stated == NO_STEP else self._stated
+
     def _tell(self, out: list[Record], before: int) -> None:
         """What the program printed among the rows, ahead of a line: a traceback, or the words with which it ends."""
         while self._lines.strange and self._lines.strange[0][0] < before:
@@ -163,8 +168,7 @@ class JsonlReader:
                 self._notes = self._find_notes()
             if self._notes is None:
                 continue
-            step = None if self._stated == NO_STEP else self._stated
-            out += self._notes.line(text.decode("utf-8", "replace").rstrip(), line, step)
+            out += self._notes.line(text.decode("utf-8", "replace").rstrip(), line, self._step)
 
     def _read_many(self, lines: list[bytes], out: list[Record]) -> None:
         """Reads lines that differ from those before only in their numbers at once, the others one by one."""

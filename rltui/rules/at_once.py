@@ -9,9 +9,8 @@ from math import exp
 import numpy as np
 from msgspec.structs import replace
 
-from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.look import Look
-from rltui.evidence.shifts import NEAR, Shift, may_step_between, step_between
+from rltui.evidence.shifts import Shift, around_a_step, step_between
 from rltui.evidence.signal import EASED, NOTICE, WARNING, Signal, num
 from rltui.frameworks.load import metrics
 from rltui.prose import listed
@@ -35,8 +34,6 @@ ASPECTS = {
 EVERY, NEWEST, LAST = 8, 15, 5
 """Rows from one search to the next, those before them that it covers once more, and the last rows, which it leaves out
 as they show the level."""
-REACH = NOISE_POINTS + NEAR
-"""Points before a search that tell how noisy a metric is, and its level."""
 
 
 @rule("sudden-change", Look)
@@ -103,13 +100,13 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
 def _between(series: Series, first: int, last: int, by: float) -> Shift | None:
     """The clearest jump between two steps; of what is positive also by its logarithm, as its noise may grow with its
     level."""
-    series = series.since_row(int(series.rows[max(0, int(series.steps.searchsorted(first)) - REACH)]))
-    if not may_step_between(series, first, last, by):
+    around = around_a_step(series, first, last, by)
+    if around is None:
         return None
-    found = step_between(series, first, last)
-    if found is not None or float(series.values.min()) <= 0.0:
+    found = step_between(around, first, last)
+    if found is not None or float(around.values.min()) <= 0.0:
         return found
-    found = step_between(replace(series, values=np.log(series.values)), first, last)
+    found = step_between(replace(around, values=np.log(around.values)), first, last)
     return None if found is None else Shift(found.step, exp(found.before), exp(found.after))
 
 

@@ -98,9 +98,9 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     window = min(rows, 200)
     level = tail(kl, 10)
-    paid = paid_until(look)
-    gained_ever = paid is not None or look.facts.errors(look.reward) >= p["reward_se"]
-    if level < (p["min_kl"] if gained_ever or len(kl) >= p["young_rows"] else p["min_kl_young"]):
+    if level < p["min_kl"]:
+        return []
+    if level < p["min_kl_young"] and len(kl) < p["young_rows"] and not _ever_gained(look, p):
         return []
     first = tail(kl[: len(kl) - rows + 10], 10)
     known = held(look, "kl-up-reward-flat")
@@ -128,13 +128,18 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     level_now = CRITICAL if worse else WARNING
-    if gained_ever:  # the reward rose before, and the KL too
-        began = max(_set_out(look, rows), paid or 0)
+    if _ever_gained(look, p):  # the reward rose before, and the KL too
+        began = max(_set_out(look, rows), paid_until(look) or 0)
         if known:  # the window moves on with the run, and what rose all along in it has not begun anew
             began = min(began, int(memory.get("began", began)))
         memory["began"] = float(began)
         return [Signal(level_now, summary, tuple(proofs), onset_step=began)]
     return [Signal(level_now, summary, tuple(proofs), moved="kl_ref")]
+
+
+def _ever_gained(look: Look, p: Params) -> bool:
+    """Whether the reward is above its start, or was."""
+    return look.facts.errors(look.reward) >= p["reward_se"] or paid_until(look) is not None
 
 
 def _set_out(look: Look, rows: int) -> int:

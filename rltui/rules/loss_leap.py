@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
-from rltui.evidence.effects import NOISE_POINTS, noise
+from rltui.evidence.effects import noise
 from rltui.evidence.look import Look
-from rltui.evidence.shifts import NEAR, Shift, may_step_between, step_between
+from rltui.evidence.shifts import NEAR, Shift, around_a_step, step_between
 from rltui.evidence.signal import EASED, WARNING, Signal, num
 from rltui.rules.base import Memory, Params, held
 from rltui.run.sums import median
@@ -54,13 +54,10 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 def _leap(series: Series, first: int, p: Params) -> Shift | None:
     """The clearest jump since a row, if it is far beyond the noise and by a large factor."""
-    begin = max(0, first - NOISE_POINTS - NEAR)
-    part = series.since_row(int(series.rows[begin]))
-    at, to = int(series.steps[min(first, len(series) - 1)]), int(series.steps[-LAST])
-    if at > to or not may_step_between(part, at, to, 1.0 - 1.0 / p["leap_by"]):
-        return None
-    found = step_between(part, at, to)
-    if found is None:
+    at, to = int(series.steps[first]), int(series.steps[-LAST])
+    part = around_a_step(series, at, to, 1.0 - 1.0 / p["leap_by"])
+    found = None if part is None else step_between(part, at, to)
+    if part is None or found is None:
         return None
     sd = noise(part.values[: int(part.steps.searchsorted(found.step))])
     small, large = sorted((abs(found.before), abs(found.after)))

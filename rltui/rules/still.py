@@ -313,8 +313,8 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if share < p["notice"]:
         return []
     stuck = trend(x).direction <= 0 and look.facts.errors(look.reward) < 2.0 and not solved(look)
-    held_back = trend(kl, 200).direction <= 0  # a KL that runs away is not held by its penalty
-    level = WARNING if share >= p["warn"] and stuck and held_back else NOTICE
+    runs = trend(kl, 200).direction > 0  # a KL that runs away is not held by its penalty
+    level = WARNING if share >= p["warn"] and stuck and not runs else NOTICE
     summary = (
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
         f"{percent(share)} of the policy gradient"

@@ -28,6 +28,9 @@ class ConfigValue(Struct, frozen=True):
     note: str = ""
 
 
+_Known = tuple[dict[str, ConfigValue], dict[str, ConfigValue]]
+
+
 class Config:
     """Values of all sources. A later source wins, but an empty value (None) never hides another."""
 
@@ -35,8 +38,7 @@ class Config:
         self.raw: dict[str, ConfigValue] = {}
         self._steps: list[ConfigValue] = []
         self._leaves: tuple[object, dict[str, list[tuple[str, ConfigValue]]]] | None = None
-        self._strange: tuple[int, str, bool] | None = None
-        self._plainly: tuple[object, str, dict[str, ConfigValue]] | None = None
+        self._asked: tuple[object, dict[str, _Known]] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
         """Takes flat dotted keys, without secrets and control characters."""
@@ -56,12 +58,21 @@ class Config:
         under plain ones: a loop that logs in a framework's words may have its own names for its settings."""
         if not self.raw:
             return {}
-        out, names = self._known_to(name), dialect(name)
-        if not out and name != GENERIC:
+        known, plain = self._of(name)
+        if not known and name != GENERIC:
             return self.resolved(GENERIC)
-        if name != GENERIC:
-            out |= self._plain(name, out)
+        out, names = known | plain, dialect(name)
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
+
+    def _of(self, name: str) -> _Known:
+        """What this dialect knows under its own names, and what under plain ones. Kept, as every row asks for it."""
+        if self._asked is None or self._asked[0] is not self.raw:
+            self._asked = self.raw, {}
+        asked = self._asked[1]
+        if name not in asked:
+            known = self._known_to(name)
+            asked[name] = known, {} if name == GENERIC else self._plain(name, known)
+        return asked[name]
 
     def _known_to(self, name: str) -> dict[str, ConfigValue]:
         """Canonical key -> value, of the keys that this dialect knows."""
@@ -78,9 +89,7 @@ class Config:
 
     def _plain(self, name: str, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
         """Settings that the dialect has, though no key of this config has its name for them, under a plain name that
-        stands at the top and means nothing else to it. Kept, as it is asked for every row."""
-        if self._plainly is not None and self._plainly[0] is self.raw and self._plainly[1] == name:
-            return self._plainly[2]
+        stands at the top and means nothing else to it."""
         own = dialect(name).config
         theirs = {normalized(key) for keys in own.values() for key in keys}
         taken = {entry.key for entry in found.values()}
@@ -91,16 +100,11 @@ class Config:
             said = [entry for entry in held if entry.value is not None]
             if said and canonical in own and canonical not in found:
                 out[canonical] = said[0]
-        self._plainly = self.raw, name, out
         return out
 
     def _strange_to(self, name: str) -> bool:
         """Whether this dialect knows none of the keys, so that the generic one is asked."""
-        if name == GENERIC or not self.raw:
-            return False
-        if self._strange is None or self._strange[:2] != (id(self.raw), name):
-            self._strange = id(self.raw), name, not self._known_to(name)
-        return self._strange[2]
+        return name != GENERIC and bool(self.raw) and not self._of(name)[0]
 
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
         """The value of a key below other names (`optim.lr`); none if those name another model or several values
@@ -155,10 +159,8 @@ class Config:
         -1, the trainer's state file says the number that it worked out."""
         name = GENERIC if self._strange_to(name) else name
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
-        if name != GENERIC and self.raw:
-            kept = self._plainly is not None and self._plainly[0] is self.raw and self._plainly[1] == name
-            plain = self._plain(name, {} if kept else self._known_to(name)).get(canonical)
-            keys = keys if plain is None else {normalized(plain.key)}
+        if (plain := self._of(name)[1].get(canonical)) is not None:
+            keys = {normalized(plain.key)}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
         values = (value for key, value in keyed if key in keys or _of_training(key) in keys)
         return next((v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and v > 0), None)
