@@ -1,7 +1,7 @@
 """The diagnosis as a fold over looks: what it says after n rows depends on these n rows and on nothing after them.
 
 Looks stand at row counts that are a function of the row index alone, so that rows that arrive one by one and rows read
-at once give the same findings. Rows after the last look are judged by one more look that is not remembered.
+at once give the same findings. Rows after the last look are judged by looks that are not remembered (`_newest`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui import cooperate
+from rltui.diagnosis.calm import Calm
 from rltui.diagnosis.case import Case
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
@@ -50,6 +51,8 @@ from rltui.run.table import Table
 
 KEEP_NEWEST = 4
 KEEP_EVERY = 32
+NEAR_ROWS = 8
+"""Of the rows after the last look every eighth is asked all checks, and each other one if it holds anything unusual."""
 
 
 class State(Struct, frozen=True):
@@ -111,6 +114,7 @@ class Engine:
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
         self._present = Present()
+        self._near: tuple[State, State, Calm] | None = None
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in the new rows and returns the diagnosis. `state`: of a run that is being followed."""
@@ -178,6 +182,7 @@ class Engine:
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
+        self._near = None
         self._scales.clear()
         self._revaluations = Revaluations()
         self._earlier = None
@@ -215,6 +220,7 @@ class Engine:
         self._scales.clear()
         self._revaluations = Revaluations()
         self._kept = Kept()
+        self._near = None
         self._keys = {}
         self._looks = 0
         self._revised = None
@@ -233,8 +239,19 @@ class Engine:
         self._states = [state.worded() if state.n > before else state for state in self._states]
         self._keys.update(feed.keys())
 
-    def _step(self, feed: LookFeed, state: State, n: int) -> State:
-        """One look: every detector once, then the life of every finding."""
+    def _newest(self, feed: LookFeed, state: State, rows: int) -> State:
+        """What is known after `rows` rows, of which `state` has all but the newest. Every eighth of these is a look of
+        its own. The rows after that ask only checks that have a finding, if nothing in them is unusual: in a long run a
+        row adds nothing to what was found a few rows before."""
+        near = rows - (rows - state.n) % NEAR_ROWS
+        if self._near is None or self._near[0] is not state or self._near[1].n != near:
+            then = self._step(feed, state, near).worded() if near > state.n else state
+            self._near = state, then, Calm(feed.run.history.table, near)
+        _, then, calm = self._near
+        return then if rows == near else self._step(feed, then, rows, calm.lasts(rows))
+
+    def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False) -> State:
+        """One look: every detector once, then the life of every finding. `calm`: only those that have one."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
@@ -245,6 +262,8 @@ class Engine:
         guard = Guard(state.failed)
         for rule, detect in self._running(feed):
             rule_id = rule.id
+            if calm and rule_id not in lived:
+                continue
             noted = memory.get(rule_id)
             notes: Memory = {} if noted is None else dict(noted)
             found = guard.ask(rule_id, None, detect, look, self._params[rule_id], notes)
@@ -294,7 +313,7 @@ class Engine:
     def _diagnose(self, feed: LookFeed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
         """`run_state`: None for a run as it stood at an earlier row."""
         if rows > state.n:
-            state = self._step(feed, state, rows)
+            state = self._newest(feed, state, rows)
         look = Look(feed, rows, state.open())
         lives = dict(state.lives)
         guard = Guard({**unread_pages(), **state.failed})

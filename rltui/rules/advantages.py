@@ -77,9 +77,9 @@ def _advantages_are_scores(look: Look, p: Params) -> float | None:
     if rows < p["proof_rows"]:
         return None
     low_a, low_s, high_a, high_s = (c[-rows:] for c in columns)
-    varied = high_s > low_s
     same = (np.abs(low_a - low_s) < 1e-4) & (np.abs(high_a - high_s) < 1e-4)
-    if varied.sum() < p["proof_rows"]:
+    varied = high_s > low_s
+    if np.count_nonzero(varied) < p["proof_rows"] or not same.any():
         return None
     share = float(same[varied].mean())
     return share if share > p["proof_share"] else None

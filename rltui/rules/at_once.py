@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from rltui.evidence.look import Look
-from rltui.evidence.shifts import Shift, around_a_step, step_between
+from rltui.evidence.shifts import Shift, around_steps, step_between
 from rltui.evidence.signal import EASED, NOTICE, WARNING, Signal, num
 from rltui.frameworks.load import metrics
 from rltui.prose import listed
@@ -81,28 +81,44 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
     """Of the newest rows, `fresh` of which were not searched yet, the jumps that came at one row, of those the most;
     each by a good part of its level, and none about the step of the `known` one."""
     found: dict[str, tuple[int, Shift]] = {}
-    for name in ASPECTS:
-        series = look.series(name)
-        if series is None or len(series) < p["warmup"] + LAST:
-            continue
-        first = max(int(p["warmup"]), len(series) - NEWEST - fresh)
-        shift = _between(series, int(series.steps[first]), int(series.steps[-LAST]), p["by"])
-        if shift is not None and shift.step > known + look.facts.clock.stride and _large(shift, p):
-            found[name] = int(series.rows[series.steps.searchsorted(shift.step)]), shift
+    for same in _in_the_same_rows(look, int(p["warmup"]) + LAST):
+        steps = next(iter(same.values())).steps
+        first, last = int(steps[max(int(p["warmup"]), len(steps) - NEWEST - fresh)]), int(steps[-LAST])
+        around = around_steps(list(same.values()), first, last, p["by"])
+        for name, part in zip(same, around, strict=True):
+            shift = None if part is None else _between(part, first, last)
+            if shift is not None and shift.step > known + look.facts.clock.stride and _large(shift, p):
+                found[name] = int(same[name].rows[steps.searchsorted(shift.step)]), shift
     most: dict[str, Shift] = {}
-    for row, _ in found.values():
-        together = {name: shift for name, (at, shift) in found.items() if row <= at <= row + 1}
+    ordered = {name: found[name] for name in ASPECTS if name in found}
+    for row, _ in ordered.values():
+        together = {name: shift for name, (at, shift) in ordered.items() if row <= at <= row + 1}
         if len(_aspects(together)) > len(_aspects(most)):
             most = together
     return most
 
 
-def _between(series: Series, first: int, last: int, by: float) -> Shift | None:
+def _in_the_same_rows(look: Look, least: int) -> list[dict[str, Series]]:
+    """The metrics that have so many points, those together that are logged in the same rows."""
+    out: list[dict[str, Series]] = []
+    for name in ASPECTS:
+        series = look.series(name)
+        if series is None or len(series) < least:
+            continue
+        rows = series.rows
+        for same in out:
+            other = next(iter(same.values())).rows
+            if len(other) == len(rows) and (len(rows) == look.n or np.array_equal(other, rows)):
+                same[name] = series
+                break
+        else:
+            out.append({name: series})
+    return out
+
+
+def _between(around: Series, first: int, last: int) -> Shift | None:
     """The clearest jump between two steps; of what is positive also by its logarithm, as its noise may grow with its
     level."""
-    around = around_a_step(series, first, last, by)
-    if around is None:
-        return None
     found = step_between(around, first, last)
     if found is not None or float(around.values.min()) <= 0.0:
         return found

@@ -248,12 +248,16 @@ def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
     epoch = look.series("epoch")
     if epoch is None:
         return []
-    now, first = float(epoch.values[-1]), 1 if _from_zero(epoch.values) else 0
+    now = float(epoch.values[-1])
+    if now + 1 <= p["notice"]:
+        return []
+    first = int(memory["first"]) if "first" in memory else 1 if _from_zero(epoch.values) else 0
     if now + first <= p["notice"]:
         return []
     many = now + first > p["warn"] and loud(look, Trait.OVERFITS)
     if "start" not in memory:
         memory["start"] = float(epoch.steps[int((epoch.values + first > p["notice"]).argmax())])
+        memory["first"] = float(first)
     counted = f", counted from 0, which is pass {num(now + 1)} over them" if first else ""
     text = f"The data are in epoch {num(now)}{counted}: every prompt was seen before"
     text += ", and validation fell meanwhile." if many else "."

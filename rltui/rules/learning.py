@@ -45,12 +45,15 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if unmoved is not None:
         return [unmoved]
     live = blocks.medians[blocks.medians > 0]
-    limit = max(p["tiny"], p["relative"] * median(live)) if len(live) else p["tiny"]
-    if len(live) and median(live) < 10 * p["tiny"]:
-        limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale
-    tiny = gradient < limit if limit else gradient == 0.0
-    rows = present_share(tiny, p["window"])
-    share = float(tiny[-rows:].mean())
+    usual = median(live) if len(live) else 0.0
+    limit = max(p["tiny"], p["relative"] * usual)
+    if len(live) and usual < 10 * p["tiny"]:
+        limit = p["relative"] * usual  # a model whose gradients are tiny by scale
+    rows, share = window, 0.0
+    if ((newest := gradient[-window:]) < limit).any() or not newest.all():  # else no need to look at all rows
+        tiny = gradient < limit if limit else gradient == 0.0
+        rows = present_share(tiny, p["window"])
+        share = float(tiny[-rows:].mean())
     faint = _faint(look, p, window) or _cut_off(look, p, window, memory) if share < p["warn"] else None
     if faint is not None:
         return [faint]
@@ -116,10 +119,10 @@ def _faint(look: Look, p: Params, window: int) -> Signal | None:
     for metric in (spread, gradient):
         if metric.peak is None or metric.since_peak is None or metric.since_peak.direction >= 0:
             return None
-        low.append(metric.values < p["faint"] * metric.peak.value)
-    if not all(bool(one[-window:].mean() >= p["critical"]) for one in low):
+        low.append(metric.values[-window:] < p["faint"] * metric.peak.value)
+    if spread.peak is None or not all(bool(one.mean() >= p["critical"]) for one in low):
         return None
-    began = _start(look, "reward_std", low[0])
+    began = _start(look, "reward_std", spread.values < p["faint"] * spread.peak.value)
     score = look.facts.metric(look.reward)
     since = None if score is None or began is None else score.since_step(began)
     if since is not None and since.recent is not None and since.recent.direction == since.better:

@@ -299,7 +299,7 @@ class Run:
             column = None if key is None else table.columns.get(key)
             if column is not None and key is not None and column.axis.count:
                 return column.series(key)
-            if is_canonical(name) or name in forced:
+            if names.sources(name) if is_canonical(name) or name in forced else ():
                 found = canonical_series(table, names, name, rows)
                 if found is not None:
                     return found

@@ -1,0 +1,113 @@
+"""The newest rows of a long run stand between two looks: nothing that they show waits for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis import engine as fold
+from rltui.diagnosis.engine import Engine
+from rltui.evidence.look import look_rows
+from rltui.evidence.model import Diagnosis
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run
+
+ROWS = 2_000
+LAST = next(n for n in look_rows(ROWS))
+"""The first look behind `ROWS`; the rows between the two are many."""
+
+
+def columns(seed: int, n: int = ROWS + 40) -> dict[str, Any]:
+    return dict(learning_run(seed, n))
+
+
+def told(found: Diagnosis) -> dict[str, str]:
+    return {f.id: f.severity for f in found.findings if f.status == "active"}
+
+
+def nan_loss(of: dict[str, Any], at: int) -> None:
+    of["pg_loss"][at:] = np.nan
+
+
+def rate_cut(of: dict[str, Any], at: int) -> None:
+    of["grad_norm"][at:] *= 1000.0
+
+
+def grader_out(of: dict[str, Any], at: int) -> None:
+    for name in ("score_mean", "reward_mean"):
+        if name in of:
+            of[name][at:] = 0.0
+
+
+@pytest.mark.parametrize("fault", [nan_loss, rate_cut, grader_out])
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_what_sets_in_between_two_looks_is_found_as_if_each_row_were_one(
+    fault: Any, asked_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, of = ROWS + 11, columns(3)
+    fault(of, at)
+    run, engine = FakeRun(of), Engine()
+    first = _first(run, engine, at, asked_before)
+    monkeypatch.setattr(fold.Calm, "lasts", lambda self, until: False)
+    each = _first(FakeRun(of), Engine(), at, asked_before)
+    assert first == each
+    assert 0 <= first < 9
+
+
+def _first(run: FakeRun, engine: Engine, at: int, asked_before: bool) -> int:
+    """Rows of the fault behind which something new is open."""
+    before = told(engine.advance(run.grow(at))) if asked_before else told(Engine().advance(run.grow(at)))
+    for rows in range(at + 1, at + 20):
+        new = {i for i, severity in told(engine.advance(run.grow(rows))).items() if severity != "info"} - set(before)
+        if new:
+            return rows - at - 1
+    raise AssertionError("nothing was found")
+
+
+def test_a_finding_does_not_go_away_with_the_next_row() -> None:
+    of = columns(4)
+    nan_loss(of, ROWS + 11)
+    run, engine, open_ones = FakeRun(of), Engine(), []
+    for rows in range(ROWS + 9, ROWS + 40):
+        open_ones.append("nonfinite-values" in told(engine.advance(run.grow(rows))))
+    assert True in open_ones
+    assert all(open_ones[open_ones.index(True) :])
+
+
+def test_rows_one_by_one_and_at_once_are_judged_alike() -> None:
+    of = columns(5)
+    run, engine = FakeRun(of), Engine()
+    for rows in (ROWS, *range(ROWS + 17, ROWS + 30)):
+        live = engine.advance(run.grow(rows))
+        assert live == Engine().advance(FakeRun(of).grow(rows))
+    assert engine.at(run, ROWS + 21).findings == Engine().advance(FakeRun(of).grow(ROWS + 21)).findings
+
+
+def asked(engine: Engine, rows: Sequence[int], run: FakeRun, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many checks each of these rows asks."""
+    ran: list[str] = []
+    ask = fold.Guard.ask
+
+    def counted(self: Any, check: str, *rest: Any, **named: Any) -> Any:
+        ran.append(check)
+        return ask(self, check, *rest, **named)
+
+    monkeypatch.setattr(fold.Guard, "ask", counted)
+    out = []
+    for n in rows:
+        ran.clear()
+        engine.advance(run.grow(n))
+        out.append(len(ran))
+    return out
+
+
+def test_a_usual_row_asks_few_checks_and_an_unusual_one_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = columns(6)
+    of["entropy"][ROWS + 12] *= 5.0
+    run, engine = FakeRun(of), Engine()
+    engine.advance(run.grow(ROWS + 9))
+    usual, unusual = asked(engine, [ROWS + 10, ROWS + 13], run, monkeypatch)
+    assert usual < 0.6 * unusual
