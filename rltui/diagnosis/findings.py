@@ -34,9 +34,9 @@ SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
 BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samples": "samples", "log": "log"}
 
 
-ANEW = 25
-"""Causes are tested again after such a part of the run at the latest: to test them at every row took a fifth of the
-time."""
+ANEW, ANEW_ROWS = 25, 4
+"""Causes are tested again after such a part of the run at the latest, and not before so many rows: to test them at
+every row took a fifth of the time."""
 
 
 class Advice(NamedTuple):
@@ -261,6 +261,7 @@ def _at_last(ground: Ground) -> Ground:
     """The ground as it was when causes were tested last: they look at whole columns. A function of the rows alone, so
     that rows read one by one and all at once are judged alike."""
     rows = whole_parts(ground.look.n, ANEW)
+    rows -= rows % ANEW_ROWS
     if not 0 < rows < ground.look.n:
         return ground
     look = ground.look.until(rows)
