@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import dialect
-from rltui.frameworks.schema import GENERIC, Inactive, Names
+from rltui.frameworks.schema import GENERIC, Inactive
 from rltui.frameworks.spelling import spellings
 from rltui.run.changed import Changed
 from rltui.text import clean, redact_value
@@ -76,12 +78,14 @@ class Config:
 
     def _known_to(self, name: str) -> dict[str, ConfigValue]:
         """Canonical key -> value, of the keys that this dialect knows."""
-        names = dialect(name)
+        if not self.raw:
+            return {}
         by_name = {normalized(key): key for key in self.raw}
         out: dict[str, ConfigValue] = {}
-        for canonical, keys in names.config.items():
-            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
-            held = held or self._nested(keys) or self._cut(canonical, by_name, names.config)
+        for canonical, spelt in _spelt(name).items():
+            held = [self.raw[by_name[key]] for key in spelt.keys if key in by_name]
+            held = held or self._nested(spelt.keys)
+            held = held or [self.raw[by_name[end]] for end in spelt.ends if end in by_name][:1]
             said = [entry for entry in held if entry.value is not None]
             if said or held:
                 out[canonical] = (said or held)[0]
@@ -90,13 +94,13 @@ class Config:
     def _plain(self, name: str, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
         """Settings that the dialect has, though no key of this config has its name for them, under a plain name that
         stands at the top and means nothing else to it."""
-        own = dialect(name).config
-        theirs = {normalized(key) for keys in own.values() for key in keys}
+        own = _spelt(name)
+        theirs = {key for spelt in own.values() for key in spelt.keys}
         taken = {entry.key for entry in found.values()}
         by_name = {normalized(key): key for key in self.raw if key not in taken and normalized(key) not in theirs}
         out = {}
-        for canonical, keys in dialect(GENERIC).config.items():
-            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
+        for canonical, spelt in _spelt(GENERIC).items():
+            held = [self.raw[by_name[key]] for key in spelt.keys if key in by_name]
             said = [entry for entry in held if entry.value is not None]
             if said and canonical in own and canonical not in found:
                 out[canonical] = said[0]
@@ -109,21 +113,12 @@ class Config:
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
         """The value of a key below other names (`optim.lr`); none if those name another model or several values
         differ."""
-        for key in map(normalized, keys):
-            held = [e for name, e in self._below().get(key.rpartition(".")[2], ()) if name.endswith(f".{key}")]
+        below = self._below()
+        for key in keys if below else ():
+            held = [e for name, e in below.get(key.rpartition(".")[2], ()) if name.endswith(f".{key}")]
             said = [entry for entry in held if entry.value is not None]
             if said and all(entry.value == said[0].value for entry in said):
                 return said[-1:]
-        return []
-
-    def _cut(self, canonical: str, by_name: Mapping[str, str], known: Names) -> list[ConfigValue]:
-        """The value of a key without the outermost parts of its path (`actor.optim.lr`), if no other setting has this
-        ending."""
-        for key in map(normalized, known[canonical]):
-            parts = key.split(".")
-            for tail in (".".join(parts[i:]) for i in range(1, len(parts) - 1)):
-                if tail in by_name and not _ends_another(tail, canonical, known):
-                    return [self.raw[by_name[tail]]]
         return []
 
     def _below(self) -> Mapping[str, list[tuple[str, ConfigValue]]]:
@@ -158,7 +153,8 @@ class Config:
         """The positive number for a canonical key that was added last. Sources may differ: a launch says `max_steps`
         -1, the trainer's state file says the number that it worked out."""
         name = GENERIC if self._strange_to(name) else name
-        keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
+        spelt = _spelt(name).get(canonical)
+        keys = set(spelt.keys) if spelt is not None else set()
         if (plain := self._of(name)[1].get(canonical)) is not None:
             keys = {normalized(plain.key)}
         keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
@@ -171,10 +167,32 @@ def normalized(key: str) -> str:
     return key.lstrip("-").replace("-", "_")
 
 
-def _ends_another(tail: str, canonical: str, known: Names) -> bool:
-    return any(
-        normalized(key).endswith(f".{tail}") for name, keys in known.items() if name != canonical for key in keys
-    )
+class _Spelt(NamedTuple):
+    """The keys of a setting in one spelling, and the ends of their paths (`actor.optim.lr` without the outermost parts)
+    that no other setting has."""
+
+    keys: tuple[str, ...]
+    ends: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _spelt(name: str) -> Mapping[str, _Spelt]:
+    """The settings of a dialect. Cached, as the runs of a sweep ask for the same ones."""
+    keys = {canonical: tuple(map(normalized, of)) for canonical, of in dialect(name).config.items()}
+    ends = {canonical: [end for key in of for end in _ends(key)] for canonical, of in keys.items()}
+    return {
+        canonical: _Spelt(of, tuple(end for end in ends[canonical] if not _ends_another(end, canonical, keys)))
+        for canonical, of in keys.items()
+    }
+
+
+def _ends(key: str) -> list[str]:
+    parts = key.split(".")
+    return [".".join(parts[i:]) for i in range(1, len(parts) - 1)]
+
+
+def _ends_another(end: str, canonical: str, known: Mapping[str, tuple[str, ...]]) -> bool:
+    return any(key.endswith(f".{end}") for name, keys in known.items() if name != canonical for key in keys)
 
 
 def _of_training(key: str) -> str:
