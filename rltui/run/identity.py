@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import algorithms, dialect
@@ -60,9 +61,14 @@ def stated_algorithm(
     stated = _by_config(names, config) or names.algorithm
     if stated is not None:
         return stated
-    theirs = {key.rpartition(".")[2] for keys in names.config.values() for key in keys}
-    own = {key: entry for key, entry in raw.items() if normalized(key).rpartition(".")[2] not in theirs}
-    return _by_own_words(raw if names.name == GENERIC else own)
+    theirs = frozenset() if names.name == GENERIC else _last_parts(dialect_name)
+    return _by_own_words({k: entry for k, entry in raw.items() if normalized(k).rpartition(".")[2] not in theirs})
+
+
+@lru_cache(maxsize=64)
+def _last_parts(dialect_name: str) -> frozenset[str]:
+    """The last parts of the keys of a dialect's settings."""
+    return frozenset(key.rpartition(".")[2] for keys in dialect(dialect_name).config.values() for key in keys)
 
 
 def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
@@ -73,7 +79,9 @@ def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
         if isinstance(entry.value, str):
             texts.setdefault(normalized(key).rpartition(".")[2].lower(), entry.value.lower())
     for key in known.config_keys:
-        text = texts.get(key, "")
+        text = texts.get(key)
+        if not text:
+            continue
         found = {known.by_value[word] for word in (text, text.replace("-", "_")) if word in known.by_value}
         found = found or {
             known.by_value[word] for word in re.split(r"[^a-z+]+|trainer", text) if word in known.by_value

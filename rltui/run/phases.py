@@ -158,12 +158,8 @@ def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
         return out
     n, began = len(rows), int(2 * rows[0] - rows[1]) + 1 if len(rows) > 1 else 0
     own = series.rows[-n:]
-    if (
-        series.all_finite
-        and len(own) == n
-        and (len(series) == n or series.rows[-n - 1] < began)
-        and (own == rows).all()
-    ):
+    alone = len(own) == n and (len(series) == n or bool(series.rows[-n - 1] < began))
+    if alone and series.all_finite and bool((own == rows).all()):
         return series.values[-n:]  # logged with the step, as nearly all do
     series = series.until_row(min(end, int(rows[-1]) + 1)).since_row(began).finite()
     if len(series) == n and bool((series.rows == rows).all()):
