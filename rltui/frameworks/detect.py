@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 
@@ -61,7 +62,19 @@ def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[t
 
 
 def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
-    return any(compiled(pattern).search(key) for pattern in patterns for key in keys)
+    return any(compiled(one).search(key) for one in patterns for key in keys if key.startswith(_beginning(one)))
+
+
+@cache
+def _beginning(pattern: str) -> str:
+    """The plain text with which each match begins, if there is any: most signs of the other frameworks are ruled out by
+    it, and a regex that is not needed is not compiled."""
+    plain = _PLAIN.match(pattern)
+    return plain[1].replace("\\", "") if plain is not None and "|" not in _GROUPS.sub("", pattern) else ""
+
+
+_PLAIN = re.compile(r"\^((?:[\w/ -]|\\[._()])*)(?![?*+{])(?=[$(\[\\.]|$)")
+_GROUPS = re.compile(r"\([^()]*\)")
 
 
 def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], named: int) -> int:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
+from rltui.lazy_regex import lazy
 from rltui.readers.base import Note, NoteKind, Ungraded
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_colours, without_lead
@@ -66,13 +67,6 @@ class NoteRule(Record):
     alone: bool = False
     ungraded: bool = False
 
-    def __post_init__(self) -> None:
-        for pattern in (self.pattern, self.unless):
-            try:
-                re.compile(pattern or "")
-            except re.error as error:
-                raise ValueError(f"no regular expression: {error}") from None
-
 
 class NoteRules(Record):
     rule: tuple[NoteRule, ...]
@@ -98,8 +92,8 @@ def _rules() -> tuple[_Rule, ...]:
         _Rule(
             rule.kind,
             rule.any,
-            None if rule.pattern is None else re.compile(rule.pattern),
-            None if rule.unless is None else re.compile(rule.unless),
+            None if rule.pattern is None else lazy(rule.pattern),
+            None if rule.unless is None else lazy(rule.unless),
             rule.alone,
             rule.ungraded,
         )
