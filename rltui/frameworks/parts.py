@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import metrics
 from rltui.frameworks.resolve import DETAIL, Meaning
+from rltui.lazy_regex import lazy
 
 SCORE = "val_score"
-_PART = re.compile(r"(?:^|/)rewards?(?:_[a-z]+)?/(?P<name>(?!(?:.*[/_])?(?:std|min|max|median)$).+?)(?:/mean)?$")
+_PART = lazy(r"(?:^|/)rewards?(?:_[a-z]+)?/(?P<name>(?!(?:.*[/_])?(?:std|min|max|median)$).+?)(?:/mean)?$")
 """A part of the reward in what an evaluation logs; not its spread, minimum or maximum."""
-_SUM = re.compile(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
+_SUM = lazy(r"(?:^|[/_])(?:mean_)?rewards?(?:[/_]mean)?$")
 
 
 class TrueComponents(Record):

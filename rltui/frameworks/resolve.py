@@ -12,6 +12,7 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import dialect, dialect_names, metrics, phases, prefix_groups
 from rltui.frameworks.schema import GENERIC, PHASE, REGEX, Metric, Trap
 from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
+from rltui.lazy_regex import lazy
 
 VALIDATION = "validation"
 DETAIL = "val_aux"
@@ -23,10 +24,10 @@ PERCENT = 0.01
 SPEED, PROGRESS = "speed", "progress"
 TRAIN, TIME = "train/", "time/"
 VAL_SCORE, SCORES = "val_score", ("score_mean", "reward_mean")
-_OF_SET = re.compile(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
-_MEAN = re.compile(r"[/.](?:mean|avg|average)$")
-_MILLI = re.compile(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
-_SAID = re.compile(r"eval|val|test", re.IGNORECASE)
+_OF_SET = lazy(r"(?:eval|evaluation|val|validation|test|dev)[ _/]+(?:set[ _/]+)?([^/]+)$", re.IGNORECASE)
+_MEAN = lazy(r"[/.](?:mean|avg|average)$")
+_MILLI = lazy(r"([_/ ])(?:ms|msecs?|millis|milliseconds)$")
+_SAID = lazy(r"eval|val|test", re.IGNORECASE)
 _DEAD = frozenset(
     (
         *("zero_std", "zero_var", "zero_variance", "zero_adv", "zero_std_groups", "zero_var_groups"),

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rltui.data_files import Record, read
+from rltui.lazy_regex import lazy
 
 Words = tuple[str, ...]
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
-_MEAN = re.compile("([A-Za-z])[\u0304\u0305]")
+_MEAN = lazy("([A-Za-z])[\u0304\u0305]")
 _GREEK_WORDS = ("std", "mean", "pi", "delta", "beta", "lambda", "grad")
 _GREEK = {ord(sign): f" {word} " for sign, word in zip("σμπΔβλ∇", _GREEK_WORDS, strict=True)}
-_IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
-_RATE = re.compile(r"(?i)\b(its?|iters?|iterations?|steps?|updates?)/(s|secs?|seconds?)\b")
+_IN_BRACKETS = lazy(r"[\[(]([^\[\]()]{1,30})[\])]")
+_RATE = lazy(r"(?i)\b(its?|iters?|iterations?|steps?|updates?)/(s|secs?|seconds?)\b")
 """How many in a second: `it/s` has the words of `s/it`, and is its inverse."""
 
 

@@ -194,7 +194,7 @@ def banner(message: str, line: int) -> ConfigRecord | None:
     return ConfigRecord(flatten(said), f"start of training at line {line}") if said else None
 
 
-_TRAINABLE = re.compile(
+_TRAINABLE = lazy(
     r"(?i)trainable param(?:eter)?s?\s*[:=]\s*([\d,]+)\s*(?:/|of|\|\|\s*all params:)\s*([\d,]+)(?![\d.]*\s*[kmb]\b)"
 )
 
@@ -247,10 +247,10 @@ MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
 """Most values of one file: YAML's aliases can make a small file endless."""
 
-_FLOAT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text by YAML 1.1, a number for everybody else
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+_FLOAT = lazy(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text by YAML 1.1, a number for everybody else
+_REFERENCE = lazy(r"\$\{([\w.]+)\}")
 _ROUNDS = 8
-_TAG = re.compile(r"!!python/[\w./:]+(?=\s)")
+_TAG = lazy(r"!!python/[\w./:]+(?=\s)")
 _RAY_WORKER = "ray/_private/workers/default_worker.py"
 """If W&B runs in a Ray worker, it records the worker's own arguments, not those of the training."""
 

@@ -28,9 +28,9 @@ _INDEX = ("", "unnamed: 0", "index")
 _BANDS = ("__MIN", "__MAX")
 """Endings of columns: W&B exports write each metric three times, as its value and as the lowest and the highest value
 of the samples that it stands for."""
-_TENSORBOARD_NAME = re.compile(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
+_TENSORBOARD_NAME = lazy(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
 """`run-RUN-tag-TAG.csv`: the name that TensorBoard gives a download."""
-_PREAMBLE = re.compile(
+_PREAMBLE = lazy(
     rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*|\s*\[\d+ rows x \d+ columns\]\s*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -56,7 +56,7 @@ def cut(text: str, separator: str) -> list[str]:
     return next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
 
 
-_OPENS = re.compile(rb'(?:^|[,;\t|])\s*"')
+_OPENS = lazy(rb'(?:^|[,;\t|])\s*"')
 MOST_LINES = 1000
 """Most lines of one row: a mark that is never closed takes no more with it."""
 

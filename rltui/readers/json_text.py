@@ -12,18 +12,17 @@ from typing import Any
 
 import orjson
 
+from rltui.lazy_regex import lazy
 from rltui.readers.literals import lenient, literal
 
 _STRING = r'"(?:\\.|[^"\\\n])*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
-_LAST_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])")
-_TOKEN = re.compile(rf"{_STRING}|'(?:\\.|[^'\\\n])*'|[\"']|\w?[\[({{]|[\])}},]")
-_WRAPPED = re.compile(
-    r"\b(?:[a-z]+\.)?(?:tensor|array|float\d*|int\d*)\((\[[^\[\]()]*\]|[^\[\]()]*?)(?:, *[a-z]+=[^()]*)?\)"
-)
-_PYTHON = re.compile(r"['(]|\d:")
+_COMMENT = lazy(rf"({_STRING})|//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
+_LAST_COMMA = lazy(rf"({_STRING})|,(?=\s*[\]}}])")
+_TOKEN = lazy(rf"{_STRING}|'(?:\\.|[^'\\\n])*'|[\"']|\w?[\[({{]|[\])}},]")
+_WRAPPED = lazy(r"\b(?:[a-z]+\.)?(?:tensor|array|float\d*|int\d*)\((\[[^\[\]()]*\]|[^\[\]()]*?)(?:, *[a-z]+=[^()]*)?\)")
+_PYTHON = lazy(r"['(]|\d:")
 """Signs of Python that JSON does not have."""
-_NOT_FINITE = re.compile(r"\b(?:nan|inf|NaN|Infinity)\b")
+_NOT_FINITE = lazy(r"\b(?:nan|inf|NaN|Infinity)\b")
 _INFINITE = "1e999"
 """A literal that Python reads as infinite, for NaN and all infinities: it only matters that the value is not finite."""
 MAX_LITERAL = 1 << 24
@@ -173,7 +172,7 @@ def _plain(value: Any) -> Any:
 
 
 Object = dict[str, object]
-_SIDE_BY_SIDE = re.compile(rb"\}\s*,?\s*\{")
+_SIDE_BY_SIDE = lazy(rb"\}\s*,?\s*\{")
 
 
 def _side_by_side(line: bytes) -> list[Object] | None:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from rltui.lazy_regex import lazy
 from rltui.readers.compressed import NotSupported, unpacked_head
 
 _HOLE = bytes(64)
 """logrotate's copytruncate leaves at least this many zeros in a log. Looked for first, as it is faster than the
 pattern, which tries every byte."""
-_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e]|\Z)")
+_NULS = lazy(rb"\0{64,}(?=[\n\r\x20-\x7e]|\Z)")
 _STRAY = 2
 """Most zeros in the beginning of a text, outside of such holes: an interrupted write leaves one."""
-_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_BINARY = lazy(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
-_NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
-_PROGRAM = re.compile(
+_NAMELESS = lazy(rb"(?:%s){3,}" % _NUMBERS)
+_PROGRAM = lazy(
     rb"(?m)^\W{0,3}\d{4}-\d\d-\d\d[ T]\d\d:|^\W{0,2}\d\d:\d\d:\d\d\b|^\W{0,2}(?:DEBUG|INFO|WARNING|ERROR)\b"
     rb"|\(\w+ pid=\d|\d%\|[^|\n]*\||^Traceback \(|^wandb: "
 )
 """Signs that programs put before or into their lines."""
-_WORD = re.compile(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”’*_`]{0,3}[.,;:!?]{0,2}")
-_SENTENCE = re.compile(r"[^\W\d_][)\"'”]?[.!?] +[^\W\d_]")
+_WORD = lazy(r"[(\[\"'“‘*_`]{0,3}[^\W\d_]+(?:[-'’/][^\W\d_]+)*[)\]\"'”’*_`]{0,3}[.,;:!?]{0,2}")
+_SENTENCE = lazy(r"[^\W\d_][)\"'”]?[.!?] +[^\W\d_]")
 _BULLET = " \t>*-+#•"
 _LOOKED_AT = 400
 """Lines that are looked at."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from rltui.data_files import Record, kept, read
+from rltui.lazy_regex import lazy
 from rltui.readers.keys import first_of, is_time, names
 from rltui.readers.literals import NO_VALUE, literal
 from rltui.readers.number_text import unwrapped
@@ -79,7 +80,7 @@ def _kind_by_word() -> dict[str, RowKind]:
     return {word: kind for kind, words in row_words().words.items() for word in words}
 
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def words_of(text: str) -> list[str]:
@@ -168,7 +169,7 @@ def beside(keys: Iterable[str]) -> frozenset[str]:
     return frozenset(key for key in keys if key in aside)
 
 
-_EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/.]", re.IGNORECASE)
+_EVALUATION = lazy(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/.]", re.IGNORECASE)
 
 
 def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import orjson
 
+from rltui.lazy_regex import lazy
 from rltui.readers import document, step_files
 from rltui.readers.base import Record, Rows
 from rltui.readers.column_kind import column_format, is_called_like_metrics
@@ -33,7 +34,7 @@ _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
 _SQLITE = b"SQLite format 3\0"
-_MLFLOW_RUN = re.compile(rb"\A(?=[\s\S]*^lifecycle_stage: )(?=[\s\S]*^run_(?:id|uuid): )", re.MULTILINE)
+_MLFLOW_RUN = lazy(rb"\A(?=[\s\S]*^lifecycle_stage: )(?=[\s\S]*^run_(?:id|uuid): )", re.MULTILINE)
 _NOT_LOGS = (
     ".md",
     ".rst",
@@ -51,9 +52,9 @@ _PAGES = (".md", ".markdown", ".rst")
 _WEB_PAGES = (".html", ".htm", ".xhtml")
 _PRINTED = ("console", "verl-console", "trl-console")
 _TEXTS = (".txt", ".log", ".out", ".err")
-_LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
-_LOGGED = re.compile(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
-_TRAINING = re.compile(
+_LOG_NAMES = lazy(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
+_LOGGED = lazy(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
+_TRAINING = lazy(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
     rb"|\d+%\|[^|\n]*\| \d+/\d+ \[|trainable params|Running training|[Uu]nsloth|'train_runtime'|huggingface"
@@ -61,7 +62,7 @@ _TRAINING = re.compile(
     rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each under its reward
 )
 _TABLES = (".csv", ".tsv", ".tab")
-_REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
+_REQUIREMENT = lazy(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 
 def sniff(head: bytes, name: str) -> str | None:
@@ -178,8 +179,8 @@ def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
 
 
 _NOT_JSON = "not JSON"
-_BEHIND_BRACKETS = re.compile(rb"\[[^\[\]{}\n]{0,200}\][^\s,\]}]")
-_BEGINS_DOCUMENT = re.compile(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\s*[\"'}]|\[\s*[\[{\"'\d\]-])")
+_BEHIND_BRACKETS = lazy(rb"\[[^\[\]{}\n]{0,200}\][^\s,\]}]")
+_BEGINS_DOCUMENT = lazy(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\s*[\"'}]|\[\s*[\[{\"'\d\]-])")
 
 
 def _json(text: bytes, name: str, head_is_all: bool) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from rltui.lazy_regex import lazy
 from rltui.readers.base import Record
 from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import first_of, names, step_of
@@ -22,7 +23,7 @@ from rltui.readers.rows import number
 FORMAT = "json-files"
 FEWEST = 3
 """Fewer such files are results, not the steps of a run."""
-_NAME = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)
+_NAME = lazy(r"(.*?)(\d{1,15})", re.DOTALL)
 _ENDING = ".json"
 _RESULTS = ("results", "scores", "metrics")
 """Keys of what an evaluation measured, beside how it was done."""

@@ -33,7 +33,7 @@ _SHAPE = lazy(
     re.IGNORECASE,
 )
 """The shape of a tensor, which is not a measurement."""
-_NUMBER = re.compile(r"\d|[nN]a[nN]|[iI]nf")
+_NUMBER = lazy(r"\d|[nN]a[nN]|[iI]nf")
 _SAID = lazy(r"(?:[_(\[ ]|^)(?:%|pct|percent(?:age)?|h|hours?|mins?|minutes?)[)\]]?\W*$", re.IGNORECASE)
 """A name that states the unit of its number: the unit is then handled by the name."""
 _CLAUSE = lazy(r"[|│,;·•]|\s[-–—]\s")

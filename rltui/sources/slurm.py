@@ -13,13 +13,14 @@ import subprocess
 
 from msgspec import Struct
 
+from rltui.lazy_regex import lazy
 from rltui.prose import joined
 from rltui.sources.ssh import command as ssh_command
 from rltui.text import clean
 
 _TIMEOUT_S = 20.0
 _MAX_JOBS = 200
-_FIELD = re.compile(r"(?:^| )(JobId|ArrayJobId|ArrayTaskId|JobName|JobState|NodeList|WorkDir|StdOut)=(.*?)(?= \w+=|$)")
+_FIELD = lazy(r"(?:^| )(JobId|ArrayJobId|ArrayTaskId|JobName|JobState|NodeList|WorkDir|StdOut)=(.*?)(?= \w+=|$)")
 _HAS_NODES = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED")
 
 

@@ -7,13 +7,15 @@ import re
 
 from msgspec import Struct
 
-_URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?", re.S)
-_SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_HOST = re.compile(r"[\w.:%-]+")
-_USER = re.compile(r"[\w.+@\\-]+")
-_NAME = re.compile(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the service allows in a name
-_JOB = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?")
+from rltui.lazy_regex import lazy
+
+_URL = lazy(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?", re.S)
+_SCP = lazy(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
+_SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = lazy(r"[\w.:%-]+")
+_USER = lazy(r"[\w.+@\\-]+")
+_NAME = lazy(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the service allows in a name
+_JOB = lazy(r"\d+(?:_\d+)?(?:\+\d+)?")
 
 
 class BadTarget(ValueError):  # noqa: N818  (a message for the user)

@@ -5,12 +5,12 @@ lists.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
+from rltui.lazy_regex import lazy
 from rltui.readers import config_file
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import PrintedDict, flatten, overrides, scalar, yaml_values
@@ -25,14 +25,14 @@ MAX_PAIRS = 300
 FEWEST_SETTINGS = 3
 
 PAIR_MARK = rb"^[ \t*\-\xe2\x80\xa2|>]*(?:--)?[\"']?[A-Za-z_][\w.\-]{0,60}[\"']? *[:=] *\S"
-_DICT = re.compile(r"^(.{0,200}?)(\{.*\})\W*$")
-_CALL = re.compile(r"\b([A-Z]\w{0,60})\((?=\w+=).*\)")
-_PAIR = re.compile(r"^[\s*\-•|>]*(?:--)?[\"']?([A-Za-z_][\w.\-]{0,60})[\"']? *(?:[:=]|\.{3,}:?|\s\|) *(\S.{0,300})$")
-_RULE = re.compile(r"^[\s=\-*#_~+|{}\[\],]*$")
+_DICT = lazy(r"^(.{0,200}?)(\{.*\})\W*$")
+_CALL = lazy(r"\b([A-Z]\w{0,60})\((?=\w+=).*\)")
+_PAIR = lazy(r"^[\s*\-•|>]*(?:--)?[\"']?([A-Za-z_][\w.\-]{0,60})[\"']? *(?:[:=]|\.{3,}:?|\s\|) *(\S.{0,300})$")
+_RULE = lazy(r"^[\s=\-*#_~+|{}\[\],]*$")
 FEWEST_KEYS = 3
 MAX_LINES = 5000
-_TOP = re.compile(r"([a-z_][\w.\-]{0,100}):(?: \S.*)?$")
-_INNER = re.compile(r" +\S|- ")
+_TOP = lazy(r"([a-z_][\w.\-]{0,100}):(?: \S.*)?$")
+_INNER = lazy(r" +\S|- ")
 
 
 def in_one_line(message: str, line: int) -> ConfigRecord | None:
@@ -201,7 +201,7 @@ MARKS = (
 YAML_LINES = 20_000
 """YAML is looked for only in this many lines and before the first step."""
 YAML_MARK = PAIR_MARK + rb"|(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
-_ARGUMENTS = re.compile(
+_ARGUMENTS = lazy(
     r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\("
     r"|(?i:\b(?:arg(?:ument)?s|argv|flags|options|command(?: line)?|cmd)\b[\"']?) ?[:=] --"
 )

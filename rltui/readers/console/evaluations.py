@@ -76,7 +76,7 @@ _SET_BEHIND = lazy(
     r"\W{0,4}([A-Za-z]+)\s+(?:(?:on|for|of)\s+)?[\[(]?([A-Za-z][\w.\-]{1,30})[\])]?\s*(?:[:|]|[–—-]\s|(?=step\s))\s*(?=\S)"
 )
 """A word for an evaluation, then its set: `Eval on gsm8k: acc 0.4`, `eval (gsm8k) step 15: acc 0.4`."""
-_NAMED_SO = re.compile(r"(?:eval|evaluation|val|valid|validation|test)[/_]\w", re.IGNORECASE)
+_NAMED_SO = lazy(r"(?:eval|evaluation|val|valid|validation|test)[/_]\w", re.IGNORECASE)
 """A name that says that its number is from an evaluation."""
 _EVENT = lazy(r"([A-Za-z][\w.\-]{2,40})\s+(?=[\w.\-/]+=)")
 """The event name of a structured logger, before its pairs: `eval_done   reward=0.3 step=40`."""

@@ -3,21 +3,22 @@ holds for the others. What depends on the numbers themselves is never kept."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar
+
+from rltui.lazy_regex import lazy
 
 RECENT = 8
 """Texts whose form is cached: each reader that is asked about a line needs the same form."""
 FORMS = 4096
 """Most forms that are remembered by one reader."""
-_FRACTION = re.compile(r"\.\d+(?![.\d])")
-_ZERO = re.compile(r"0(?<!\d0)")  # the digit first: that is quick
-_OF_NAME = re.compile(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
-_DIGIT = re.compile(r"\d")
+_FRACTION = lazy(r"\.\d+(?![.\d])")
+_ZERO = lazy(r"0(?<!\d0)")  # the digit first: that is quick
+_OF_NAME = lazy(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
+_DIGIT = lazy(r"\d")
 _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x0f")
-_LONG = re.compile(r"\d{10}")
+_LONG = lazy(r"\d{10}")
 _DIGITS = str.maketrans("123456789", "000000000")
 _BEGINS = "\0"
 """Stands for a zero at the beginning of a number: numbers with a thousands separator have none."""

@@ -91,8 +91,8 @@ _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
 """A message that only announces what follows: with a colon, as a heading, in a few words."""
 _LED = lazy(r"[^\W\d][\w/\-]*:\s+[^\W\d]")
 """A title of one word, before words."""
-_ROUND = re.compile(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
-_RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
+_ROUND = lazy(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
+_RUNNING = lazy(r"^epoch \d{1,9}, step (\d{1,15})$")
 
 
 def _alike(stamp: str, other: str) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import Slot, slots_of
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy(r"\d")
 
 
 def glued(line: str, head: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from unicodedata import combining, east_asian_width
 
 from msgspec import Struct
@@ -19,10 +18,10 @@ _FEWEST = 3
 """Fewest lines that are as wide as the terminal."""
 _WITHIN = 2
 """Fewest of them that break inside a word, a number or a pair."""
-_BEGIN = re.compile(r"\W*\w+")
-_DIGIT = re.compile(r"\d")
+_BEGIN = lazy(r"\W*\w+")
+_DIGIT = lazy(r"\d")
 _COUNTED = lazy(r"^.{0,24}?(?<![\w/.])(?i:step|iter|iteration|epoch|episode|update|round|batch|rollout)\W{0,3}\d")
-_BROKEN = re.compile(r"[\d.]\n\d|[^\W\d]\n[^\W\d]|\d\n\.\d|[ |,;:=({\[-]\n.|.\n[ |,;:=)}\]-]")
+_BROKEN = lazy(r"[\d.]\n\d|[^\W\d]\n[^\W\d]|\d\n\.\d|[ |,;:=({\[-]\n.|.\n[ |,;:=)}\]-]")
 
 
 def columns(line: str) -> int:

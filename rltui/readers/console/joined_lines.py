@@ -4,12 +4,12 @@ place in the code on their right."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from copy import deepcopy
 
 from msgspec import Struct
 
+from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.generic import dict_line
 from rltui.readers.console.layouts import headings, logged_cells
@@ -23,9 +23,9 @@ from rltui.readers.console.trl import cells
 _MOST = 200
 """Most lines of one dict."""
 _BEGINS = (b"{'", b'{"')
-_MEMBER = re.compile(rb"\s*(?:[\"'\[\]{}]|-?\.?\d|(?:true|false|null|True|False|None|-?NaN|nan|-?inf|-?Infinity)\b)")
+_MEMBER = lazy(rb"\s*(?:[\"'\[\]{}]|-?\.?\d|(?:true|false|null|True|False|None|-?NaN|nan|-?inf|-?Infinity)\b)")
 """How a line begins inside an object that is laid out over lines."""
-_PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
+_PLACE = lazy(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
 """What rich puts before a message, the message, and the place in the code after it."""
 
 

@@ -28,7 +28,7 @@ FRAMES = 16
 """Innermost frames of a traceback that are kept."""
 TRACEBACK = "Traceback (most recent call last)"
 
-_PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m)*\((?:[^()]*?\s?pid=\d+(?:, ip=[0-9.]+)?)\)(?:\x1b\[[0-9;]*m)*[ ]?")
+_PREFIX = lazy(r"^(?:\x1b\[[0-9;]*m)*\((?:[^()]*?\s?pid=\d+(?:, ip=[0-9.]+)?)\)(?:\x1b\[[0-9;]*m)*[ ]?")
 _INSIDE = (" ", "\t", "│", "╭", "╰", "❱", "|")
 _CHAINED = (
     "The above exception was",
@@ -36,17 +36,17 @@ _CHAINED = (
     "ray.exceptions.RayTaskError",
     "ray::",
 )
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^(?:[│|]\s*|File )(\S+\.py):(\d+),? in (\S+)')
-_BARE_FRAME = re.compile(r'^(.{0,40}?)[ \t]{1,8}File "[^"\n]+", line \d+, in \S')
+_FRAME = lazy(r'File "([^"\n]+)", line (\d+), in (\S+)|^(?:[│|]\s*|File )(\S+\.py):(\d+),? in (\S+)')
+_BARE_FRAME = lazy(r'^(.{0,40}?)[ \t]{1,8}File "[^"\n]+", line \d+, in \S')
 """A frame that may come without the words above it: Ray and torch print frames like this, and a log may begin inside
 them."""
 _FRAME_MARK = ' File "'
-_ERROR = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Killed|Died)\b")
-_IPYTHON = re.compile(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
+_ERROR = lazy(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Killed|Died)\b")
+_IPYTHON = lazy(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
 """IPython puts the error's name before these words, and shows code without indent below. Only a line that begins with
 the name ends the traceback."""
 _ENDS = ("oom", "killed", "fault")
-_DIGITS = re.compile(r"[\d.]+")
+_DIGITS = lazy(r"[\d.]+")
 
 
 def split_prefix(text: str) -> tuple[str, str]:

@@ -3,12 +3,12 @@ Lines of an evaluation are kept apart, so that their numbers are not taken for t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from math import nan
 
 from msgspec.structs import replace
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console import generic, sample_lines
 from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.bracketed_groups import named_in_full
@@ -54,8 +54,8 @@ INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
 PROSE = 2000
 """A line with more characters is not a list of numbers."""
-_TRAINER = re.compile(r"\((?:\x1b\[[\d;]*m)*(?:Train(?:er|ing)?|Learner|Actor|Driver)Worker\b")
-_WORDS = re.compile(r"[^\d]*")
+_TRAINER = lazy(r"\((?:\x1b\[[\d;]*m)*(?:Train(?:er|ing)?|Learner|Actor|Driver)Worker\b")
+_WORDS = lazy(r"[^\d]*")
 _Known = tuple[
     TemplateLearner | None,
     set[bytes],

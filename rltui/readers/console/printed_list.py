@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
@@ -46,8 +45,8 @@ _BEFORE = lazy(
 """Words before a list, names of its cells in brackets, and what Python prints around a list."""
 _BEHIND = lazy(r"(?:, maxlen=\w+)?\)?[\s,;|.&]*")
 _NUMBER = r"(?:-?[\d.]|None|True|False|NaN|nan|null|true|false|-?inf|-?Infinity|np\.|numpy\.|array|tensor|float\d*\()"
-_ITEM = re.compile(rf"\s*(?:[\[({{\"']|{_NUMBER})")
-_CLOSED = re.compile(r"\s*[\])},]")
+_ITEM = lazy(rf"\s*(?:[\[({{\"']|{_NUMBER})")
+_CLOSED = lazy(r"\s*[\])},]")
 _OPEN = ",[{(:"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.line_filter import remember, shape_of
 from rltui.readers.console.notes import split_prefix
@@ -23,17 +24,17 @@ FENCED = 200
 _FENCE = b"```"
 _CELLS = ("[[", "[(")
 _CELL = rb"(?:[^\],\n]{1,40},|[\[{(]|\r?$)"
-_LIST = re.compile(
+_LIST = lazy(
     rb"\[(?:\s*(?:[\[({][\"'\[({\d-]|\r?$)"  # of rows
     rb"|(?:(?<=[\"']: \[)|(?<=[\"']:\[)|(?<=[yr]\(\[))" + _CELL + rb")",  # a column, an array of numpy or torch
     re.MULTILINE,
 )
-_DICT = re.compile(
+_DICT = lazy(
     rb"\{(?:\s*(?:[\"'](?:[A-Za-z]{1,20}[_ -])?)?\d{1,15}[\"']?: ?\{|\r?$"  # of rows by step; set out
     rb"|(?<=[\"']: \{)\s*[\"']?\d{1,15}[\"']?: )",  # of values by step
     re.MULTILINE,
 )
-_CODE = re.compile(_FENCE)
+_CODE = lazy(_FENCE)
 
 
 class ListMarks:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import CTIME, DATE
 from rltui.readers.console.named_numbers import slots_of
 from rltui.readers.console.notes import split_prefix
@@ -13,19 +13,19 @@ from rltui.readers.name_words import measures
 TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
 """Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
 
-_BAR = re.compile(
+_BAR = lazy(
     rb"^(?P<process>(?:\x1b\[[0-9;]{0,9}m)*\([\w.]{0,80} ?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)(?:\x1b\[[0-9;]{0,9}m)*)?"
     rb"[ ]*(?:(?P<name>[\w .\-/\[\]()#=]+):[ ]+)?"
     rb"\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
 )
 
-_BARE = re.compile(
+_BARE = lazy(
     rb"^[ ]*(?:(?P<name>[A-Za-z][\w .\-/\[\]()#=]{0,80}):[ ]+)?(?:\d{1,3}%[ ]+)?(?P<done>\d{1,12})/(?P<total>\d{1,12})"
     rb"[ ]\[[\d:]{4,12}<[\d:?]{1,12},[^\]\n]{1,60}\](?=[ ]*(?:\{'|$))"
 )
 """A bar without its graphic, as the terminal had no room for it; alone or before a dict."""
 
-_STAMPED = re.compile(
+_STAMPED = lazy(
     rf"(?:(?:\[?[a-z][\w.\-/]{{0,120}}\]? ){{0,2}}[\[(<]?(?:{DATE}[T ][\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)?|{CTIME})"
     r"[\])>]?:? (?:std(?:out|err) [FP] )?)".encode()
 )
@@ -64,9 +64,9 @@ def stamp_before(segment: bytes) -> int:
     return 0 if stamped is None else stamped.end()
 
 
-_GLUED = re.compile(rb"(?<=[\d\])}a-z%])[ ]*(?:(?<=[\d\])} ])[A-Za-z][A-Za-z _\-/]{0,80}:)?[ ]+\d{1,3}%\|")
+_GLUED = lazy(rb"(?<=[\d\])}a-z%])[ ]*(?:(?<=[\d\])} ])[A-Za-z][A-Za-z _\-/]{0,80}:)?[ ]+\d{1,3}%\|")
 
-_DRAWN = re.compile(rb"(\d{1,20})%\|[^|]{0,1000}\|[ ]*(\d{1,12})/(\d{1,12})[ ]\[")
+_DRAWN = lazy(rb"(\d{1,20})%\|[^|]{0,1000}\|[ ]*(\d{1,12})/(\d{1,12})[ ]\[")
 
 
 def bar_after(segment: bytes) -> int:
@@ -85,7 +85,7 @@ def bar_after(segment: bytes) -> int:
     return at if len(before) > 1 and measures([slot.name for slot in before], "training") else 0
 
 
-_BAR_END = re.compile(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")
+_BAR_END = lazy(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")
 
 
 def behind_bar(segment: bytes) -> bytes:
@@ -104,7 +104,7 @@ def _has_rate(segment: bytes) -> bool:
     return b"it/s]" in segment or b"s/it]" in segment
 
 
-_BLANK = re.compile(rb" {10,}")
+_BLANK = lazy(rb" {10,}")
 
 
 class Blanks:

@@ -9,11 +9,11 @@ step; or the bar above it does, if that is so from the first line on.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 
 from msgspec import Struct, field
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.planned_steps import Plan, steps_of
@@ -40,8 +40,8 @@ _AHEAD = "loss/value_avg"
 
 _PLAIN = ("step", "global_step")
 _STATED = ("global_step/max_steps", "iteration")
-_CELL = re.compile(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
-_ROW = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
+_CELL = lazy(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
+_ROW = lazy(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
 
 def cells(segment: bytes) -> tuple[dict[str, str], int] | None:

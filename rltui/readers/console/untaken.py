@@ -5,7 +5,6 @@ once, are counted as such. A line that may belong to a printed config is not cou
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -38,7 +37,7 @@ MAX_LENGTH = 1000
 SHOWN = 100
 MOST_RECURRING = 20
 """Most forms whose names are told."""
-_DIGIT = re.compile(rb"\d")
+_DIGIT = lazy(rb"\d")
 
 
 class _Form(Struct):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rltui.cooperate import Meanwhile
+from rltui.lazy_regex import lazy
 from rltui.readers.lines import MANY_BYTES
 from rltui.readers.number_text import shown_plainly
 from rltui.readers.rows import RowBuilder
@@ -25,19 +26,17 @@ if TYPE_CHECKING:
 
 Cells = dict[str, object]
 
-_HEAD = re.compile(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
-_GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
-_PLACE = re.compile(rb":\w{1,50}_\Z")
+_HEAD = lazy(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
+_GLUED = lazy(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
+_PLACE = lazy(rb":\w{1,50}_\Z")
 """Text before a `step:` that is part of a place in a logger's prefix: `trainer.loop:train_step:214 - `."""
-_NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
-_NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
-_WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
+_NUMPY = lazy(rb":np\.\w+\(([^()\s]*)\)")
+_NON_FINITE = lazy(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
+_WORD = lazy(rb":(?:True|False|None)(?= - |\n|\Z)")
 _NOT_PLAIN = (b'"', b"\\", b"{")  # would mean something in JSON
 _BETWEEN = b'},{"'
-_VALUE = re.compile(
-    r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])"
-)
-_PIECE = re.compile(r"(.*):(np\.\w+\(|)([-+.\w]+)(\)?)")
+_VALUE = lazy(r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])")
+_PIECE = lazy(r"(.*):(np\.\w+\(|)([-+.\w]+)(\)?)")
 _NOT_FINITE = ["nan", "inf", "-inf", "+inf"]
 
 Template = tuple[tuple[str, str], ...]

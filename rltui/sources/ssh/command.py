@@ -11,6 +11,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
+from rltui.lazy_regex import lazy
 from rltui.sources.targets import SshTarget
 from rltui.text import clean
 
@@ -60,14 +61,12 @@ _OPTIONS = (
     *("-o", "LogLevel=ERROR"),
 )
 
-_FINAL = re.compile(
+_FINAL = lazy(
     r"Permission denied|Host key verification failed|REMOTE HOST IDENTIFICATION|Too many authentication failures"
     r"|Bad configuration option|no matching host key|no matching key exchange|No such identity|Control socket",
     re.IGNORECASE,
 )
-_PROMPT_HELPS = re.compile(
-    r"Permission denied|Host key verification failed|Too many authentication failures", re.IGNORECASE
-)
+_PROMPT_HELPS = lazy(r"Permission denied|Host key verification failed|Too many authentication failures", re.IGNORECASE)
 
 
 def bootstrap() -> bytes:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
 from rltui.readers.console.lead import bare
 from rltui.readers.rows import measured
 
-_AREAL = re.compile(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")
-_STATS = re.compile(r"\bStats \((\d{1,6})/\d{1,6}\):")
-_TITLE = re.compile(r"^Step (\d{1,15})$")
+_AREAL = lazy(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")
+_STATS = lazy(r"\bStats \((\d{1,6})/\d{1,6}\):")
+_TITLE = lazy(r"^Step (\d{1,15})$")
 _FRAME = frozenset("─━═│┃┏┓┗┛┡┩┌┐└┘├┤╒╕╞╡╘╛╤╧╪┬┴┼┳┻╇╈ ")
 _ENDS = ("╘", "└", "┗")
 _GAP = 12

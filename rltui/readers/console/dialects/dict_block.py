@@ -3,13 +3,12 @@ following lines, with floats as text."""
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 
-_HEAD = re.compile(r"^Step (\d{1,15}):$")
+_HEAD = lazy(r"^Step (\d{1,15}):$")
 
 
 class DictBlock:

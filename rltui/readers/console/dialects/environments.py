@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import re
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import Step
 
-_STEP = re.compile(r"(?:^|\s)Step (\d{1,15}) \|")
-_EVALUATED = re.compile(r"(?:^|\s)Evaluated (\S{1,100}) \(Step (\d{1,15})\) \| (.*)")
-_BEGUN = re.compile(r"(?:^|\s)Starting orchestrator step (\d{1,15})\b")
-_TOOK = re.compile(r"(?:^|\s)Evaluated (\S{1,100}) in \d[\d.]{0,20}s \((.*)\)")
-_NAMED = re.compile(r"([A-Z][A-Za-z@\d -]{0,40})(?:=|: )(-?\d{1,20}(?:\.\d{1,20})?)(%?)")
-_CELL = re.compile(r"([A-Z][A-Za-z. -]{0,40}) (-?\d{1,20}(?:\.\d{1,20})?)(%?)")
-_BELOW = re.compile(r"\s*╰─ (\S{1,100})\s+\| (Ratio .*)")
+_STEP = lazy(r"(?:^|\s)Step (\d{1,15}) \|")
+_EVALUATED = lazy(r"(?:^|\s)Evaluated (\S{1,100}) \(Step (\d{1,15})\) \| (.*)")
+_BEGUN = lazy(r"(?:^|\s)Starting orchestrator step (\d{1,15})\b")
+_TOOK = lazy(r"(?:^|\s)Evaluated (\S{1,100}) in \d[\d.]{0,20}s \((.*)\)")
+_NAMED = lazy(r"([A-Z][A-Za-z@\d -]{0,40})(?:=|: )(-?\d{1,20}(?:\.\d{1,20})?)(%?)")
+_CELL = lazy(r"([A-Z][A-Za-z. -]{0,40}) (-?\d{1,20}(?:\.\d{1,20})?)(%?)")
+_BELOW = lazy(r"\s*╰─ (\S{1,100})\s+\| (Ratio .*)")
 
 
 class Environments:

@@ -6,14 +6,13 @@ Its step count starts again in each epoch. Here it goes on, by the number of bat
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.generic import attributes, step_line
 
-_EPOCH = re.compile(r"Beginning of Epoch (\d{1,9})/(\d{1,9}), Total Generation Batches (\d{1,12})")
-_STEP = re.compile(r"[Ee]poch: (\d{1,9}) ?\| ?[Ss]tep: (\d{1,12}) ?\| ?(?:ppo_ep|PPO Epoch): ")
-_TOOK = re.compile(r"(End-to-End|Generation|Training) *=> (Latency): (\d{1,9}(?:\.\d{1,9})?)s")
+_EPOCH = lazy(r"Beginning of Epoch (\d{1,9})/(\d{1,9}), Total Generation Batches (\d{1,12})")
+_STEP = lazy(r"[Ee]poch: (\d{1,9}) ?\| ?[Ss]tep: (\d{1,12}) ?\| ?(?:ppo_ep|PPO Epoch): ")
+_TOOK = lazy(r"(End-to-End|Generation|Training) *=> (Latency): (\d{1,9}(?:\.\d{1,9})?)s")
 
 
 class EpochSteps:

@@ -8,8 +8,7 @@ The step is that of the log. A table whose rows name no known set may be of the 
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import MAX_CELLS, NEWEST, Step
 from rltui.readers.console.layouts import is_frame
 from rltui.readers.console.lead import without_lead
@@ -17,12 +16,12 @@ from rltui.readers.name_words import has_word, words
 from rltui.readers.number_text import NUMBER, value
 
 _CALLED = ("benchmark", "Benchmark", "dataset", "Dataset", "task", "Task", "suite", "Suite")
-_BORDER = re.compile(r"\s*[|│┃║]\s*")
-_GAP = re.compile(r"\s{2,}|\t")
-_NAME = re.compile(r"[^\W\d][\w.@\-/]{0,60}")
-_COLUMN = re.compile(r"[^\W\d][\w.@%/\-]{0,30}(?: [\w.@%/\-]{1,20})?")
-_CELL = re.compile(rf"({NUMBER})\s?(%?)")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_BORDER = lazy(r"\s*[|│┃║]\s*")
+_GAP = lazy(r"\s{2,}|\t")
+_NAME = lazy(r"[^\W\d][\w.@\-/]{0,60}")
+_COLUMN = lazy(r"[^\W\d][\w.@%/\-]{0,30}(?: [\w.@%/\-]{1,20})?")
+_CELL = lazy(rf"({NUMBER})\s?(%?)")
+_LETTERS = lazy(r"[^\W\d_]+")
 _SETS = frozenset(("gsm", "math", "aime", "amc"))
 MOST_COLUMNS = 12
 

@@ -3,18 +3,17 @@ part of the keys, wrapped to the terminal's width, with two decimals. W&B has th
 
 from __future__ import annotations
 
-import re
-
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import MAX_LINES, Step
 from rltui.readers.rows import number
 
 STEP_KEY = "training_step"
 """The step; `global_step` counts episodes."""
 
-_TOP = re.compile(r"^╭─+ Metrics ─+╮$")
+_TOP = lazy(r"^╭─+ Metrics ─+╮$")
 _OTHER = "other"  # the row of keys without a first part
-_LEFT = re.compile(r"^│ {1,3}(\S+) {2,}(\S.*?) *│$")
-_ON = re.compile(r"^│ {3,}(\S.*?) *│$")
+_LEFT = lazy(r"^│ {1,3}(\S+) {2,}(\S.*?) *│$")
+_ON = lazy(r"^│ {3,}(\S.*?) *│$")
 
 
 class MetricsPanel:

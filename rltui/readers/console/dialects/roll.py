@@ -4,16 +4,16 @@ driver prints after `pipeline step 3 start...`."""
 from __future__ import annotations
 
 import json
-import re
 
 import orjson
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.rows import number
 
 _TAG = "metrics_tag: {"
-_START = re.compile(r"\bpipeline step (\d{1,15}) start")
-_REDUCED = re.compile(r"@(?:sum|mean|max|min)$")  # how a value is reduced; trackers get names without it
+_START = lazy(r"\bpipeline step (\d{1,15}) start")
+_REDUCED = lazy(r"@(?:sum|mean|max|min)$")  # how a value is reduced; trackers get names without it
 _MARK = '{"'
 
 

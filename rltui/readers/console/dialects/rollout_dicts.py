@@ -6,16 +6,16 @@ If a rollout is used in several optimizer steps, the row holds the mean of these
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import bare
 
-_LINE = re.compile(r"(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
+_LINE = lazy(r"(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
 
 
 class _Trained(Struct):
