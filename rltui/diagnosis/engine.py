@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui import cooperate
-from rltui.diagnosis.calm import Calm
 from rltui.diagnosis.case import Case
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
@@ -23,6 +22,7 @@ from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_o
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons, validation_rises
 from rltui.diagnosis.tested import Ground
+from rltui.diagnosis.usual_rows import UsualRows
 from rltui.diagnosis.verdict import as_decided, judge, stages
 from rltui.diagnosis.worth import best_checkpoint
 from rltui.evidence.beside_rows import Measured, Sampled, Standing
@@ -114,7 +114,7 @@ class Engine:
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
         self._present = Present()
-        self._near: tuple[State, State, Calm] | None = None
+        self._near: tuple[State, State, UsualRows] | None = None
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in the new rows and returns the diagnosis. `state`: of a run that is being followed."""
@@ -246,7 +246,7 @@ class Engine:
         near = rows - (rows - state.n) % NEAR_ROWS
         if self._near is None or self._near[0] is not state or self._near[1].n != near:
             then = self._step(feed, state, near).worded() if near > state.n else state
-            self._near = state, then, Calm(feed.run.history.table, near)
+            self._near = state, then, UsualRows(feed.run.history.table, near)
         _, then, calm = self._near
         return then if rows == near else self._step(feed, then, rows, calm.lasts(rows))
 

@@ -51,7 +51,7 @@ def test_what_sets_in_between_two_looks_is_found_as_if_each_row_were_one(
     fault(of, at)
     run, engine = FakeRun(of), Engine()
     first = _first(run, engine, at, asked_before)
-    monkeypatch.setattr(fold.Calm, "lasts", lambda self, until: False)
+    monkeypatch.setattr(fold.UsualRows, "lasts", lambda self, until: False)
     each = _first(FakeRun(of), Engine(), at, asked_before)
     assert first == each
     assert 0 <= first < 9

@@ -26,7 +26,7 @@ class _Group(Struct, frozen=True):
     high: Floats
 
 
-class Calm:
+class UsualRows:
     """What was usual before row number `since` of a table."""
 
     def __init__(self, table: Table, since: int) -> None:
