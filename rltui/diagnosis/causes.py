@@ -23,7 +23,7 @@ from rltui.prose import each_once
 from rltui.rules.bounds import as_number
 from rltui.rules.expectation import AnyOf, Calm, Configured, MetricMoved, PenaltyOff, Stands, Test, Updates
 from rltui.rules.expected_validation import HeldOut
-from rltui.rules.page import CauseText, FixText, NewValue, Rule
+from rltui.rules.page import CauseText, FixText, NewValue, RefuteText, Rule
 from rltui.run.run import ConfigValue
 
 EXTRA = "the extra part"
@@ -131,6 +131,19 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
         _alone(met) if status == "supported" else "",
     )
+
+
+def unanswered(rule: Rule, ground: Ground, spell: Spell) -> tuple[str, ...]:
+    """What would show that a finding is wrong and is not answered yet: the finding stands although it is so, or it is
+    not so, and will not come."""
+    return tuple(one.text for one in rule.refutations if not _answered(one, ground, spell))
+
+
+def _answered(text: RefuteText, ground: Ground, spell: Spell) -> bool:
+    if text.live and ground.over:
+        return True
+    answers = {ground.test(test, spell).answer for test in text.tests}
+    return answers == {"met"} or ("unmet" in answers and not text.live)
 
 
 def _asks_settings(tests: Sequence[Test]) -> bool:

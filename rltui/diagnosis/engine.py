@@ -359,7 +359,16 @@ class Engine:
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
         ground = Ground(
-            look, run.config, notes, printed, sampled, measured, ran=could, changed=run.changed, raw=run.raw_config
+            look,
+            run.config,
+            notes,
+            printed,
+            sampled,
+            measured,
+            ran=could,
+            changed=run.changed,
+            raw=run.raw_config,
+            over=run_state is not None and ended(look, run_state),
         )
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)

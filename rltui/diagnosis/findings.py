@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from rltui.diagnosis.case import AT_THE_START
-from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, weighed, where
+from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, unanswered, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
@@ -41,13 +41,15 @@ every row took a fifth of the time."""
 
 class Advice(NamedTuple):
     """Causes and fixes of a finding. `weight`: how much speaks for the first cause; `marks`: what that cause says
-    beyond its text. `alone`: of causes that one finding proves, and nothing else, that finding."""
+    beyond its text. `alone`: of causes that one finding proves, and nothing else, that finding. `refute`: what would
+    show that it is wrong, as far as the run has not answered it."""
 
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
     weight: int
     marks: tuple[Mark, ...]
     alone: Mapping[str, str]
+    refute: tuple[str, ...]
 
 
 class Kept(Struct):
@@ -84,6 +86,7 @@ class Kept(Struct):
                     found[0].weight if found else 0,
                     (Mark.NOT_THE_POLICY,) if found and found[0].outside else (),
                     {one.cause.text: one.alone for one in found if one.alone},
+                    own.ask(rule.id, tuple(one.text for one in rule.refutations), unanswered, rule, ground, spell),
                 ),
                 own.failed,
             )
@@ -343,11 +346,11 @@ class _Teller(Struct, frozen=True):
             evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),
             causes=signal.causes or advice.causes,
             fixes=(signal.fixes if Mark.INTERRUPTED in signal.marks else (*signal.fixes, *advice.fixes))[:MOST_FIXES],
-            refute=rule.refute,
+            refute=advice.refute or tuple(one.text for one in rule.refutations),
             life=life.word if active else "resolved",
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
             where=self.kept.where(rule, look, guard),
-            marks=(*signal.marks, *advice.marks),
+            marks=(*signal.marks, *advice.marks, *(() if advice.refute else (Mark.UNREFUTED,))),
             band=told_band(life.band, look) if life.level >= WARNING and life.band is not None else None,
         )
 

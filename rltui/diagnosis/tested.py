@@ -69,7 +69,8 @@ RESUMED = "resumed at step "
 
 class Ground(Struct, frozen=True, dict=True):
     """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
-    of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling."""
+    of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling. `over`:
+    no more rows come."""
 
     look: Look
     config: Mapping[str, ConfigValue]
@@ -81,13 +82,14 @@ class Ground(Struct, frozen=True, dict=True):
     ran: frozenset[str] = frozenset()
     changed: Sequence[Changed] = ()
     raw: Mapping[str, ConfigValue] = field(default_factory=dict)
+    over: bool = False
 
     @cached
     def state(self) -> tuple[object, ...]:
         """What tests rest on beside the finding's own spell: where it is the same, so are their outcomes."""
         dumps = len(self.sampled.dumps) if self.sampled is not None else 0
         samples = len(self.measured.seen) if self.measured is not None else 0
-        return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples
+        return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples, self.over
 
     def test(self, test: Test, spell: Spell) -> Outcome:
         of_numbers = _OF_NUMBERS.get(type(test))

@@ -228,9 +228,14 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
         return sentences(f"It would become a stop once {falls}", again)
     if decision == "continue-watch" and any(f.severity == "critical" and Mark.PAID in f.marks for f in because):
         return sentences("It would be a stop without the gain of reward or validation", again)
-    refute = [f.refute[0] for f in because if f.refute][:2]
+    refute = [f.refute[0] for f in because if f.refute and Mark.UNREFUTED not in f.marks][:2]
+    if not refute:
+        return sentences(NOTHING_AGAINST, again)
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
     return sentences(f"It would change if {words}", again)
+
+
+NOTHING_AGAINST = "Nothing that is logged speaks against it"
 
 
 def _held_back(case: Case) -> bool:

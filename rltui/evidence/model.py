@@ -51,6 +51,9 @@ class Mark(StrEnum):
     """It costs time or signal and harms nothing: as a note, the run is not called clear for it; of a run that is over
     it is nothing to start again for."""
 
+    UNREFUTED = "unrefuted"
+    """The log has answered all that would show that it is wrong: it is none of it so."""
+
 
 class Episode(Struct, frozen=True):
     """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached;

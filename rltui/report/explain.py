@@ -188,7 +188,7 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Likely causes", _items(c.text for c in rule.causes))
     lines += _section("Fixes", _items(f"{fix.text} (impact {fix.impact}, risk {fix.risk})" for fix in rule.fixes))
     lines += _section("Would confirm it", _items(rule.confirm))
-    lines += _section("Would refute it", _items(rule.refute))
+    lines += _section("Would refute it", _items(one.text for one in rule.refutations))
     lines += _section("False alarms known", _items(rule.false_alarms))
     lines += _section("How often it is wrong", _wrap(_error_rate(rule)))
     lines += _section("Resolved when", _wrap(_over(rule)))
@@ -328,7 +328,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
             for f in rule.fixes
         ],
         "confirm": rule.confirm,
-        "refute": rule.refute,
+        "refute": [one.text for one in rule.refutations],
         "caused_by": caused_by(rule.id),
         "leads_to": rule.relations.leads_to,
         "pages": [p.id for p in pages_for(rule.id)],

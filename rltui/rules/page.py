@@ -64,6 +64,15 @@ def _flat(tests: Iterable[Test]) -> Iterator[Test]:
         yield from _flat(test.tests) if isinstance(test, AnyOf) else (test,)
 
 
+class RefuteText(Record, frozen=True):
+    """What would show that a finding is wrong. `tests`: it is so if all of them hold of this run. `live`: it may still
+    come while the run goes on. Without either it is told as it is, in text alone."""
+
+    text: Words
+    live: bool = False
+    tests: tuple[Test, ...] = ()
+
+
 class NewValue(Record, frozen=True):
     """A setting (canonical name) and its new value: `to` a value, or `times` the present one, kept within `least` and
     `most`; 0 becomes `instead_of_0`. `way`: a value that is there already, or beyond, needs no change."""
@@ -199,7 +208,7 @@ class Rule(Record, frozen=True, kw_only=True):
     causes: tuple[CauseText, ...]
     fixes: tuple[FixText, ...]
     confirm: tuple[str, ...]
-    refute: tuple[str, ...]
+    refute: tuple[Words | RefuteText, ...]
     relations: Relations
     confidence: Share
     group: str = ""
@@ -212,6 +221,11 @@ class Rule(Record, frozen=True, kw_only=True):
             raise ValueError(f"causes of {self.id}: {', '.join(sorted(unknown)) or 'a name stands twice'}")
         if any(text.startswith("never") for text in self.thresholds.values()):
             raise ValueError(f"thresholds of {self.id}: a level that it never speaks at is left out")
+
+    @property
+    def refutations(self) -> tuple[RefuteText, ...]:
+        """What would show that it is wrong, the most telling first."""
+        return tuple(RefuteText(one) if isinstance(one, str) else one for one in self.refute)
 
     @property
     def worst(self) -> Severity:

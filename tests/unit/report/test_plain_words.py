@@ -105,7 +105,7 @@ def sentences() -> Iterator[str]:
     for page in rules().values():
         yield from (fix.text for fix in page.fixes)
         yield from (text for cause in page.causes for text in (cause.text, cause.look) if text)
-        yield from (*page.confirm, *page.refute)
+        yield from (*page.confirm, *(one.text for one in page.refutations))
     crashes = tomllib.loads((REPO / "rltui/run/crashes.toml").read_text(encoding="utf-8"))["crash"]
     yield from (fix["text"] for crash in crashes for fix in crash.get("to_do", ()))
 
