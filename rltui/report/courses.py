@@ -55,6 +55,15 @@ def change_of(metric: MetricSummary, finding: Finding | None, scale: float = 1.0
     return UNMOVED if finding is None and metric.steady else change(first * scale, last * scale)
 
 
+STEADY = "steady"
+
+
+def change_in_words(metric: MetricSummary, finding: Finding | None) -> str:
+    """As `change_of`, where there is room for a word instead of an arrow."""
+    said = change_of(metric, finding)
+    return STEADY if said == UNMOVED else said
+
+
 def name_of(report: Report, metric: str) -> str | None:
     """Name in the report of a metric given by canonical name or raw key."""
     if metric in report.metrics:

@@ -15,7 +15,7 @@ from rltui.prose import capital, counted, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
-from rltui.report.courses import change_of, evidence_course, headed_keys
+from rltui.report.courses import change_in_words, evidence_course, headed_keys
 from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
 from rltui.report.markdown_metrics import metric_label
@@ -187,7 +187,7 @@ def _course(m: MetricSummary, unit: str, finding: Finding | None) -> str:
     now = number(m.last_value, missing="NaN")
     if not m.overlap:
         values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
-        return f"{values}{unit}, now {now}  {change_of(m, finding)}"
+        return f"{values}{unit}, now {now}  {change_in_words(m, finding)}"
     values = f"{number(m.first_value, missing='NaN')} → {now}" if m.count + m.nan > 1 else now
     return f"{values}{unit} ({counted(m.count + m.nan, 'value')})"
 

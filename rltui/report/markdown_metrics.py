@@ -11,7 +11,7 @@ from rltui.frameworks.resolve import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.prose import counted, listed
 from rltui.report.answer import metric_called
-from rltui.report.courses import change_of, from_peak, headed_keys
+from rltui.report.courses import change_in_words, from_peak, headed_keys
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
@@ -150,7 +150,7 @@ def _table(metrics: list[tuple[str, MetricSummary]], about: Mapping[str, Finding
             [
                 _label(name, m, cell=True) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
-                change_of(m, about.get(m.key)) or NOT_AVAILABLE,
+                change_in_words(m, about.get(m.key)) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
                 number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
                 _number(m.min),

@@ -221,4 +221,4 @@ def test_noise_is_told_as_no_change(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert set(told) >= {"length mean", "entropy"}, page
     for name, line in told.items():
         moved = line.split(" | ")[4] if long else line.rsplit("  ", 1)[-1]
-        assert (moved.strip() == "→") == (name != "entropy"), line
+        assert (moved.strip() == "steady") == (name != "entropy"), line

@@ -157,7 +157,7 @@ def test_few_values_are_told_by_the_first_and_the_newest(tmp_path: Path) -> None
     assert metric["overlap"] is True
     assert metric["first"] == metric["last"] == pytest.approx(sum(values) / 5, abs=1e-5)  # the contract's windows
     row = next(line for line in long.splitlines() if line.startswith("| validation score "))
-    assert "→" not in row.split("|")[5]
+    assert "steady" not in row.split("|")[5]
 
 
 def test_many_values_are_told_by_their_windows(tmp_path: Path) -> None:
