@@ -115,6 +115,16 @@ def test_the_list_of_runs_counts_the_steps_of_all_epochs_or_none(tmp_path: Path,
     assert row["last_step"] in (None, 1500)
 
 
+def test_a_folder_of_runs_lists_each_that_can_be_opened(tmp_path: Path, told: Told) -> None:
+    """Also one whose rows hold a long text, as a dump of samples does."""
+    prompt = {"prompt": "What is 17 + 25? Think step by step. " * 12}
+    rows = [{"step": i + 1, "reward": 0.2 + i / 900, "loss": 0.01} for i in range(100)]
+    written(tmp_path / "with-text", [row | prompt for row in rows])  # type: ignore[list-item]
+    written(tmp_path / "plain", rows)
+    assert told("report", tmp_path / "with-text")["run"]["steps"]["last"] == 100
+    assert {row["id"] for row in told("runs", tmp_path)["runs"]} == {"plain", "with-text"}
+
+
 # -- V2: what nobody looked at is not ok; what is over makes no run ugly --
 
 
