@@ -170,8 +170,8 @@ def group(
 def _lone_dumps(
     sniffed: Mapping[str, str | None], dumped: Iterable[str], metrics: Iterable[str], root: str
 ) -> list[str]:
-    """Files that are called as logs are, hold samples, and are all that a run left: in their home, above it and below it
-    is neither another dump nor a file of metrics. A dump of another name may be of a run beside it."""
+    """Files that are called as logs are, hold samples, and are all that a run left: in their home, above it and below
+    it is neither another dump nor a file of metrics. A dump of another name may be of a run beside it."""
     homes: dict[str, list[str]] = defaultdict(list)
     for path in (*dumped, *metrics):
         homes[climb(os.path.dirname(path), root)].append(path)
