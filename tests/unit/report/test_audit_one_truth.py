@@ -258,6 +258,19 @@ def test_a_reward_above_its_start_is_nowhere_said_to_have_fallen(tmp_path: Path,
         assert not re.search(r"\breward fell[.,;]|in which the reward fell", text), text
 
 
+def test_the_time_left_is_one_number(tmp_path: Path, told: Told) -> None:
+    """The trainer times a fifth of what passes from row to row."""
+    now = time.time()
+    rows = [
+        row | {"timestamp": now - 60.0 * (ROWS - i), "total_steps": 4000.0, "timing_s/step": 12.0}
+        for i, row in enumerate(rows_of(learning()), 1)
+    ]
+    report = told("report", written(tmp_path / "run", rows))
+    (end,) = [one["at"] for one in report["outlook"]["forecasts"] if one["what"] == "end"]
+    assert end == pytest.approx(60.0 * (4000 - ROWS), rel=0.02)
+    assert report["run"]["eta_s"] == end
+
+
 def test_the_share_of_dead_groups_is_told_as_one_number(tmp_path: Path, told: Told) -> None:
     """Of one group a row the median is 0 or 1, the mean neither."""
     chance = random.Random(12)
