@@ -17,6 +17,7 @@ from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_sti
 from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_length import OF_LENGTH
 from rltui.diagnosis.tested_numbers import JUST_BEFORE, OF_NUMBERS
+from rltui.diagnosis.tested_parts import OF_PARTS
 from rltui.diagnosis.tested_step_time import OF_STEP_TIME
 from rltui.diagnosis.tested_validation import OF_VALIDATION
 from rltui.evidence.beside_rows import Measured, Sampled
@@ -380,7 +381,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
-_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH, **OF_STEP_TIME, **OF_VALIDATION}
+_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH, **OF_PARTS, **OF_STEP_TIME, **OF_VALIDATION}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

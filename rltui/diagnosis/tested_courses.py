@@ -14,7 +14,6 @@ from rltui.diagnosis.outcome import (
     Answer,
     Outcome,
     Spell,
-    asked,
     asked_of,
     fact_of,
     label_of,
@@ -24,34 +23,26 @@ from rltui.diagnosis.outcome import (
 )
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import AROUND, JUST_BEFORE, gap_before, shifts_about
-from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around, weights
+from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.never_rose import never_rose
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.parts import is_task
-from rltui.plots.numbers import change, percent
-from rltui.rules.bounds import NUMBERS
+from rltui.plots.numbers import change
 from rltui.rules.expectation import (
     Calm,
     Faded,
     HeldLevel,
-    Mirrored,
     NeverRose,
     Noisier,
     NoneMoved,
     Retained,
     RoseAgain,
-    TaskScore,
     UnlikeSet,
     WentBack,
 )
-from rltui.rules.expected_grading import Unpaid
 
-SURE = 3.0
-"""Standard errors by which the weight of a part must differ from 0."""
-NOTHING = 0.05
-"""A weight below this share of the largest one is as good as none: such a part is not worth earning."""
 AT_ONCE = 3
 """Rows on each side of a step within which a policy that went back shows it."""
 SET_OUT = 2.5
@@ -339,37 +330,6 @@ def _back(facts: MetricFacts, step: int, onset: int, share: float) -> str:
     return f"{label_of(facts.name)} {value_of(facts.name, before.value)} → {value_of(facts.name, now)}"
 
 
-def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
-    total = fact_of(look, test.of)
-    parts = {label: facts.series for label, facts in members(look, test.metric)}
-    if total is None or not parts:
-        return missing(look, test.of if total is None else test.metric)
-    found = weights(parts, total.series)
-    if found is None:
-        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
-    label, (weight, errors) = min(found.items(), key=lambda one: one[1][0])
-    told = f"{label} counts {num(weight)} times in {label_of(total.name)}, from row to row"
-    if errors <= -SURE:
-        return Outcome("met", told)
-    return Outcome("unmet" if errors >= SURE else "unknown", told)
-
-
-def _unpaid(look: Look, test: Unpaid, spell: Spell) -> Outcome:
-    total = fact_of(look, test.of)
-    parts = {label: facts.series for label, facts in members(look, test.metric)}
-    task = [label for label in parts if is_task(label)]
-    if total is None or not task or len(parts) < 2:
-        return missing(look, test.of if total is None else test.metric)
-    found = weights(parts, total.series)
-    if found is None or any(label not in found for label in task):
-        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
-    most = max(abs(weight) for weight, _ in found.values())
-    label = max(task, key=lambda one: abs(found[one][0]))
-    weight = found[label][0]
-    told = f"{label} counts {num(weight if abs(weight) > NOTHING * most else 0.0)} times in {label_of(total.name)}"
-    return Outcome("met" if abs(weight) <= NOTHING * most else "unmet", f"{told}, from row to row")
-
-
 def _retained(look: Look, test: Retained, spell: Spell) -> Outcome:
     known = asked_of(look, test.metric, spell)
     if known is None:
@@ -390,39 +350,6 @@ def _never_rose(look: Look, test: NeverRose, spell: Spell) -> Outcome:
     told = f"{label} fell from its first rows on: {value_of(test.metric, facts.first)} → "
     told += value_of(test.metric, facts.now.value)
     return Outcome("met", told) if met else Outcome("unmet", f"{label} did not fall from its first rows on")
-
-
-def _task_score(look: Look, test: TaskScore, spell: Spell) -> Outcome:
-    scored = _scored(look, spell) or (_validated(look, spell) if test.validated else [])
-    if not scored:
-        return Outcome("unknown", "between which values the task's reward lies is not known")
-    label, share, stands = (min if test.op in (">", ">=") else max)(scored, key=lambda one: one[1])
-    holds = NUMBERS[test.op](share, test.value)
-    return Outcome("met" if holds else "unmet", f"{label} is {stands} ({asked(test.op, percent(test.value), holds)})")
-
-
-def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
-    """Label, share of its range and value: of the task's parts that are shares, else of a reward with known bounds."""
-    parts = [(label, facts) for label, facts in members(look, "reward_component_mean") if is_task(label)]
-    shares = [(label, facts) for label, facts in parts if facts.values.min() >= 0 and facts.values.max() <= 1]
-    if parts:
-        levels = [(label, facts.median_within(spell.onset, spell.end, NOW_POINTS)) for label, facts in shares]
-        return [(label, level, percent(level)) for label, level in levels if level is not None]
-    low, high, facts = look.profile.bottom, look.profile.ceiling, fact_of(look, look.reward)
-    level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
-    if facts is None or level is None or low is None or high is None or high <= low:
-        return []
-    share = (level - low) / (high - low)
-    return [(label_of(facts.name), share, f"{num(level)}, {percent(share)} of the way from {num(low)} to {num(high)}")]
-
-
-def _validated(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
-    """The same of the validation score, if it is a share."""
-    facts = look.facts.metric("val_score")
-    level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
-    if facts is None or level is None or facts.values.min() < 0.0 or facts.values.max() > 1.0:
-        return []
-    return [(label_of("val_score"), level, percent(level))]
 
 
 FIRST_ROWS = 20
@@ -449,9 +376,6 @@ OF_COURSES: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     UnlikeSet: _unlike_set,
     Calm: _calm,
     WentBack: _went_back,
-    Mirrored: _mirrored,
-    Unpaid: _unpaid,
-    TaskScore: _task_score,
     Retained: _retained,
     NeverRose: _never_rose,
 }

@@ -228,7 +228,7 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
         return sentences(f"It would become a stop once {falls}", again)
     if decision == "continue-watch" and any(f.severity == "critical" and Mark.PAID in f.marks for f in because):
         return sentences("It would be a stop without the gain of reward or validation", again)
-    refute = [f.refute[0] for f in because if f.refute and Mark.UNREFUTED not in f.marks][:2]
+    refute = [words[0] for f in because if (words := _refutations(case, f))][:2]
     if not refute:
         return sentences(NOTHING_AGAINST, again)
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
@@ -236,6 +236,14 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
 
 
 NOTHING_AGAINST = "Nothing that is logged speaks against it"
+
+
+def _refutations(case: Case, finding: Finding) -> Sequence[str]:
+    """What would refute a finding, the likeliest first. What first refutes that a task is solved is that validation
+    still rises: not beside a fall of it."""
+    fallen = case.has(finding, Trait.SOLVED) and case.at("warning", Trait.PAST_ITS_BEST)
+    unanswered = () if Mark.UNREFUTED in finding.marks else finding.refute
+    return unanswered[1:] if fallen else unanswered
 
 
 def _held_back(case: Case) -> bool:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -141,6 +141,8 @@ def group(
     dumped = [*by_role["rollouts"], *(path for path, found in sniffed.items() if found == SAMPLES)]
     if not formats and len(dumped) == 1 and sniff(dumped[0]) == SAMPLES:
         formats = {dumped[0]: SAMPLES}  # the means of its samples are the run
+    else:
+        formats |= dict.fromkeys(_lone_dumps(sniffed, dumped, formats, root), SAMPLES)
     others_ranks = of_other_ranks(formats)
     for path in [path for others in others_ranks.values() for path in others]:
         del formats[path]
@@ -163,6 +165,20 @@ def group(
     candidates = _with_messages(candidates, messages, root)
     others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
+
+
+def _lone_dumps(
+    sniffed: Mapping[str, str | None], dumped: Iterable[str], metrics: Iterable[str], root: str
+) -> list[str]:
+    """Files that are called as logs are, hold samples, and are all that a run left: in their home, above it and below
+    it is neither another dump nor a file of metrics. A dump of another name may be of a run beside it."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in (*dumped, *metrics):
+        homes[climb(os.path.dirname(path), root)].append(path)
+    below = {above for home in homes if (above := nearest(os.path.dirname(home), homes)) is not None}
+    alone = [home for home in homes if home not in below and nearest(os.path.dirname(home), homes) is None]
+    lone = {homes[home][0] for home in alone if len(homes[home]) == 1}
+    return [path for path in lone if sniffed.get(path) == SAMPLES and not file_roles.label(os.path.basename(path))]
 
 
 def _is_lone_result(unit: Unit, families: dict[str, list[str]]) -> bool:

@@ -254,6 +254,15 @@ class LineReader(ABC):
         """Those of them that recur and hold named numbers, the most frequent first."""
 
 
+class EpochReader(ABC):
+    """What a reader of rows whose steps may be counted anew in each epoch has in addition to `Reader`."""
+
+    @property
+    @abstractmethod
+    def epoch(self) -> int | None:
+        """The epoch of the newest row; None if no row states one."""
+
+
 class ContainedRun(NamedTuple):
     """One of the runs of a container that can hold several. `key`: unique in the container. `start`: sorts by time.
     `metric`: the name of its metric, if the container holds only one; other files hold the others."""

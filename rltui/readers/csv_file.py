@@ -8,7 +8,7 @@ from math import nan
 
 from msgspec.structs import replace
 
-from rltui.readers.base import NO_STEP, Note, Record
+from rltui.readers.base import NO_STEP, EpochReader, Note, Record
 from rltui.readers.blank_cells import BlankCells
 from rltui.readers.csv_table import (
     SEPARATORS,
@@ -44,7 +44,7 @@ MAX_HELD = 1000
 """At most this many rows wait for the first number that shows the decimal mark."""
 
 
-class CsvReader:
+class CsvReader(EpochReader):
     """`name`: of the file; `run`: the one to read, if the file holds several. Empty cells are missing. A row with
     another number of cells than the header is left out. The table's own numbers show whether commas are decimal;
     ambiguous numbers are left out and counted."""
@@ -81,6 +81,10 @@ class CsvReader:
         self._plan: tuple[int, int] | None = None  # step and planned steps of the newest row
         self._measured: set[str] = set()  # columns that look like flags, and are none
         self._words: set[int] = set()  # places of columns that do not hold numbers alone
+
+    @property
+    def epoch(self) -> int | None:
+        return None if self._epochs.last is None else self._epochs.last[0]
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)

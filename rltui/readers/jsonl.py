@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 from msgspec import Struct
 
-from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
+from rltui.readers.base import NO_STEP, ConfigRecord, EpochReader, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.epochs import CountsByEpoch, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
@@ -75,7 +75,7 @@ class FindsNotes(Protocol):
     def finish(self, line: int, step: int | None) -> list[Note]: ...
 
 
-class JsonlReader:
+class JsonlReader(EpochReader):
     """One JSON object in each line. Rows of equal keys are read column by column. If such rows follow each other at one
     step, they are samples of the step, and their mean counts. `samples`: rows with text are samples too, else they are
     left out. `run`: the one to read, if a column names several. `notes` makes what finds notes in lines that are no
@@ -105,6 +105,10 @@ class JsonlReader:
         self._skeleton: Skeleton | None = None
         self._find_notes = notes
         self._notes: FindsNotes | None = None
+
+    @property
+    def epoch(self) -> int | None:
+        return None if self._epochs.last is None else self._epochs.last[0]
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)

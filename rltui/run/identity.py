@@ -93,10 +93,24 @@ def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
 
 def algorithm_words(dialect_name: str) -> set[str]:
     """The words that show that a text states an algorithm: config keys, and the algorithms' names."""
-    config = dialect(dialect_name).config
-    keys = {key.rpartition(".")[2] for name in _STATING for key in config.get(name, ())}
     own = set(algorithms().config_keys) if dialect_name == GENERIC else set()
-    return keys | own | {text for _, text in algorithms().by_text}
+    return _stating(dialect_name) | own | {text for _, text in algorithms().by_text}
+
+
+def algorithm_keys(dialect_name: str) -> set[str]:
+    """The keys of a config that may state an algorithm."""
+    return _stating(dialect_name) | set(algorithms().config_keys)
+
+
+def may_tell_algorithm(value: str) -> bool:
+    """Whether the value of such a key tells one algorithm from another; not "vanilla" or "False"."""
+    word = value.lower()
+    return any(name in word for name in algorithms().by_value) or word in ("true", "sequence")
+
+
+def _stating(dialect_name: str) -> set[str]:
+    config = dialect(dialect_name).config
+    return {key.rpartition(".")[2] for name in _STATING for key in config.get(name, ())}
 
 
 def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from rltui.readers.base import Exit, Note
 from rltui.run.attempts import Crash, again, came_again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
+from rltui.run.contradictions import LATER_S
 from rltui.run.notes import Notes, quoted
 from rltui.run.progress import LearnedPace, Pulse, Usual, row_gap, steps_short
+from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
 from rltui.run.table import Table
 
@@ -239,3 +241,12 @@ def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | Non
             words = words[:end]
         deadly += [word.note for word in words]
     return ended, first_first(deadly)
+
+
+def outlived(sources: Sequence[SourceInfo]) -> frozenset[str]:
+    """Logs without a row, after whose last line rows were still written to another file."""
+    rows = max((s.mtime for s in sources if s.used and s.rows and s.mtime is not None), default=None)
+    if rows is None:
+        return frozenset()
+    of = (s for s in sources if not s.rows and s.mtime is not None and s.mtime < rows - LATER_S)
+    return frozenset(s.path for s in of)

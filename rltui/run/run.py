@@ -26,15 +26,15 @@ from rltui.run.changed import Changed, Prints
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.clocks import written_beside
 from rltui.run.config import Config, ConfigValue
-from rltui.run.contradictions import LATER_S
 from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
-from rltui.run.liveness import LifeSigns, RunState, State, judge, stood
+from rltui.run.liveness import LifeSigns, RunState, State, judge, outlived, stood
 from rltui.run.metric_series import Renamed, canonical_series, columns_by_key, courses, renamed
 from rltui.run.names import MetricName, Names, is_canonical, named
 from rltui.run.notes import Notes
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, planned_steps, row_gap, usual
+from rltui.run.slow_steps import marked_steps, planned_periods
 from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
@@ -382,8 +382,8 @@ class Run:
                 table,
                 np.zeros(0) if timer is None else timer.finite().values,
                 tuple(pulse.beats),
-                self._marks(),
-                self._periods(),
+                marked_steps(table, self._names, self.checkpoints, self._notes),
+                planned_periods(self._config, self.dialect, self.planned_steps or 0),
                 step,
                 1 if bars else row_gap(table),
             )
@@ -403,29 +403,6 @@ class Run:
             s for key in keys_for(PHASE + phase.kind, self.dialect, columns) if (s := self.history.table.series(key))
         ]
         return usual(np.concatenate([s.finite().values[-RECENT:] for s in timed])) if timed else usual(list(seen))
-
-    def _marks(self) -> set[int]:
-        """Recent steps that validated or saved a checkpoint."""
-        marks = {c.step for c in self.checkpoints}
-        marks |= {
-            n.step for kind in ("checkpoint", "validation") for n in self._notes.of_kind(kind) if n.step is not None
-        }
-        table = self.history.table
-        self.refresh_names()
-        rare = [key for key, meaning in self._names.meanings.items() if meaning.group == "validation"]
-        timers = [key for phase in ("validation", "checkpoint") for key in self._names.sources(PHASE + phase)]
-        for key in (*rare, *timers):
-            series = table.series(key)
-            if series is not None:
-                steps, values = series.steps[-RECENT:], series.values[-RECENT:]
-                marks.update(steps[values > 0].tolist() if key in timers else steps.tolist())
-        return marks
-
-    def _periods(self) -> set[int]:
-        """Planned intervals of validation and checkpoints, in steps. TRL also takes shares of the plan, below 1."""
-        stated = {self._config.positive(self.dialect, name) for name in ("test_freq", "save_freq")}
-        plan = self.planned_steps or 0
-        return {round(p if p >= 1 else p * plan) for p in stated if p is not None}
 
     def state(self, now: float | None = None) -> RunState:
         """The state of the run at `now`, seconds since the epoch; without `now` nothing is said about the present."""
@@ -456,7 +433,7 @@ class Run:
             pace=self.pace,
             phase_takes=self._phase_takes,
             counts=self.history.counts,
-            outlived=self._outlived(),
+            outlived=outlived(self.sources),
             counted=self.history.counted,
             ended=self.ended_at,
         )
@@ -476,14 +453,6 @@ class Run:
     def ended_at(self) -> frozenset[int]:
         """The last steps of attempts that a later one replaced in part."""
         return frozenset(last for _, last, _ in self.history.abandoned)
-
-    def _outlived(self) -> frozenset[str]:
-        """Logs without a row, after whose last line rows were still written to another file."""
-        rows = max((s.mtime for s in self.sources if s.used and s.rows and s.mtime is not None), default=None)
-        if rows is None:
-            return frozenset()
-        of = (s for s in self.sources if not s.rows and s.mtime is not None and s.mtime < rows - LATER_S)
-        return frozenset(s.path for s in of)
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from codecs import BOM_UTF8
 
 from msgspec import Struct
 
-from rltui.readers.base import LogLine, Reader, Record, Rows
+from rltui.readers.base import EpochReader, LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
 from rltui.readers.formats import formats, make
 from rltui.sources.base import Place, SourceError
@@ -48,16 +49,21 @@ QUIET_S = 5.0
 
 _BLOCKED_LEAST = 3 * BLOCK // 4
 
+_EPOCH = re.compile(rb"\bepoch\b[^\w\n.]{0,4}(\d+)(?![\d.])", re.IGNORECASE)
+"""The number of an epoch in printed text. A fraction tells nothing about steps, as HF trainers state it beside them."""
+
 
 class EndsRead(Struct):
     """The records of a file's beginning (`first_bytes` long) and end, `gap` bytes apart. `bytes`: how many were read.
-    `reader`: the reader of the end, whose last record may be incomplete."""
+    `other_epoch`: the end is of another epoch than the beginning, so the unread part tells whether steps are counted
+    anew in each. `reader`: the reader of the end, whose last record may be incomplete."""
 
     first: list[Record]
     newest: list[Record]
     first_bytes: int
     gap: int
     bytes: int
+    other_epoch: bool
     reader: Reader
 
 
@@ -90,7 +96,9 @@ def read_ends(
             apart = (
                 make(format, name, run) if formats()[format].begins == "anywhere" else reader
             )  # a reader that meets the gap inside a record would take its length from the wrong bytes
-            first, newest = _fed(apart, begin.removeprefix(BOM_UTF8), extent), _fed(reader, end, extent)
+            first = _fed(apart, begin.removeprefix(BOM_UTF8), extent)
+            epoch = _epoch(apart, begin)
+            newest = _fed(reader, end, extent)
             wanted *= 4
             if not gap or wanted > extent.again_bytes or any(isinstance(record, Rows) for record in newest):
                 break
@@ -99,7 +107,8 @@ def read_ends(
         follower.close()
     if not extent.first_rows:
         first = [record for record in first if not isinstance(record, Rows)]
-    return EndsRead(first, newest, len(head), gap, len(begin) + len(delta.data), reader)
+    other_epoch = bool(gap) and epoch is not None and _epoch(reader, end) not in (None, epoch)
+    return EndsRead(first, newest, len(head), gap, len(begin) + len(delta.data), other_epoch, reader)
 
 
 def _tail_bytes(format: str, size: int, extent: Extent) -> int:
@@ -118,6 +127,14 @@ def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, b
     if formats()[format].begins == "block":
         return head.ljust(BLOCK, b"\0") + bytes(BLOCK), tail[-offset % BLOCK :]
     return head[: head.rfind(b"\n") + 1], tail[tail.find(b"\n") + 1 :]
+
+
+def _epoch(reader: Reader, data: bytes) -> int | None:
+    """The epoch of the newest row of what was read; None if none is stated, or the steps of this format go on."""
+    if isinstance(reader, EpochReader):
+        return reader.epoch
+    stated = _EPOCH.findall(data) if reader.format == "console" else ()
+    return int(stated[-1]) if stated else None
 
 
 def _fed(reader: Reader, data: bytes, extent: Extent) -> list[Record]:

@@ -54,6 +54,7 @@ class Source:
     first_bytes: int = field(default=0, init=False)
     first_rows: int = field(default=0, init=False)
     in_order: bool = field(default=True, init=False)
+    other_epoch: bool = field(default=False, init=False)
     remarks: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
@@ -166,7 +167,9 @@ class EndsFeed(Feed):
         blocks = [[r for r in part if isinstance(r, Rows)] for part in (found.first, found.newest)]
         self.first_rows = sum(len(block) for block in blocks[0])
         lines = line_reader(found.reader)
-        self.in_order = _goes_on(blocks) and not (lines is not None and lines.guesses_steps)
+        self.other_epoch = found.other_epoch
+        guessed = found.other_epoch or (lines is not None and lines.guesses_steps)
+        self.in_order = _goes_on(blocks) and not guessed
         return Batch(_joined([*found.first, *found.newest]), found.bytes, False)
 
     def finish(self) -> list[Record]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.readers.console import verl
-from rltui.run.identity import algorithm_words, stated_algorithm
+from rltui.run.identity import algorithm_keys, algorithm_words, may_tell_algorithm, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
 from rltui.run.progress import RECENT, LearnedPace, Usual
@@ -64,15 +64,20 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     if not steady:
         last = None
     by_text = any(feed.format.endswith("console") for feed in cut)
-    planned = run.planned_steps if last is not None and _is_plan(run, by_text) else None
+    plan = run.planned_steps if _is_plan(run, by_text) else None
+    if plan is not None and any(feed.other_epoch or _may_plan_anew(feed, plan) for feed in cut):
+        plan = None
+    planned = plan if last is not None else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
     if algorithm is None and run.algorithm is not None:  # by its metrics, if no unread text may name another
         algorithm = None if any(_names_algorithm(feed, run.dialect) for feed in cut) else run.algorithm
+    elif algorithm is not None and any(_may_state_another(feed, run.dialect) for feed in cut):
+        algorithm = None
     if steady and (planned is not None or no_plan):
         state = _state(run, cut, now)
     else:
-        state = _ended(run, feeds, now)
+        state = _ended(run, feeds, now, plan)
     return Known(run.framework, algorithm, last, planned, state)
 
 
@@ -137,12 +142,60 @@ def _at_pace(seen: LifeSigns, pace: LearnedPace) -> LifeSigns:
     return replace(seen, pace=lambda: pace)
 
 
-def _ended(run: Run, feeds: Sequence[AnyFeed], now: float) -> RunState | None:
+def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> RunState | None:
     """The state of a run about which no more is known, if it is finished: its only file says so at its end and shows no
-    error. Else None."""
-    state = run.state(now)
+    error. Else None. `plan`: the planned steps, if no unread part may state others."""
+    state = judge(replace(run.evidence(now), planned=plan))
+    if any(feed.other_epoch for feed in feeds):  # its steps are not known either
+        state = replace(state, because="the trainer says that it is done") if state.quote else NOT_KNOWN
     said_so = state.state == "finished" and len(feeds) == 1 and not any(note.kind in FATAL for note in run.notes)
     return state if said_so and not (run.exit is not None and run.exit.code) else None
+
+
+def _may_plan_anew(feed: AnyFeed, plan: int) -> bool:
+    """Whether the words by which the beginning of a file states its plan come again in the unread part with another
+    number, as a later launch prints them, and not at the end, whose plan would count."""
+    if not (feed.format.endswith("console") or feed.format == "jsonl"):
+        return False
+    head = feed.place.head(feed.path, feed.first_bytes)
+    number = rb"(?<![\d.,_])%s(?![\d.])" % f"{plan:,}".replace(",", "[,_]?").encode()
+    told = re.findall(rb"([^\d\n\r]+)" + number, head) if isinstance(head, bytes) else ()
+    stating = {words for words in told if len(words) >= _TELLING}
+    data = _text_of(feed) if stating else b""
+    if data is None:
+        return True
+    unread, end = _parted(feed, data)
+    return any(
+        unread.count(words) > len(re.findall(re.escape(words) + number, unread)) and words not in end
+        for words in stating
+    )
+
+
+def _may_state_another(feed: AnyFeed, dialect_name: str) -> bool:
+    """Whether the unread part of a log may hold another config, with another algorithm than that at its ends."""
+    if not (feed.format.endswith("console") or feed.format == "jsonl"):
+        return False
+    keys = b"|".join(re.escape(key.encode()) for key in sorted(algorithm_keys(dialect_name)))
+    stating = re.compile(rb"\b(?:%s)[\"']?\s*[:=]\s*[\"']?([A-Za-z][\w+-]*)" % keys)
+    data = _text_of(feed)
+    if data is None:
+        return True
+    unread, end = _parted(feed, data)
+    values = set(stating.findall(unread)) - set(stating.findall(data[: feed.first_bytes] + b"\n" + end))
+    return any(may_tell_algorithm(value.decode(errors="replace")) for value in values)
+
+
+def _text_of(feed: AnyFeed) -> bytes | None:
+    """The bytes of a file that is on this machine and can soon be searched."""
+    if feed.size > SEARCHED_MOST or feed.place.link() is not None:
+        return None
+    data = feed.place.read(feed.path, SEARCHED_MOST)
+    return data if isinstance(data, bytes) else None
+
+
+def _parted(feed: AnyFeed, data: bytes) -> tuple[bytes, bytes]:
+    """The part of a file that was not read, and its end."""
+    return data[feed.first_bytes : feed.first_bytes + feed.gap], data[feed.first_bytes + feed.gap :]
 
 
 def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
@@ -163,7 +216,5 @@ def _may_repeat(feed: AnyFeed, quote: str) -> bool:
     if not feed.format.endswith("console"):
         return False
     words = max(_NUMBERS.split(quote), key=len).strip().encode()
-    if feed.size > SEARCHED_MOST or feed.place.link() is not None or len(words) < _TELLING:
-        return True
-    data = feed.place.read(feed.path, SEARCHED_MOST)
-    return not isinstance(data, bytes) or words not in data or words in data[: feed.first_bytes + feed.gap]
+    data = _text_of(feed) if len(words) >= _TELLING else None
+    return data is None or words not in data or words in data[: feed.first_bytes + feed.gap]

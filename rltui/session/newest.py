@@ -89,7 +89,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
             return None
         finished = time.time() - written[path].mtime > QUIET_S
         records = [*read.first, *read.newest, *(read.reader.finish() if finished else [])]
-        if any(isinstance(record, Counted) for record in records):
+        if read.other_epoch or any(isinstance(record, Counted) for record in records):
             return None  # counted from the end alone, the rows would get other steps
         end = _End()
         if not all(end.add(record) for record in records if isinstance(record, Rows)):

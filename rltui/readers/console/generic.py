@@ -91,8 +91,6 @@ _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
 """A message that only announces what follows: with a colon, as a heading, in a few words."""
 _LED = lazy(r"[^\W\d][\w/\-]*:\s+[^\W\d]")
 """A title of one word, before words."""
-_ROUND = lazy(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
-_RUNNING = lazy(r"^epoch \d{1,9}, step (\d{1,15})$")
 
 
 def _alike(stamp: str, other: str) -> bool:
@@ -454,27 +452,3 @@ def _named(pair: re.Match[str]) -> tuple[str, float]:
 def _beside(part: str) -> str:
     """The rest of a text without its named numbers."""
     return _WORDS.sub("", part).strip()
-
-
-class InvalidRounds:
-    """Reads the share of invalid drafts in each round: `Round 1: invalid draft format count = 3/16`."""
-
-    marks = (b"Round ", b"epoch ")
-
-    def __init__(self) -> None:
-        self._running: int | None = None
-
-    def line(self, message: str, newest: int | None) -> tuple[int, dict[str, float]] | None:
-        """Step and cell of a line; None for any other line, or if no step is known."""
-        if "Round " not in message and not message.startswith("epoch "):
-            return None
-        running = _RUNNING.match(message.strip())
-        if running is not None:
-            self._running = int(running[1])
-        found = _ROUND.search(message)
-        if found is None or int(found[4]) == 0:
-            return None
-        step = self._running if self._running is not None else None if newest is None else newest + 1
-        if step is None:
-            return None
-        return step, {f"{found[2].replace(' ', '_')}/round_{found[1]}": int(found[3]) / int(found[4])}

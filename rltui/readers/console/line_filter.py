@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rltui.readers.console.config import MARKS as CONFIG_MARKS
 from rltui.readers.console.config import YAML_MARK
-from rltui.readers.console.generic import InvalidRounds
+from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.notes import triggers
 
 SCAN_LIMIT = 20_000

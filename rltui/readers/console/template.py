@@ -18,10 +18,10 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.column_tables import ColumnTable
 from rltui.readers.console.counted_lines import COUNTED, CountedLines
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
-    ColumnTable,
     as_slots,
     begins_evaluation,
     ends_evaluation,

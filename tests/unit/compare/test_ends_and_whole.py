@@ -252,3 +252,82 @@ def test_an_error_that_was_survived_before_is_still_no_end(
     (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
     assert contradictions(row, told(capsys, "report", str(row["path"]))) == []
     assert row["state"] != "crashed"
+
+
+def epochs(style: str, anew: bool) -> Iterator[str]:
+    """Three epochs; `anew`: each counts its steps from 1."""
+    if style == "csv":
+        yield "epoch,step,reward,loss,grad_norm\n"
+    for i in range(3 * LONG):
+        epoch, step = i // LONG, i % LONG + 1 if anew else i + 1
+        cells = {"reward": round(0.2 + i / 9e3, 4), "loss": 0.01 + i % 7 / 1e4, "grad_norm": 0.4}
+        if style == "jsonl":
+            yield json.dumps({"epoch": epoch, "step": step, **cells}) + "\n"
+        elif style == "csv":
+            yield ",".join(str(value) for value in (epoch, step, *cells.values())) + "\n"
+        else:
+            head = f"Epoch {epoch + 1}/3, Step {step}/{LONG}: " if style == "of" else f"Epoch {epoch} | step {step} | "
+            yield head + ", ".join(f"{key} = {value}" for key, value in cells.items()) + "\n"
+
+
+@pytest.mark.parametrize("anew", [True, False])
+@pytest.mark.parametrize("style", ["jsonl", "csv", "of", "bars"])
+def test_only_the_whole_log_tells_whether_steps_count_anew_in_each_epoch(
+    style: str, anew: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    name = {"jsonl": "metrics.jsonl", "csv": "metrics.csv"}.get(style, "train.log")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("".join(epochs(style, anew or style == "of")))
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    report = told(capsys, "report", str(tmp_path / "run"))
+    assert report["run"]["steps"]["last"] == 3 * LONG  # type: ignore[index]
+    assert contradictions(row, report) == []
+
+
+LAUNCHES: dict[str, Callable[[int], str]] = {
+    "words": "Total training steps: {}\n".format,
+    "a config": "{{'trainer': {{'total_epochs': 3, 'total_training_steps': {}}}, 'seed': 1}}\n".format,
+}
+
+
+@pytest.mark.parametrize("second", [1000, 1500, 2000])
+@pytest.mark.parametrize("launch", list(LAUNCHES))
+def test_a_later_launch_between_the_ends_may_have_another_plan(
+    launch: str, second: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    """If its plan is the same, it is known."""
+    rows = list(verl(range(1, LONG + 1), 0.0))
+    rows[100:100] = [CRASH, LAUNCHES[launch](second), *verl(range(90, 101), 0.0)]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "train.log").write_text(LAUNCHES[launch](1000) + "".join(rows))
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    report = told(capsys, "report", str(tmp_path / "run"))
+    assert report["run"]["steps"]["total"] == second or launch == "a config"  # type: ignore[index]
+    assert contradictions(row, report) == []
+    assert row["total_steps"] == (1000 if second == 1000 else None)
+
+
+def test_a_plan_that_a_later_launch_left_behind_is_no_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    first, later = verl(range(1, 101), 0.0), verl(range(101, LONG + 1), 0.0)
+    (tmp_path / "run").mkdir()
+    launches = ["Total training steps: 100\n", *first, "Total training steps: 5000\n", *later]
+    (tmp_path / "run" / "train.log").write_text("".join(launches))
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert contradictions(row, told(capsys, "report", str(tmp_path / "run"))) == []
+    assert row["state"] != "finished"
+
+
+@pytest.mark.parametrize("second", ["grpo", "rloo"])
+def test_a_later_launch_between_the_ends_may_have_another_algorithm(
+    second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    rows = list(jsonl(range(1, LONG + 1), 1.7e9))
+    rows.insert(LONG // 2, json.dumps({"config": {"algorithm": second, "lr": 1e-6}}) + "\n")
+    (tmp_path / "run").mkdir()
+    start = json.dumps({"config": {"algorithm": "grpo", "lr": 1e-6}}) + "\n"
+    (tmp_path / "run" / "metrics.jsonl").write_text(start + "".join(rows))
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert contradictions(row, told(capsys, "report", str(tmp_path / "run"))) == []
+    assert row["algorithm"] == (None if second == "rloo" else "GRPO")

@@ -257,6 +257,21 @@ def test_an_error_is_shown_by_the_log_and_by_no_metric(tmp_path: Path, capsys: p
     assert crashed["evidence"] == []
 
 
+def test_validation_that_fell_is_not_hoped_to_still_rise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The task is solved; of three validation sets one fell."""
+    rows = 120
+    at = np.arange(rows) / rows
+    columns = learning(rows) | {"score": np.minimum(0.99, 0.3 + 9 * at) + wave(0, 0.004, rows, 1)}
+    columns["frac_reward_zero_std"] = np.minimum(0.96, 0.2 + 3 * at)
+    sets = {"gsm8k": np.minimum(0.98, 0.4 + 3 * at), "math500": 0.44 + 0.46 * at, "aime24": 0.33 - 0.3 * at}
+    keys = {f"val-core/{name}/acc/mean@1": values + wave(0, 0.003, rows, 2) for name, values in sets.items()}
+    of = report(write(tmp_path / "run", columns | keys, dict.fromkeys(keys, 10)), capsys)
+    assert {"reward-saturated", "val-regression"} <= {f["id"] for f in of["findings"] if f["status"] == "active"}
+    assert of["verdict"]["because"][0] == "reward-saturated"
+    assert of["verdict"]["decision"] == "stop-use-best"
+    assert "validation still rises" not in of["verdict"]["would_change"]
+
+
 # -- what a report says of itself --
 
 
