@@ -61,8 +61,8 @@ def is_part(points: Series) -> bool:
 
 
 def _is_clipped(points: Series) -> bool:
-    """Whether a bare `clip` is the share that was clipped. The range that clips is the same in every row, and never 0: a
-    step that clips nothing, as the first one on each batch of answers, says 0."""
+    """Whether a bare `clip` is the share that was clipped. The range that clips is the same in every row, and never 0;
+    a step that clips nothing, as the first one on each batch of answers, says 0."""
     x = points.values
     return (len(x) >= LEAST and not x.any()) or (is_part(points) and bool(np.ptp(x) > 0))
 
