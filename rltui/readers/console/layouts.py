@@ -213,8 +213,8 @@ def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     """A line that repeats the count of the step above it, without that count: `Train: loss 0.3` for
     `Train 50: loss 0.3`."""
     again = _AGAIN.match(message)
-    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps:
-        return message
+    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps | words().inner:
+        return message  # another count, or one that happens to be the same inside the step
     return f"{again[1]}{again[2]}: {again[4]}"
 
 

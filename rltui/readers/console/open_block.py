@@ -14,6 +14,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.layouts import PairBlock, pair_cells
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
+from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
 from rltui.readers.name_words import either, has_word, is_named, measures, words
 
@@ -42,7 +43,8 @@ class BlockState(Struct):
     fenced: bool = False  # inside code that was printed
     text: bool = False  # a text with a heading of its own was printed in it
     over: Above = NOTHING  # numbers above its heading
-    columns: tuple[str, ...] = ()  # statistics that name the columns of a table in it
+    columns: tuple[str, ...] = ()  # names of the columns of a table in it
+    inner: frozenset[str] = frozenset()  # names in lines about work inside the step
 
 
 class OpenBlock:
@@ -96,7 +98,19 @@ class OpenBlock:
         plain = words().counters
         if not any(is_named(slot.name, plain) for slot in self.pairs.slots.values()):
             return True
-        return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
+        if any(s.of is not None for s in line.slots):
+            return True
+        if done_within(line.message):
+            return False
+        return any(is_named(s.name, plain) for s in line.slots) or not pair_cells(line.message)
+
+    def within(self, message: str) -> dict[str, float] | None:
+        """The numbers of a line about a part of the step of the heading, without those that the step itself states;
+        None for any other line."""
+        told = done_within(message) if self.state.headed else {}
+        own = self.pairs.slots.keys() - self.state.inner
+        self.state.inner |= told.keys() - own
+        return {name: x for name, x in told.items() if name not in own} if told else None
 
     def states_its_own(self, line: TemplateLine) -> bool:
         """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""

@@ -35,6 +35,7 @@ from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
+from rltui.readers.console.tagged_lines import tagged
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
 from rltui.readers.console.units import with_units
@@ -391,7 +392,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
-        text = named_in_full(with_units(raw, self._commas >= SHOWN))
+        text = tagged(named_in_full(with_units(raw, self._commas >= SHOWN)))
         return grouped(self._labels.told(text) if labelled else text)
 
     def _whole(self, raw: str, message: str) -> str:

@@ -48,7 +48,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.worded_lines import step_before_name
-from rltui.readers.name_words import is_named, last_word, measures, words
+from rltui.readers.name_words import either, is_named, last_word, measures, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
@@ -71,6 +71,7 @@ class TemplateLearner:
         self._known = KnownTemplates()
         self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
+        self._printed = False  # the newest step line or heading has nothing before its words
         self._block = OpenBlock()
         self._table = ColumnTable()
         self._epoch = 0  # epoch of the newest heading that names one
@@ -311,7 +312,7 @@ class TemplateLearner:
             line.lines = (*waited, *line.lines)
         rows = self._known.take("line", key, line)
         self._under, self._block.pairs.title = line if key in self._known else self._known.over(line), ""
-        self._under_step = rows[-1].step if rows else None
+        self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
 
@@ -344,6 +345,9 @@ class TemplateLearner:
             self._under.lines = (*self._under.lines, self._at)
             step = self._under_step
             return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
+        if not begins and (within := self._block.within(message)) is not None:
+            self._block.add(as_slots(within), source, self._at, self._time)  # the last one of a name counts
+            return []
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
         if cells == {} and self._block.headed and not begins and "." in said:
@@ -357,6 +361,10 @@ class TemplateLearner:
             self._block.among_texts(cells or {}, message)
         if cells and self._block.state.printed and measures(cells, "training"):
             self._source(source)  # a logger's numbers below a heading that was printed
+        of_phase = source.lower() in either("phases", "parts", "of_training")
+        below = self._under is not None or self._block.headed
+        if cells and below and of_phase and self._printed and measures(cells, "training"):
+            self._source(source)  # `[train] loss 0.3` below a step line or heading without any tag
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._block.headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
@@ -380,7 +388,8 @@ class TemplateLearner:
         if self._under is not None and cells:
             there, head = self._under.below, self._block.pairs.title
             told = self._under.names(None) | there.keys()
-            cells = {f"{head}/{name}" if head and name in told else name: x for name, x in cells.items()}
+            short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
+            cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}
             cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
             self._under.below = {**cells, **there}
             if self._under_step is not None:
@@ -413,6 +422,7 @@ class TemplateLearner:
             self._block.told -= {slot.name for slot in slots}
         self._block.add(slots, source, self._at, self._time)
         self._block.state.printed = bool(begins) and not source and not self._led
+        self._printed = self._block.state.printed if begins else self._printed
         return ended
 
     def _is_another_step(self, slot: Slot) -> bool:
