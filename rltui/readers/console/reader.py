@@ -320,6 +320,10 @@ class ConsoleReader(LineReader):
         if self._before_steps and (self._rows.step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
+        while cut := trl.first_of_several(segment):
+            first, segment = segment[:cut], segment[cut:]
+            self._segment(first, shape_of(first), text, at, behind)
+            at, shape = at + cut, shape_of(segment)
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = may_be_bar(segment)
