@@ -345,8 +345,8 @@ class TemplateLearner:
             self._under.lines = (*self._under.lines, self._at)
             step = self._under_step
             return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
-        if not begins and (within := self._block.within(message)) is not None:
-            self._block.add(as_slots(within), source, self._at, self._time)  # the last one of a name counts
+        if not begins and (inside := self._block.within(message)) is not None:
+            self._block.add(as_slots(inside), source, self._at, self._time)  # the last one of a name counts
             return []
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
