@@ -70,6 +70,8 @@ _HEADING = lazy(
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?"
     r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=\w) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
 )
+_BARE_COUNT = lazy(r"^[^\w\[(]*(?P<open>[\[(])?\s?(\d{1,9})\s?/\s?(\d{1,9})\s?(?(open)[\])])[^\w%]*$")
+"""A count alone in its line: `[3/30]`, `--- 3/30 ---`."""
 _CALLED = lazy(
     r"^(?P<frame>[^\w\[(]{2,})?\W*(?P<before>(?:[^\W\d][\w/\-]*\s){0,4})\W*?(?P<open>[\[(])?"
     r"(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_]+)?)[\s:#=]+(?P<count>\d{1,15})(?:\s?(?:/|of)\s?(?P<total>\d{1,15}))?"
@@ -266,6 +268,8 @@ def is_behind_bar(message: str) -> bool:
 
 def heading(message: str) -> Slot | None:
     """The count in a line that only says which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
+    if bare := _BARE_COUNT.match(message):
+        return Slot("", bare[2], value(bare[2]), int(bare[3]))
     found = _HEADING.match(message)
     if found is None or not _counts(found[1]):
         return _called(message)
