@@ -44,6 +44,7 @@ class BlockState(Struct):
     text: bool = False  # a text with a heading of its own was printed in it
     over: Above = NOTHING  # numbers above its heading
     columns: tuple[str, ...] = ()  # names of the columns of a table in it
+    title: str = ""  # the title above it, which names no count
     inner: frozenset[str] = frozenset()  # names in lines about work inside the step
 
 

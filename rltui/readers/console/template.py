@@ -18,7 +18,7 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.counted_lines import COUNTED, CountedLines
+from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     ColumnTable,
@@ -81,7 +81,7 @@ class TemplateLearner:
         self._evaluated = False  # a line said that an evaluation follows
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
-        self._counted = CountedLines()
+        self._counted, self._over = CountedLines(), ""  # and a title right above, which names no step
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._training = ""  # the training that its words name
         self._marked = False  # its step counts are in Markdown emphasis
@@ -242,6 +242,10 @@ class TemplateLearner:
             return []
         if self._evaluated and ends_evaluation(message):
             self._evaluated = False
+        over = title_alone(message) if self._known.main is None or self._known.counts else ""
+        if over and self._block.is_open and self._block.state.title == over:
+            self._over = over
+            return self._end_block()  # its title again
         if (self._under is not None or self._block.is_open) and (named := title(message)):
             self._block.pairs.title = named
             return []
@@ -255,7 +259,8 @@ class TemplateLearner:
         if self._known.main is None:
             cells, lines = self._block.loose_pairs()
             self._passed = self._passed[0] | cells, (*self._passed[1], *lines)
-        return self._end_block()
+        ended, self._over = self._end_block(), over
+        return ended
 
     def _begins_evaluation(self, message: str) -> bool:
         """Takes a line that announces numbers of an evaluation below a step line or in a block. True if it does."""
@@ -421,6 +426,7 @@ class TemplateLearner:
         if again:
             self._block.told -= {slot.name for slot in slots}
         self._block.add(slots, source, self._at, self._time)
+        self._block.state.title, self._over = self._over or self._block.state.title, ""
         self._block.state.printed = bool(begins) and not source and not self._led
         self._printed = self._block.state.printed if begins else self._printed
         return ended
@@ -433,7 +439,11 @@ class TemplateLearner:
     def _end_block(self) -> list[StepRow]:
         """Ends the open block. Returns the steps that are then known."""
         self._evaluated = False
+        over = "" if self._block.headed else self._block.state.title
         line, key, told = self._block.end()
+        if over and (self._known.main is None or self._known.counts):
+            line.slots = self._counted.block(over, line.slots)
+            key = key_of("block", line.slots)
         if self._known.ahead.names and self._known.kind == "block":
             waiting, line.slots = line.slots, self._known.ahead.in_place(line.slots)
             self._known.ahead.go_on(waiting)
@@ -460,6 +470,8 @@ class TemplateLearner:
     def _open_block(self) -> list[StepRow]:
         """The row of the open block so far, if its counter is the one that states the step."""
         slots = self._known.ahead.in_place(self._block.slots)
+        if self._known.counts and not self._block.headed:
+            slots = self._counted.copy().block(self._block.state.title, slots)
         at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
         if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
