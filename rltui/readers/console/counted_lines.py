@@ -19,11 +19,16 @@ FEWEST = 5
 _TITLE = lazy(r"^[^\w\[\](){}<>\"']{2,}([^\W\d_]+(?:[ _][^\W\d_]+){0,3})(?:[^\w\[\](){}<>\"']{2,}|:?\s*)$")
 
 
+_SET = ("config", "configuration", "settings", "setup", "args", "arguments", "hyperparameters", "parameters")
+_OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment", "summary", "best", "final"))
+"""Words of titles above what is set, or above results of a whole training."""
+
+
 def title_alone(message: str) -> str:
     """The words of a line that is a title in a rule or frame; empty for any other line, and for a title of texts or of
     an evaluation."""
     found = _TITLE.match(message)
-    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks")
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
     return "" if found is None or has_word(found[1], others) else str(found[1])
 
 

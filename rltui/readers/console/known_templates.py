@@ -17,7 +17,7 @@ from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
-from rltui.readers.console.plain_lines import done_within
+from rltui.readers.console.plain_lines import done_within, is_part
 from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
 from rltui.readers.console.step_template import (
     WITHIN,
@@ -435,7 +435,8 @@ class KnownTemplates:
             other.counter is None and other.lines and other.lines[0].place < begun and may_be_outer(other.lines[0])
             for other in self._by_key.values()
         )
-        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in template.lines[0].slots)
+        first = template.lines[0].slots
+        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in first) or is_part(first[0])
         if not (above or of_parts) or waited >= max(OUTER, min(planned + 2, WITHIN)):
             return False
         self._waiting.add(key)

@@ -73,6 +73,11 @@ class OpenBlock:
         return self.state.headed
 
     @property
+    def heading(self) -> list[Slot]:
+        """The counts of its heading."""
+        return list(self.pairs.slots.values())[: self.state.headed]
+
+    @property
     def slots(self) -> list[Slot]:
         """Its numbers so far, those first that may count."""
         return _counts_first(self.pairs.slots.values())

@@ -62,7 +62,7 @@ def done_within(message: str) -> dict[str, float]:
     called; empty for any other line. Without a total its name must say that it is a part, `ppo epoch 2: pg_loss
     0.3`."""
     slots, known = slots_of(message), words()
-    if len(slots) < 2 or not slots[0].name or (slots[0].of is None and not _is_part(slots[0])):
+    if len(slots) < 2 or not slots[0].name or (slots[0].of is None and not is_part(slots[0])):
         return {}
     others = (known.counters, known.items, known.places, known.evaluation, known.shares, known.training, known.prose)
     if not is_named(slots[0].name, known.weak_counters | known.inner) and any(
@@ -76,7 +76,7 @@ _EPOCHS_WITHIN = frozenset(("ppo", "grpo", "inner", "optim", "optimizer", "updat
 """Words before an epoch over the answers of one step."""
 
 
-def _is_part(slot: Slot) -> bool:
+def is_part(slot: Slot) -> bool:
     """Whether a count says by its name that it is inside a step: `ppo epoch 2`, `minibatch 3`."""
     if not is_whole(slot) or "@" in slot.name:
         return False

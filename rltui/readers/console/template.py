@@ -280,6 +280,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
+            return []  # `[2/4]` below the line of a step: a part of it
         if begins and not self._is_at(begins[0]) and self._block.is_within_text(message, begins):
             self._block.state.text = self._block.state.loose = True
             return []

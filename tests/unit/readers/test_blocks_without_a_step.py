@@ -75,3 +75,30 @@ def test_a_step_that_the_blocks_name_is_the_step(tmp_path: Path) -> None:
     below = _read(tmp_path, _log("### Metrics ###\nloss: 0.{n}\nkl: 0.0{n}\nfinished step {n} of 99\n", range(1, 31)))
     assert list(below) == list(range(1, 31))
     assert [cells["loss"] for cells in below.values()] == [float(f"0.{n}") for n in range(1, 31)]
+
+
+OTHER_TITLES = (
+    "=== Config ===\nlr: 1e-6\nbatch size: 128\nkl coef: 0.{n}\n",
+    "=== Trial ===\nloss: 0.{n}\nreward: 0.{n}\n",
+    "=== Evaluation ===\naccuracy: 0.{n}\nreward: 0.{n}\n",
+)
+
+
+@pytest.mark.parametrize("block", OTHER_TITLES)
+def test_what_is_set_and_results_of_whole_trainings_are_no_steps(block: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(_log(block))
+    assert "no training log recognised" in refused(path)
+
+
+@pytest.mark.parametrize("head", ["[{n}/50]", "--- {n}/50 ---", "({n}/50)", "{n}/50"])
+@pytest.mark.parametrize("below", ["loss: 0.{n}\nkl: 0.25", "  loss 0.{n} | kl 0.25", "{{'loss': 0.{n}, 'kl': 0.25}}"])
+def test_a_count_alone_in_its_line_is_a_heading(head: str, below: str, tmp_path: Path) -> None:
+    found = _read(tmp_path, _log(f"{head}\n{below}\n"))
+    assert found == {n: {"loss": float(f"0.{n}"), "kl": 0.25} for n in range(10, 10 + STEPS)}
+
+
+def test_such_a_count_below_a_step_is_a_part_of_it(tmp_path: Path) -> None:
+    parts = "".join(f"[{k}/4]\nloss 0.{k}{{n}}\nreward 0.5\n" for k in range(1, 5))
+    found = _read(tmp_path, _log("Step {n}\n" + parts + "mean loss 0.{n} mean reward 0.25\n"))
+    assert list(found) == list(range(10, 10 + STEPS))
