@@ -156,6 +156,8 @@ class OpenBlock:
         others = either("items", "texts", "prose", "places")
         if not measures(cells, "training") or any(has_word(cell, others) for cell in cells):
             return False
+        if any(is_named(cell, either("counters", "weak_counters")) for cell in cells):
+            return False  # a table over all steps
         self.state.columns = tuple(cells)
         return True
 
