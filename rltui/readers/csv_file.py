@@ -35,9 +35,12 @@ from rltui.readers.sample_means import SampleMeans
 
 OTHER_COUNT = "row with another number of cells than the header"
 NO_NUMBER = "row without a step and without numbers"
+NO_ROW = "line of words among the rows of a table"
 UNTOLD = "number with a comma that may be decimal or separate thousands"
 
 
+_NO = ("nan", "none", "null", "<na>", "na", "n/a", "nat")
+"""What stands for a number that is missing."""
 _FIRST_BYTES = 1 << 11
 """So many bytes of lines are read one by one before it is asked again whether the table is known: a few rows tell."""
 MAX_HELD = 1000
@@ -245,6 +248,9 @@ class CsvReader(EpochReader):
                 self._add_wrapped(*cells)
                 return
             cells = cells[1:]  # the number of the row, as pandas prints it
+        if self._table.separator == SPACES and _is_said(cells, self._table):
+            self._skip(NO_ROW)
+            return
         if self._blank is not None and not self._torn and (rows := self._blank.take(self._line, text)) is not None:
             self._renamed(self._table, self._blank.names)
             if not rows:
@@ -425,6 +431,15 @@ class CsvReader(EpochReader):
     def _skip(self, reason: str, line: int | None = None, count: int = 1) -> None:
         self.skipped[reason] += count
         self.skipped_at.setdefault(reason, f"line {line or self._line}")
+
+
+def _is_said(cells: list[str], table: CsvTable) -> bool:
+    """Whether a line of as many words as a table between blanks has columns is no row, as a word is where the step
+    should be: a loop prints `eval: math500 acc 0.4` between its rows."""
+    if len(cells) != len(table.columns) or table.step not in table.columns or table.step in cells:
+        return False
+    cell = cells[table.columns.index(table.step)]
+    return any(map(str.isalpha, cell)) and step_of(cell)[0] is None and number(cell) is None and cell.lower() not in _NO
 
 
 def _filled(cells: dict[str, object]) -> dict[str, object]:

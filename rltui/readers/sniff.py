@@ -393,7 +393,7 @@ def _csv(text: bytes, name: str) -> str | None:
     again = next((place for place, row in enumerate(rows) if table.step in row and row != [*table.columns]), len(rows))
     rows = rows[: max(again, 1)]  # up to the next header
     spaced = table.separator == SPACES
-    by_pandas |= spaced and any(len(row) == len(table.columns) + 1 for row in rows)
+    by_pandas |= spaced and any(len(row) == len(table.columns) + 1 and row[0].isdecimal() for row in rows)
     of_a_notebook = NOTEBOOK_LOSS in table.columns
     by_a_loop = table.is_plain and not (by_pandas or of_a_notebook or name.endswith(_TABLES))
     by_a_loop &= not any(line.lstrip().startswith(b"#") for line in lines)

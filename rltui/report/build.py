@@ -228,6 +228,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
         attempts=run.attempts if not span.cut else (),
+        silences=tuple(one for one in run.silences if span.last_step is not None and one.step <= span.last_step),
         ends=tuple(end for end in run.ended if span.last_step is not None and end.step <= span.last_step),
     )
 

@@ -121,6 +121,9 @@ def _run(report: Report, room: Room) -> list[str]:
     lines = markdown_run.standing(report, cut(report.run.state_because, room.words))
     if report.run.restarts:
         lines.append(f"- Restarts: from step {_restarts(report, room)}")
+    if report.run.silences:
+        longest = max(report.run.silences, key=lambda one: one.seconds)
+        lines.append(f"- Without a row: {plain(cut(longest.text, room.words))}")
     if others := [one for one in report.run.attempts if one.other]:
         lines.append(
             f"- Another training comes first in the log and is left out: {others[-1].text.split(', another')[0]}"

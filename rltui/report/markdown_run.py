@@ -123,6 +123,8 @@ def identity(report: Report) -> list[str]:
         restarts = [f"{step} ({plain(why)})" if why else str(step) for step, why in each]
         lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
+    if run.silences:
+        lines.append(f"- Without a row: {'; '.join(plain(one.text) for one in run.silences[-ATTEMPTS_SHOWN:])}")
     return [*lines, "", *_sources(run), "", *_config(report)]
 
 

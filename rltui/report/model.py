@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rltui.evidence.step_time import OwnShare, SlowStep, Waits
     from rltui.rules.invariants import Invariant
     from rltui.run.attempts import Attempt, Ended
+    from rltui.run.silences import Silence
     from rltui.session.frame import Recording
 
 SCHEMA = "rltui.report/1"
@@ -67,6 +68,7 @@ class RunIdentity(Struct, frozen=True):
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()
     ends: tuple[Ended, ...] = ()  # why it had to be restarted
+    silences: tuple[Silence, ...] = ()  # hours without a row
     before_again: str = ""  # what to change before it is started again, if the same ended several attempts
     error_after: str = ""  # with which the log ends after all planned steps
     broke_off: bool = False  # nothing more came, and no word says that it ended

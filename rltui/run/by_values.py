@@ -41,7 +41,7 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
     if is_bare_clip(meaning.key):
-        return meant_as(CLIPPED, meaning) if is_part(points) and np.ptp(points.values) > 0 else None
+        return meant_as(CLIPPED, meaning) if _is_clipped(points) else None
     if meaning.canonical is None:
         return meant_as(DEAD_SHARE, meaning) if is_part(points) else None
     if meaning.canonical == TOKENS_SEEN:
@@ -58,6 +58,13 @@ def is_part(points: Series) -> bool:
     """Whether all values lie between 0 and 1, and some are neither: counts are whole."""
     x = points.values
     return len(x) >= LEAST and x.min() >= 0 and x.max() <= 1 and bool(((x > 0) & (x < 1)).any())
+
+
+def _is_clipped(points: Series) -> bool:
+    """Whether a bare `clip` is the share that was clipped. The range that clips is the same in every row, and never 0;
+    a step that clips nothing, as the first one on each batch of answers, says 0."""
+    x = points.values
+    return (len(x) >= LEAST and not x.any()) or (is_part(points) and bool(np.ptp(x) > 0))
 
 
 def is_share(points: Series) -> bool:

@@ -16,6 +16,7 @@ from rltui.run.attempts import Attempt, Ended, attempts, before_again, ends
 from rltui.run.hardware import written
 from rltui.run.metric_series import Renamed, preferred
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, StallCard
+from rltui.run.silences import Silence, silences
 from rltui.run.source_info import SourceInfo
 from rltui.run.table import Floats, Ints, Series
 from rltui.sources.base import Link
@@ -92,6 +93,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     counted: bool = False  # its steps are not known, so its rows are counted
     renamed: tuple[Renamed, ...] = ()  # metrics whose key changed
     contradictions: tuple[str, ...] = ()  # where two of its sources state other values for the same steps
+    silences: tuple[Silence, ...] = ()
     cut: bool = False  # the run has later rows than this snapshot
 
     def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
@@ -104,6 +106,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
             restarts=tuple(one for one in self.restarts if one <= step),
             checkpoints=tuple(one for one in self.checkpoints if one.step <= step),
             renamed=tuple(one for one in self.renamed if one.step <= step),
+            silences=tuple(one for one in self.silences if one.step <= step),
             phases=phases,
             cut=rows < self.rows,
         )
@@ -153,6 +156,7 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
         counted=run.history.counted,
         renamed=run.renamed,
         contradictions=tuple(one.text for one in run.history.contradictions),
+        silences=silences(table.steps, table.times, table.restarts, run.notes),
     )
 
 

@@ -1,15 +1,35 @@
-"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`: they are counted."""
+"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`, and blocks below a title
+that comes again and again and names no step, `### Training metrics ###`: they are counted."""
 
 from __future__ import annotations
 
 import copy
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.step_template import is_about, may_count
-from rltui.readers.name_words import last_word, words
+from rltui.readers.name_words import either, has_word, last_word, words
 
 COUNTED = "counted step"
 """Name of the number that such a line gets."""
+
+
+FEWEST = 5
+"""Fewest blocks that are counted: before that a step may still be named."""
+_TITLE = lazy(r"^[^\w\[\](){}<>\"']{2,}([^\W\d_]+(?:[ _][^\W\d_]+){0,3})(?:[^\w\[\](){}<>\"']{2,}|:?\s*)$")
+
+
+_SET = ("config", "configuration", "settings", "setup", "args", "arguments", "hyperparameters", "parameters")
+_OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment", "summary", "best", "final"))
+"""Words of titles above what is set, or above results of a whole training."""
+
+
+def title_alone(message: str) -> str:
+    """The words of a line that is a title in a rule or frame; empty for any other line, and for a title of texts or of
+    an evaluation."""
+    found = _TITLE.match(message)
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
+    return "" if found is None or has_word(found[1], others) else str(found[1])
 
 
 class CountedLines:
@@ -19,6 +39,7 @@ class CountedLines:
     def __init__(self) -> None:
         self._key = self._newest = ""  # wording of the first line, and of the newest
         self._epochs: list[float] = []
+        self._title, self._blocks = "", 0  # the title of the first blocks, and how many of them came
 
     def copy(self) -> CountedLines:
         twin = copy.copy(self)
@@ -43,3 +64,14 @@ class CountedLines:
         self._newest = key
         count = len(self._epochs)
         return [Slot(COUNTED, str(count), count, end=slots[0].end), *slots]
+
+    def block(self, title: str, slots: list[Slot]) -> list[Slot]:
+        """The numbers of a block below this title; if it measures and counts nothing itself, its number comes before
+        them. A block below another title belongs to the one above."""
+        if not title or any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots):
+            return slots
+        if not self._title and not is_about(slots, words().training):
+            return slots
+        self._title = self._title or title
+        self._blocks += title == self._title
+        return [Slot(COUNTED, str(self._blocks), self._blocks), *slots]

@@ -18,6 +18,7 @@ from rltui.readers.console.layouts import (
     ends_evaluation,
     is_frame,
     logged_cells,
+    long_named,
     pair_cells,
     set_of,
     spread,
@@ -414,7 +415,7 @@ def attributes(message: str) -> dict[str, float]:
     cells, understood, _ = _pairs(parts, _STRICT_PAIR)
     if cells and understood == len(parts):
         return cells
-    return told_whole(without_marks(without_lead(message)))
+    return told_whole(without_marks(without_lead(message))) or long_named(without_lead(message))
 
 
 def _parts(message: str) -> list[str]:

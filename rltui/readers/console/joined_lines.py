@@ -29,6 +29,11 @@ _PLACE = lazy(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s
 """What rich puts before a message, the message, and the place in the code after it."""
 
 
+def may_be_joined(line: bytes) -> bool:
+    """Whether a line may belong to a text of several lines: a quick answer, for most lines no."""
+    return b"{" in line or b".py:" in line or line.startswith(b" " * 8)
+
+
 class BrokenLines:
     """Joins the lines of a dict. Lines that do not make a dict of metrics are given back unchanged."""
 
@@ -88,12 +93,18 @@ class BrokenLines:
         return held
 
 
+_BROKEN = lazy(rb"^ {8,}[A-Za-z_][\w/.@\-]{19,}$")
+"""A word alone in its column, as long as that: rich breaks only words that no line has room for."""
+
+
 class RichLines:
-    """Joins the messages that rich wrapped, without the place in the code on their right."""
+    """Joins the messages that rich wrapped, without the place in the code on their right. A word that is longer than
+    the column of messages is broken at the end of that, and goes on in the next line."""
 
     def __init__(self) -> None:
         self._held: tuple[int, bytes] | None = None
-        self._indent = 0
+        self._indent = self._edge = 0  # where the column of messages begins and ends
+        self._broken = False  # the newest line ends within a word
 
     @property
     def is_open(self) -> bool:
@@ -106,7 +117,9 @@ class RichLines:
 
     @staticmethod
     def opens(line: bytes) -> bool:
-        """Whether it is the first line of a message."""
+        """Whether it is the first line of a message, or a line of one that holds a part of a word."""
+        if line.startswith(b" " * 8) and _BROKEN.match(line) is not None:
+            return True
         return b".py:" in line and _PLACE.match(line) is not None
 
     def goes_on(self, line: bytes) -> bool:
@@ -121,12 +134,28 @@ class RichLines:
         if found is not None:
             given = self.give_back()
             self._held, self._indent = (number, found[1] + found[2]), len(found[1])
+            self._edge = line.rstrip().rfind(b" ")
+            self._broken = self._is_broken(found[1] + found[2])
             return given
         if self._held is not None and self.goes_on(line):
             at, text = self._held
-            self._held = at, text + b" " + line.strip()
-            return []
-        return [*self.give_back(), (number, line)]
+            self._held = at, text + (b"" if self._broken else b" ") + line.strip()
+            self._broken = self._is_broken(line)
+            if self._edge or self._broken:
+                return []
+            return self.give_back()  # no message was opened, only a word
+        given = self.give_back()
+        if _BROKEN.match(line) is None:
+            return [*given, (number, line)]
+        self._held, self._edge, self._broken = (number, line), 0, True
+        self._indent = len(line) - len(line.lstrip(b" "))
+        return given
+
+    def _is_broken(self, line: bytes) -> bool:
+        """Whether a line of the message ends within a word: one word fills its column."""
+        text = line.rstrip()
+        word = text[self._indent :]
+        return b" " not in word and (len(text) == self._edge if self._edge else _BROKEN.match(line) is not None)
 
     def give_back(self) -> list[tuple[int, bytes]]:
         held, self._held = self._held, None

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rltui.readers.console.counted_lines import COUNTED
+from rltui.readers.console.counted_lines import COUNTED, FEWEST
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
-from rltui.readers.console.plain_lines import done_within
+from rltui.readers.console.plain_lines import done_within, is_part
 from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
 from rltui.readers.console.step_template import (
     WITHIN,
@@ -234,6 +234,8 @@ class KnownTemplates:
                 continue
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
+            if _are_few(template):
+                continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
             lines = [*template.lines, *newest]
             first, seen = lines[0].slots, [line.slots for line in lines]
@@ -288,6 +290,8 @@ class KnownTemplates:
         if self.main is None and key in self._by_plan and goes_on(template.lines, self._by_plan[key]):
             return []
         lines = [line.slots for line in template.lines]
+        if _are_few(template):
+            return []
         if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
@@ -431,7 +435,8 @@ class KnownTemplates:
             other.counter is None and other.lines and other.lines[0].place < begun and may_be_outer(other.lines[0])
             for other in self._by_key.values()
         )
-        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in template.lines[0].slots)
+        first = template.lines[0].slots
+        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in first) or is_part(first[0])
         if not (above or of_parts) or waited >= max(OUTER, min(planned + 2, WITHIN)):
             return False
         self._waiting.add(key)
@@ -489,6 +494,12 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
+
+
+def _are_few(template: Template) -> bool:
+    """Whether these are counted blocks, and too few of them."""
+    first = template.lines[0]
+    return not first.message and first.slots[0].name == COUNTED and len(template.lines) < FEWEST
 
 
 def _only_pairs(template: Template) -> bool:

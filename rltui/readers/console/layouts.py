@@ -25,6 +25,8 @@ MOST_PAIRS = 400
 
 MOST_COUNTS = 3
 """Most counts that a heading names."""
+LONG = 5
+"""Blanks in a name that is longer than those of other lines."""
 HEADLINE = 100
 """Most characters of a line that announces what follows."""
 _WORD = lazy(r"[^\W\d_]+")
@@ -54,12 +56,19 @@ _SET_APART = lazy(
 """A unit may follow the number, and a mark for its direction."""
 _KEYED = lazy(rf"^\s*([^\W\d_]\w*(?:/[\w.@\-]+)+)\s+({NUMBER.pattern})$")
 """A key of a tracker and its number: `train/reward 0.3`."""
+_ALIGNED = lazy(
+    rf"^\s*([^\W\d_][\w/.\-]*(?: [\w/.()\-]+){{0,9}})\s?[:=]\s{{2,}}({NUMBER.pattern})"
+    r"\s?(%|[a-zA-Z]{1,7}(?:/[a-zA-Z]{1,6})?)?$"
+)
+"""A name of many words, with blanks that align the numbers of neighbouring lines: no sentence has those."""
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?"
     r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=\w) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
 )
+_BARE_COUNT = lazy(r"^[^\w\[(]*(?P<open>[\[(])?\s?(\d{1,9})\s?/\s?(\d{1,9})\s?(?(open)[\])])[^\w%]*$")
+"""A count alone in its line: `[3/30]`, `--- 3/30 ---`."""
 _CALLED = lazy(
     r"^(?P<frame>[^\w\[(]{2,})?\W*(?P<before>(?:[^\W\d][\w/\-]*\s){0,4})\W*?(?P<open>[\[(])?"
     r"(?P<name>[^\W\d_][^\W\d]*(?:[ _][^\W\d_]+)?)[\s:#=]+(?P<count>\d{1,15})(?:\s?(?:/|of)\s?(?P<total>\d{1,15}))?"
@@ -133,11 +142,22 @@ def pair_cells(message: str) -> dict[str, float] | None:
         return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
     if set_apart := _SET_APART.match(message) or _SET_APART.match(_REMARK.sub("", message)):
         return {timed(set_apart[1], set_apart[3] or ""): value(set_apart[2])}
+    if long := long_named(message):
+        return long
     if keyed := _KEYED.match(message):
         return {keyed[1]: value(keyed[2])}
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
     return pairs(message) or told_whole(message, least=2 - (bordered is not None))
+
+
+def long_named(message: str) -> dict[str, float]:
+    """The number of a line whose name has many words: `KL between old and new distribution:      0.005`; else
+    empty."""
+    found = _ALIGNED.match(message)
+    if found is None or found[1].count(" ") < LONG:
+        return {}
+    return {timed(found[1], found[3] or ""): value(found[2])}
 
 
 def spread(message: str) -> str:
@@ -198,8 +218,8 @@ def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     """A line that repeats the count of the step above it, without that count: `Train: loss 0.3` for
     `Train 50: loss 0.3`."""
     again = _AGAIN.match(message)
-    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps:
-        return message
+    if again is None or not is_step(int(again[3])) or again[2].lower() in words().steps | words().inner:
+        return message  # another count, or one that happens to be the same inside the step
     return f"{again[1]}{again[2]}: {again[4]}"
 
 
@@ -233,6 +253,8 @@ def is_behind_bar(message: str) -> bool:
 
 def heading(message: str) -> Slot | None:
     """The count in a line that only says which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
+    if bare := _BARE_COUNT.match(message):
+        return Slot("", bare[2], value(bare[2]), int(bare[3]))
     found = _HEADING.match(message)
     if found is None or not _counts(found[1]):
         return _called(message)

@@ -84,6 +84,9 @@ def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None
         if cells:
             here = within.setdefault(over.place, {})
             within[over.place] = here | cells if last else cells | here
+        if more := {name: x for name, x in one.below.items() if name not in own}:  # a line below that one
+            within[over.place] = more | within.get(over.place, {})
+        if cells or more:
             over.lines = (*over.lines, *one.lines)
     for line in lines:
         line.below = within.get(line.place, {}) | line.below

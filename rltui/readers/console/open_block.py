@@ -14,11 +14,13 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
 from rltui.readers.console.layouts import PairBlock, pair_cells
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
+from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
-from rltui.readers.name_words import is_named, measures, words
+from rltui.readers.name_words import either, has_word, is_named, measures, words
 
 FRAMES = frozenset("|│┃║")
 _GAP = lazy(r"\s{2,}|\t|\s*[|│┃║]\s*")
+_COLUMN = lazy(r"[^\W\d][\w/.@%()\- ]{0,60}$")
 SET_APART = 12
 """Most other lines of the same program inside a block below a heading."""
 
@@ -41,7 +43,9 @@ class BlockState(Struct):
     fenced: bool = False  # inside code that was printed
     text: bool = False  # a text with a heading of its own was printed in it
     over: Above = NOTHING  # numbers above its heading
-    columns: tuple[str, ...] = ()  # statistics that name the columns of a table in it
+    columns: tuple[str, ...] = ()  # names of the columns of a table in it
+    title: str = ""  # the title above it, which names no count
+    inner: frozenset[str] = frozenset()  # names in lines about work inside the step
 
 
 class OpenBlock:
@@ -67,6 +71,11 @@ class OpenBlock:
     def headed(self) -> int:
         """How many counts its heading states; 0 if it has none."""
         return self.state.headed
+
+    @property
+    def heading(self) -> list[Slot]:
+        """The counts of its heading."""
+        return list(self.pairs.slots.values())[: self.state.headed]
 
     @property
     def slots(self) -> list[Slot]:
@@ -95,7 +104,19 @@ class OpenBlock:
         plain = words().counters
         if not any(is_named(slot.name, plain) for slot in self.pairs.slots.values()):
             return True
-        return any(is_named(s.name, plain) or s.of is not None for s in line.slots) or not pair_cells(line.message)
+        if any(s.of is not None for s in line.slots):
+            return True
+        if done_within(line.message):
+            return False
+        return any(is_named(s.name, plain) for s in line.slots) or not pair_cells(line.message)
+
+    def within(self, message: str) -> dict[str, float] | None:
+        """The numbers of a line about a part of the step of the heading, without those that the step itself states;
+        None for any other line."""
+        told = done_within(message) if self.state.headed else {}
+        own = self.pairs.slots.keys() - self.state.inner
+        self.state.inner |= told.keys() - own
+        return {name: x for name, x in told.items() if name not in own} if told else None
 
     def states_its_own(self, line: TemplateLine) -> bool:
         """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""
@@ -121,18 +142,34 @@ class OpenBlock:
         return True
 
     def names_columns(self, message: str) -> bool:
-        """Takes a line below the heading that names statistics, `mean  min  max`: columns of the rows that follow."""
-        said = [word for word in message.split() if word not in FRAMES]
-        if not self.state.headed or len(said) < 2 or any(word.lower() not in words().statistics for word in said):
+        """Takes a line below the heading that names the columns of the rows that follow: statistics, `mean  min  max`,
+        or what was measured, `loss  reward  kl`."""
+        if not self.state.headed:
             return False
-        self.state.columns = tuple(said)
+        said = [word for word in message.split() if word not in FRAMES]
+        if len(said) > 1 and all(word.lower() in words().statistics for word in said):
+            self.state.columns = tuple(said)
+            return True
+        cells = _cells(message)
+        if len(cells) < 2 or len(set(cells)) < len(cells) or not all(map(_COLUMN.match, cells)):
+            return False
+        others = either("items", "texts", "prose", "places")
+        if not measures(cells, "training") or any(has_word(cell, others) for cell in cells):
+            return False
+        if any(is_named(cell, either("counters", "weak_counters")) for cell in cells):
+            return False  # a table over all steps
+        self.state.columns = tuple(cells)
         return True
 
     def of_columns(self, message: str) -> str:
-        """A row of such a table, `reward  0.3  -1  1.5`, with each number named; any other line unchanged."""
+        """A row of such a table, `reward  0.3  -1  1.5` or `0.3  0.1  0.02`, with each number named; any other line
+        unchanged."""
         if not self.state.columns:
             return message
-        name, *cells = [cell for cell in _GAP.split(message.strip()) if cell] or [""]
+        row = _cells(message)
+        if len(row) == len(self.state.columns) and all(map(NUMBER.fullmatch, row)):
+            return ", ".join(f"{column}: {x}" for column, x in zip(self.state.columns, row, strict=True))
+        name, *cells = row or [""]
         if len(cells) != len(self.state.columns) or any(NUMBER.fullmatch(cell) is None for cell in cells):
             return message
         return ", ".join(f"{name} {column}: {x}" for column, x in zip(self.state.columns, cells, strict=True))
@@ -193,6 +230,11 @@ class OpenBlock:
         self.state = BlockState(source=self.state.source)
         self.pairs.take()
         return line, key, told
+
+
+def _cells(message: str) -> list[str]:
+    """The cells of a line that gaps or frames divide."""
+    return [cell for cell in _GAP.split(message.strip()) if cell]
 
 
 def _counts_first(slots: Iterable[Slot]) -> list[Slot]:

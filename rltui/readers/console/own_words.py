@@ -35,6 +35,7 @@ from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
+from rltui.readers.console.tagged_lines import tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
 from rltui.readers.console.units import with_units
@@ -188,6 +189,7 @@ class OwnWords(OpenEnd[_Known]):
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """Takes a line with a word for a step, after Ray's `prefix`. `behind`: it comes after a bar. `step`: the newest
         one. Returns its rows, and whether it is a step line."""
+        raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
         self.belongs = self._foreign(lead)
@@ -226,6 +228,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
+        raw = without_texts(raw)
         learner = self._learner
         if parts := glued(raw, self._head):
             if is_said(split_lead(raw)):
@@ -391,7 +394,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
-        text = named_in_full(with_units(raw, self._commas >= SHOWN))
+        text = tagged(named_in_full(with_units(raw, self._commas >= SHOWN)))
         return grouped(self._labels.told(text) if labelled else text)
 
     def _whole(self, raw: str, message: str) -> str:

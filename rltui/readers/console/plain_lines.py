@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, is_whole, slots_of, told_by
+from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.sections import timed
 from rltui.readers.name_words import either, has_word, is_named, measures, words
 from rltui.readers.number_text import value
@@ -59,9 +59,10 @@ def name_before_number(message: str) -> str:
 
 def done_within(message: str) -> dict[str, float]:
     """The numbers of a line about a part of a step, `epoch 2/4 | pg_loss 0.3 | clipfrac 0.1`, whatever the part is
-    called; empty for any other line."""
+    called; empty for any other line. Without a total its name must say that it is a part, `ppo epoch 2: pg_loss
+    0.3`."""
     slots, known = slots_of(message), words()
-    if len(slots) < 2 or slots[0].of is None or not slots[0].name:
+    if len(slots) < 2 or not slots[0].name or (slots[0].of is None and not is_part(slots[0])):
         return {}
     others = (known.counters, known.items, known.places, known.evaluation, known.shares, known.training, known.prose)
     if not is_named(slots[0].name, known.weak_counters | known.inner) and any(
@@ -69,6 +70,19 @@ def done_within(message: str) -> dict[str, float]:
     ):
         return {}
     return told_whole(message[slots[0].end :].lstrip("|│,;:)]> -"), least=1)
+
+
+_EPOCHS_WITHIN = frozenset(("ppo", "grpo", "inner", "optim", "optimizer", "update", "policy", "sgd"))
+"""Words before an epoch over the answers of one step."""
+
+
+def is_part(slot: Slot) -> bool:
+    """Whether a count says by its name that it is inside a step: `ppo epoch 2`, `minibatch 3`."""
+    if not is_whole(slot) or "@" in slot.name:
+        return False
+    if is_named(slot.name, frozenset(("epoch",))):
+        return has_word(slot.name, _EPOCHS_WITHIN)
+    return has_word(slot.name, words().inner - {"pass"})
 
 
 _SCALAR = lazy(

@@ -18,7 +18,7 @@ from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.evaluations import EvaluationsBeside
 from rltui.readers.console.invalid_rounds import InvalidRounds
-from rltui.readers.console.joined_lines import Joined, JoinedLines
+from rltui.readers.console.joined_lines import Joined, JoinedLines, may_be_joined
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
@@ -232,7 +232,7 @@ class ConsoleReader(LineReader):
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (end > marked or joining or b"{" in segment or b".py:" in segment) and self._joined.wants(
+                elif (end > marked or joining or may_be_joined(segment)) and self._joined.wants(
                     segment, above, end > marked
                 ):
                     self._reach(at)
@@ -320,6 +320,10 @@ class ConsoleReader(LineReader):
         if self._before_steps and (self._rows.step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
+        while cut := trl.first_of_several(segment):
+            first, segment = segment[:cut], segment[cut:]
+            self._segment(first, shape_of(first), text, at, behind)
+            at, shape = at + cut, shape_of(segment)
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = may_be_bar(segment)

@@ -142,7 +142,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         inner, *_, best = min(found)
         surely = _is_plain(first[best]) and not inner
         return best if surely or len(lines) >= patience(lines, over) else None
-    return next((i for i in range(len(first)) if _by_course(first, i) and _even(lines, i)), None)
+    even = [i for i in range(len(first)) if _by_course(first, i) and _even(lines, i)]
+    return min(even, key=lambda i: (not _is_plural(first[i]), i), default=None)
 
 
 def _is_inner(slots: list[Slot], i: int) -> bool:
@@ -185,6 +186,11 @@ def _cycle(lines: list[list[Slot]], i: int) -> int:
     counts = [int(line[i].value) for line in lines]
     steady = all(b - a == 1 or b <= 1 for a, b in pairwise(counts)) and counts[0] <= 1
     return max(counts) + 2 if steady and max(counts) < WITHIN else 0
+
+
+def _is_plural(slot: Slot) -> bool:
+    """Whether the name of a number is that of a counter in the plural, `iterations`; a rate may rise as evenly."""
+    return last_word(slot.name).removesuffix("s") in either("counters", "weak_counters")
 
 
 def _even(lines: list[list[Slot]], i: int) -> bool:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.column_tables import ColumnTable
-from rltui.readers.console.counted_lines import COUNTED, CountedLines
+from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
@@ -48,7 +48,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.worded_lines import step_before_name
-from rltui.readers.name_words import is_named, last_word, measures, words
+from rltui.readers.name_words import either, is_named, last_word, measures, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
@@ -71,6 +71,7 @@ class TemplateLearner:
         self._known = KnownTemplates()
         self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
+        self._printed = False  # the newest step line or heading has nothing before its words
         self._block = OpenBlock()
         self._table = ColumnTable()
         self._epoch = 0  # epoch of the newest heading that names one
@@ -80,7 +81,7 @@ class TemplateLearner:
         self._evaluated = False  # a line said that an evaluation follows
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
-        self._counted = CountedLines()
+        self._counted, self._over = CountedLines(), ""  # and a title right above, which names no step
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._training = ""  # the training that its words name
         self._marked = False  # its step counts are in Markdown emphasis
@@ -241,6 +242,10 @@ class TemplateLearner:
             return []
         if self._evaluated and ends_evaluation(message):
             self._evaluated = False
+        over = title_alone(message) if self._known.main is None or self._known.counts else ""
+        if over and self._block.is_open and self._block.state.title == over:
+            self._over = over
+            return self._end_block()  # its title again
         if (self._under is not None or self._block.is_open) and (named := title(message)):
             self._block.pairs.title = named
             return []
@@ -254,7 +259,8 @@ class TemplateLearner:
         if self._known.main is None:
             cells, lines = self._block.loose_pairs()
             self._passed = self._passed[0] | cells, (*self._passed[1], *lines)
-        return self._end_block()
+        ended, self._over = self._end_block(), over
+        return ended
 
     def _begins_evaluation(self, message: str) -> bool:
         """Takes a line that announces numbers of an evaluation below a step line or in a block. True if it does."""
@@ -274,6 +280,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
+            return []  # `[2/4]` below the line of a step: a part of it
         if begins and not self._is_at(begins[0]) and self._block.is_within_text(message, begins):
             self._block.state.text = self._block.state.loose = True
             return []
@@ -311,7 +319,7 @@ class TemplateLearner:
             line.lines = (*waited, *line.lines)
         rows = self._known.take("line", key, line)
         self._under, self._block.pairs.title = line if key in self._known else self._known.over(line), ""
-        self._under_step = rows[-1].step if rows else None
+        self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
 
@@ -344,6 +352,9 @@ class TemplateLearner:
             self._under.lines = (*self._under.lines, self._at)
             step = self._under_step
             return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
+        if not begins and (inside := self._block.within(message)) is not None:
+            self._block.add(as_slots(inside), source, self._at, self._time)  # the last one of a name counts
+            return []
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
         if cells == {} and self._block.headed and not begins and "." in said:
@@ -357,6 +368,10 @@ class TemplateLearner:
             self._block.among_texts(cells or {}, message)
         if cells and self._block.state.printed and measures(cells, "training"):
             self._source(source)  # a logger's numbers below a heading that was printed
+        of_phase = source.lower() in either("phases", "parts", "of_training")
+        below = self._under is not None or self._block.headed
+        if cells and below and of_phase and self._printed and measures(cells, "training"):
+            self._source(source)  # `[train] loss 0.3` below a step line or heading without any tag
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._block.headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
@@ -380,7 +395,8 @@ class TemplateLearner:
         if self._under is not None and cells:
             there, head = self._under.below, self._block.pairs.title
             told = self._under.names(None) | there.keys()
-            cells = {f"{head}/{name}" if head and name in told else name: x for name, x in cells.items()}
+            short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
+            cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}
             cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
             self._under.below = {**cells, **there}
             if self._under_step is not None:
@@ -412,7 +428,9 @@ class TemplateLearner:
         if again:
             self._block.told -= {slot.name for slot in slots}
         self._block.add(slots, source, self._at, self._time)
+        self._block.state.title, self._over = self._over or self._block.state.title, ""
         self._block.state.printed = bool(begins) and not source and not self._led
+        self._printed = self._block.state.printed if begins else self._printed
         return ended
 
     def _is_another_step(self, slot: Slot) -> bool:
@@ -423,7 +441,11 @@ class TemplateLearner:
     def _end_block(self) -> list[StepRow]:
         """Ends the open block. Returns the steps that are then known."""
         self._evaluated = False
+        over = "" if self._block.headed else self._block.state.title
         line, key, told = self._block.end()
+        if over and (self._known.main is None or self._known.counts):
+            line.slots = self._counted.block(over, line.slots)
+            key = key_of("block", line.slots)
         if self._known.ahead.names and self._known.kind == "block":
             waiting, line.slots = line.slots, self._known.ahead.in_place(line.slots)
             self._known.ahead.go_on(waiting)
@@ -450,6 +472,8 @@ class TemplateLearner:
     def _open_block(self) -> list[StepRow]:
         """The row of the open block so far, if its counter is the one that states the step."""
         slots = self._known.ahead.in_place(self._block.slots)
+        if self._known.counts and not self._block.headed:
+            slots = self._counted.copy().block(self._block.state.title, slots)
         at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
         if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []

@@ -42,6 +42,7 @@ _PLAIN = ("step", "global_step")
 _STATED = ("global_step/max_steps", "iteration")
 _CELL = lazy(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
 _ROW = lazy(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
+_NEXT = lazy(rb"\}\s*(?=\{')")
 
 
 def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
@@ -55,6 +56,15 @@ def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
         return None
     text = shown_plainly(found[1].decode("utf-8", "replace"))
     return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}, found.start(1)
+
+
+def first_of_several(segment: bytes) -> int:
+    """Where the second of several such lines begins that stand in one line of the log, as in a text whose line ends
+    were lost; 0 if there is one at most."""
+    if segment.count(b"'epoch'") < 2 or (found := _NEXT.search(segment)) is None:
+        return 0
+    both = b"'epoch'" in segment[: found.start()] and b"'epoch'" in segment[found.end() :]
+    return found.end() if both else 0
 
 
 def stated_step(line: dict[str, str]) -> tuple[int, int | None] | None:

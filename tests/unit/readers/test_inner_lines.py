@@ -101,7 +101,14 @@ def test_a_short_run_below_a_line_that_counts_something(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "inner", ["  micro {e}/4 loss 0.{e}", "    accum {e}/4: loss=0.{e}", "  pass {e}/4 | loss 0.{e}"]
+    "inner",
+    [
+        "  micro {e}/4 loss 0.{e}",
+        "    accum {e}/4: loss=0.{e}",
+        "  pass {e}/4 | loss 0.{e}",
+        "ppo epoch {e}: loss 0.{e}",
+        "minibatch {e}: loss 0.{e}",
+    ],
 )
 def test_what_counts_up_above_each_step_is_no_step(inner: str, tmp_path: Path) -> None:
     text = "".join(

@@ -51,6 +51,8 @@ def test_a_bare_letter_is_a_length_or_a_loss_by_its_size(key: str, tmp_path: Pat
 def test_a_bare_clip_is_a_share_if_it_varies_and_a_setting_if_it_does_not(key: str, tmp_path: Path) -> None:
     _table(tmp_path, key, [(row % 9) / 200 for row in range(ROWS)])
     assert ends(reported(tmp_path), "clip_frac")[0] == ROWS
+    _table(tmp_path, key, [0.0] * ROWS)  # no range is 0
+    assert ends(reported(tmp_path), "clip_frac") == (ROWS, 0.0, 0.0)
     _table(tmp_path, key, [0.2] * ROWS)
     assert "clip_frac" not in reported(tmp_path)["metrics"]
 

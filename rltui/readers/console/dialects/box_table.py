@@ -1,11 +1,13 @@
-"""Tables in boxes: AReaL's `Train step 3/500 done.` with four pairs a row, tinker's `Step 3` with one."""
+"""Tables in boxes: AReaL's `Train step 3/500 done.` with four pairs a row, tinker's `Step 3` with one, and those of
+loops that print one under the title `Step 3`, whose columns are metrics or statistics of them."""
 
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
 from rltui.readers.console.lead import bare
-from rltui.readers.rows import measured
+from rltui.readers.name_words import words
+from rltui.readers.rows import measured, number
 
 _AREAL = lazy(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")
 _STATS = lazy(r"\bStats \((\d{1,6})/\d{1,6}\):")
@@ -28,6 +30,7 @@ class BoxTable:
         self._first = 0
         self._total: int | None = None
         self._cells: dict[str, object] = {}
+        self._columns: list[str] = []
         self._prefix = ""
         self._lines = 0
         self._others = 0
@@ -68,7 +71,7 @@ class BoxTable:
         return None
 
     def _begin(self, prefix: str, step: int) -> None:
-        self._step, self._prefix = step, prefix
+        self._step, self._prefix, self._columns = step, prefix, []
         self._lines = self._others = 0
 
     def _row(self, text: str) -> bool:
@@ -76,16 +79,27 @@ class BoxTable:
         if not text or text[0] not in _FRAME:
             return False
         self._lines += 1
-        if set(text) <= _FRAME or text[0] == "┃" or self._lines > MAX_LINES:
+        if set(text) <= _FRAME or text[0] not in "│┃" or self._lines > MAX_LINES:
             return True
-        if text[0] != "│":
-            return False
-        cells = [cell.strip() for cell in text.strip("│").split("│")]
-        for key, value in zip(cells[::2], cells[1::2], strict=False):
+        cells = [cell.strip() for cell in text.strip("│┃").replace("┃", "│").split("│")]
+        if text[0] == "┃" or not any(cell[:1].isdecimal() or number(cell) is not None for cell in cells):
+            self._columns = cells
+            return True
+        for key, value in self._pairs(cells):
             whole = key and not key.endswith("…")  # tinker cuts names off that are longer than its column
             if whole and measured(key, value) is not None and len(self._cells) < MAX_CELLS:
                 self._cells[key] = value
         return True
+
+    def _pairs(self, cells: list[str]) -> list[tuple[str, str]]:
+        """The names and numbers of a row: pairs, or numbers below names of columns."""
+        names, numbers = self._columns, [number(cell) is not None for cell in cells]
+        if len(names) == len(cells) > 1 and all(numbers):
+            return list(zip(names, cells, strict=True))
+        of_statistics = len(names) > 2 and all(name.lower() in words().statistics for name in names[1:])
+        if len(names) == len(cells) and of_statistics and not numbers[0]:
+            return [(f"{cells[0]} {name}", cell) for name, cell in zip(names[1:], cells[1:], strict=True)]
+        return [(key, value) for key, value in zip(cells[::2], cells[1::2], strict=False) if number(key) is None]
 
     def close(self) -> list[Step]:
         step, cells, self._step, self._cells = self._step, self._cells, None, {}

@@ -1,0 +1,58 @@
+"""Hours in which a run wrote no row, as it waited in a queue or hung: between two rows, or before a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+from msgspec import Struct
+
+from rltui.readers.base import Note
+from rltui.run.stall import span
+from rltui.run.sums import quantile
+from rltui.run.table import Floats, Ints
+
+LEAST_S = 1800.0
+"""A shorter time is none: validations and saves take minutes, and nobody asks where they went."""
+TIMES = 10.0
+"""A silence is so many times the longest of the usual times between rows, the 95th percentile of them."""
+FEWEST = 5
+"""Fewest times between rows that tell what is usual."""
+MOST = 20
+"""Most silences that are told, the longest of them."""
+_LAUNCHES = frozenset(("start", "resume"))
+
+
+class Silence(Struct, frozen=True):
+    """`seconds` without a row, before that of `step`. `after`: the step before. `restarted`: the run was started again
+    there."""
+
+    after: int
+    step: int
+    seconds: float
+    restarted: bool
+
+    @property
+    def text(self) -> str:
+        again = ", where it was started again" if self.restarted else ""
+        return f"{span(self.seconds)} between steps {self.after} and {self.step}{again}"
+
+
+def silences(steps: Ints, times: Floats, restarts: Collection[int], notes: Iterable[Note]) -> tuple[Silence, ...]:
+    """The silences of a run, by step. `times`: of the rows, NaN for none."""
+    known = np.flatnonzero(np.isfinite(times))
+    if len(known) <= FEWEST:
+        return ()
+    passed = np.diff(times[known])
+    usual = quantile(passed[passed > 0], 0.95) if (passed > 0).any() else 0.0
+    found = np.flatnonzero(passed > max(LEAST_S, TIMES * usual))
+    if not len(found):
+        return ()
+    launched = {note.after for note in notes if note.kind in _LAUNCHES and note.after is not None}
+    again = set(restarts)
+    out = []
+    for at in sorted(found[np.argsort(-passed[found], kind="stable")][:MOST].tolist()):
+        after, step = int(steps[known[at]]), int(steps[known[at + 1]])
+        begun = any(after < one <= step for one in again) or any(after <= one < step for one in launched)
+        out.append(Silence(after, step, float(passed[at]), begun))
+    return tuple(out)
