@@ -232,7 +232,7 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
     """The open findings without words, as severe as `build` has them."""
     shown = _tempered({key: life for key, life in lives.items() if life.openings}, catalogue)
     return [
-        Brief(i, SEVERITY[life.level], life.onset_step, tuple(_episode(o) for o in life.openings))
+        Brief(i, SEVERITY[life.level], life.onset_step, life.last_step, tuple(_episode(o) for o in life.openings))
         for (i, _), life in shown.items()
         if life.level > 0
     ]

@@ -39,6 +39,8 @@ KNOWN = BETWEEN + 2
 MOVED = 0.25
 """Part of its level that a signal of the policy has to change by, beyond `CLEAR` sd of its noise, to have moved. A
 policy that broke changes by factors."""
+FEWEST = 3
+"""Points that tell a level on their way."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
 
@@ -263,7 +265,7 @@ def _expected(was: Floats, points: int) -> list[float]:
     """Where the next points lie if nothing happens: where the newest ones lay, or as far on as they went from row to
     row or by a factor, as the KL of a young run does."""
     level, half = median(was), len(was) // 2
-    if half < BEFORE // 4:
+    if half < FEWEST:
         return [level]
     first, last, times = median(was[:half]), median(was[-half:]), (len(was) + points) / 2 / half
     out = [level, level + (last - first) * times]
