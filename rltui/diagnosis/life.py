@@ -210,6 +210,11 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
     )
 
 
+def closed(life: Life, n: int) -> Life:
+    """The finding as over, though it was not for as long as that is waited for."""
+    return _lower(life, 0, n)
+
+
 def _lower(life: Life, to: int, n: int) -> Life:
     if to > 0:
         return structs.replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)

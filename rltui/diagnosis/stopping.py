@@ -18,6 +18,7 @@ from rltui.evidence.clock import Clock
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Episode, Severity
 from rltui.evidence.trends import running_medians
 from rltui.rules.base import farmed, leapt, validation, validation_lately
@@ -192,7 +193,7 @@ def may_heal(case: StopCase, finding: OpenFinding) -> bool:
     score is coming up again. What is critical is shown beyond doubt: newest values have to contradict it, not only to
     be too few to show it once more."""
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
-        return False
+        return healed(case, finding)
     falls = case.has(finding, *FALLS)
     if falls and finding.severity != "critical" and young(case.look.facts.clock, *_told(case, finding)):
         return True
@@ -216,12 +217,35 @@ def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
     """Whether the newest values show nothing of a fall any more, or lie nearer to the level before than to the
     lowest."""
     if not case.goes_on or not case.has(finding, *DIPS):
-        return False
+        return healed(case, finding)
     below = _below_best(case, finding)
     if below is not None and abs(below.errors) < WITHIN:
         return True
     found = case.look.facts.metric(case.look.reward)
     return found is not None and _comes_back(case, finding, HALF, found.now.points)
+
+
+def healed(case: StopCase, finding: OpenFinding) -> bool:
+    """Whether the newest values are as good as the best before the fall, of a run from which nothing more comes: rows
+    that would show once more that it is over will not be written."""
+    facts, step = case.look.facts, finding.onset_step
+    score = _score(case, finding)
+    if step is None or score is None or score.peak is None or not case.has(finding, *DIPS) or farmed(case.look):
+        return False
+    if (
+        case.has(finding, *FALLS)
+        and not _comes_back(case, finding, 1.0, NEWEST)
+        and _fell(facts, case.look.reward, step)
+    ):
+        return False
+    newest = score.after(step, 1 if score.held_out else NEWEST)
+    return newest is not None and score.better * (newest.value - score.peak.value) >= -WITHIN * newest.se
+
+
+def _fell(facts: Facts, reward: str, step: int) -> bool:
+    """Whether the reward lost something beyond doubt since a step: what validation alone lost it has not to regain."""
+    found = _lost_and_gained(facts, reward, step, NEWEST)
+    return found is not None and found[0] >= CLEAR * found[2]
 
 
 def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) -> bool:
@@ -234,9 +258,14 @@ def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) 
 
 def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
     """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
-    facts, reward = case.look.facts, case.look.reward
-    found = facts.metric(reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
+    found = _score(case, finding)
     return None if found is None else found.since_peak
+
+
+def _score(case: StopCase, finding: OpenFinding) -> MetricFacts | None:
+    """The score whose fall it tells."""
+    facts = case.look.facts
+    return facts.metric(case.look.reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
 
 
 def _began(case: StopCase, finding: OpenFinding) -> int:

@@ -38,12 +38,14 @@ def learns(**other: np.ndarray) -> dict[str, np.ndarray]:
     return usual | other
 
 
-def page(folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1) -> Page:
-    """The report of the first rows of a run that goes on."""
+def page(
+    folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1, planned: int = 3 * ROWS
+) -> Page:
+    """The report of the first rows of a run, which goes on up to its plan."""
     rows = [{"step": n + 1} | {k: x[n] for k, x in columns.items() if np.isfinite(x[n])} for n in range(upto)]
     folder.mkdir(exist_ok=True)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[every - 1 :: every]))
-    (folder / "config.json").write_text(json.dumps({"algorithm": "grpo", "total_steps": 3 * ROWS, "kl_coef": 0.01}))
+    (folder / "config.json").write_text(json.dumps({"algorithm": "grpo", "total_steps": planned, "kl_coef": 0.01}))
     return told(folder)[2]
 
 
@@ -151,3 +153,31 @@ def test_another_scale_is_seen_while_the_kl_grows_as_it_did(times: float, tmp_pa
     reward = (0.4 + 0.0004 * STEP + wave(0, 0.02, ROWS, 8)) * scale
     columns = learns(kl=kl, reward_mean=reward, reward_std=wave(0.2, 0.005, ROWS, 9) * scale)
     assert "reward-scale-shift" in loud(page(tmp_path, columns, ROWS, every=5))
+
+
+def dips(*begin: int, back: bool = True, seed: int = 1) -> dict[str, np.ndarray]:
+    """A run whose reward and validation lose three quarters some times, and all of it comes back; or not."""
+    by = sum(ramp(at, 10) * (1 - back * ramp(at + 20, 20)) for at in begin)
+    share = (0.25 + 0.45 * (1 - np.exp(-4 * STEP / ROWS))) * (1 - 0.75 * by)
+    reward = share + wave(0, 0.02, ROWS, seed)
+    return learns(reward_mean=reward, eval_accuracy=evaluated(share + wave(0, 0.01, ROWS, seed + 1) - 0.05, 10))
+
+
+@pytest.mark.parametrize("begin", [(AT,), (80, AT)])
+@pytest.mark.parametrize("behind", [52, 60, 75])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_run_that_ends_as_good_as_it_was_before_a_dip_has_nothing_open(
+    begin: tuple[int, ...], behind: int, seed: int, tmp_path: Path
+) -> None:
+    """No row comes that would show for longer that it is over."""
+    found = page(tmp_path, dips(*begin, seed=seed), AT + behind, planned=AT + behind)
+    assert found["verdict"]["decision"] == "continue", found["verdict"]
+    assert loud(found) == set()
+    assert found["verdict"]["badge"] == "DONE"
+
+
+@pytest.mark.parametrize("behind", [46, 60, 100])
+def test_a_run_that_ends_below_what_it_was_is_told_so(behind: int, tmp_path: Path) -> None:
+    found = page(tmp_path, dips(AT, back=False), AT + behind, planned=AT + behind)
+    assert found["verdict"]["decision"] in HALT
+    assert "reward-collapse" in loud(found)
