@@ -140,16 +140,18 @@ def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
 
 
 def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[OpenFinding]) -> bool:
-    """Whether a fall that is shown since row `since` has to be shown for longer. If it is critical, and nothing but
-    scores says that the policy is another one, it may be a dip: it has to lie there for as long as it took to show, but
-    no longer than a milder one."""
+    """Whether a fall that is shown since row `since` has to be shown for longer. If it is critical, of the reward, and
+    nothing but scores says that the policy is another one, it may be a dip: it has to lie there for as long as it took
+    to show, but no longer than a milder one. A validation that falls alone is none."""
     if not case.has(finding, *DIPS):
         return False
     shown = case.look.n - since
     if finding.severity != "critical":
         return shown < NEWEST
+    if not case.has(finding, Trait.REWARD_FALLS) or finding.onset_step is None:
+        return False
     scores = (*DIPS, Trait.DRIFT, Trait.COST_ONLY, Trait.MEASUREMENT)
-    if any(f.severity != "info" and not case.has(f, *scores) for f in found) or finding.onset_step is None:
+    if any(f.severity != "info" and not case.has(f, *scores) for f in found):
         return False
     clock = case.look.facts.clock
     took = (clock.step - finding.onset_step) / clock.stride - shown

@@ -181,3 +181,24 @@ def test_a_run_that_ends_below_what_it_was_is_told_so(behind: int, tmp_path: Pat
     found = page(tmp_path, dips(AT, back=False), AT + behind, planned=AT + behind)
     assert found["verdict"]["decision"] in HALT
     assert "reward-collapse" in loud(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_warned_of_and_is_not_back_is_not_clear(seed: int, tmp_path: Path) -> None:
+    """Entropy is at a fiftieth of its start, the reward stands, and then gains again."""
+    reward = 0.2 + 0.15 * np.minimum(STEP, 90) / 90 + 0.15 * np.clip((STEP - 200) / 60, 0, 1)
+    entropy = 0.02 ** np.minimum(1, STEP / 110) * wave(1, 0.03, ROWS, seed + 3)
+    columns = learns(reward_mean=reward + wave(0, 0.015, ROWS, seed), entropy=entropy)
+    assert "entropy-collapse" in loud(page(tmp_path, columns, 200))
+    text = page(tmp_path, columns)["verdict"]["text"]
+    assert text.startswith("No fault found, but entropy has fallen"), text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_begins_while_its_metric_is_zero(seed: int, tmp_path: Path) -> None:
+    """The reward falls some rows before the trainer and the sampler differ at all."""
+    apart = np.where(SINCE, 0.02 + 0.12 * ramp(AT, 40), 0.0) * np.abs(wave(1, 0.1, ROWS, seed + 5))
+    reward = 0.3 + 0.2 * np.minimum(STEP, AT) / AT - 0.25 * ramp(AT - 6, 60) + wave(0, 0.02, ROWS, seed)
+    found = page(tmp_path, learns(reward_mean=reward, rollout_train_logprob_diff=apart))
+    onset = next(f["onset_step"] for f in found["findings"] if f["id"] == "mismatch-high")
+    assert AT <= onset <= AT + 25
