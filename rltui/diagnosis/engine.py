@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rltui import cooperate
 from rltui.diagnosis.case import Case
-from rltui.diagnosis.findings import Kept, briefly, build
+from rltui.diagnosis.findings import Kept, at_the_end, briefly, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import UNBORN, Key, Life, after_look, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
@@ -316,6 +316,8 @@ class Engine:
             state = self._newest(feed, state, rows)
         look = Look(feed, rows, state.open())
         lives = dict(state.lives)
+        if run_state is not None and ended(look, run_state):
+            lives = at_the_end(lives, StopCase(look, self.catalogue, run_state, state.reasons))
         guard = Guard({**unread_pages(), **state.failed})
         seen, unable = self._evaluable.of(look)
         measured = Measured.of(run, look, run_state is not None, self._samples.of(run.hardware))

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from rltui.diagnosis.case import AT_THE_START
 from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, unanswered, weighed, where
-from rltui.diagnosis.life import Key, Life, Opening, told_band
+from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
-from rltui.diagnosis.stopping import Brief
+from rltui.diagnosis.stopping import Brief, StopCase, healed
 from rltui.diagnosis.tested import Ground
 from rltui.evidence.beside_rows import MACHINE, SAMPLES
 from rltui.evidence.clock import whole_parts
@@ -235,10 +235,17 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
     """The open findings without words, as severe as `build` has them."""
     shown = _tempered({key: life for key, life in lives.items() if life.openings}, catalogue)
     return [
-        Brief(i, SEVERITY[life.level], life.onset_step, tuple(_episode(o) for o in life.openings))
+        Brief(i, SEVERITY[life.level], life.onset_step, life.last_step, tuple(_episode(o) for o in life.openings))
         for (i, _), life in shown.items()
         if life.level > 0
     ]
+
+
+def at_the_end(lives: Mapping[Key, Life], case: StopCase) -> dict[Key, Life]:
+    """The lives of a run that is over: a fall that is made good is over as well, as no row comes that would show it for
+    longer."""
+    over = {f.id for f in briefly(lives, case.catalogue) if healed(case, f)}
+    return {key: closed(life, case.look.n) if key[0] in over and life.level else life for key, life in lives.items()}
 
 
 def _spell(rule: Rule, life: Life, look: Look) -> Spell:

@@ -210,6 +210,11 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
     )
 
 
+def closed(life: Life, n: int) -> Life:
+    """The finding as over, though it was not for as long as that is waited for."""
+    return _lower(life, 0, n)
+
+
 def _lower(life: Life, to: int, n: int) -> Life:
     if to > 0:
         return structs.replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)
@@ -253,6 +258,8 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
         return resumed
     opening = after.openings[-1]
     earliest = after.openings[-2].end_step if len(after.openings) > 1 else None
+    if signal.onset_step is None and (left := _left_zero(signal, look)) is not None:
+        earliest = left if earliest is None else max(earliest, left)
 
     def at(step: int | None) -> int:
         step = opening.opened_step if step is None else step
@@ -271,6 +278,16 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
         earlier = step if step is None or told is None else min(step, told)  # that it is worse now moves no date on
         opening = structs.replace(opening, loud_step=earlier)
     return structs.replace(after, openings=(*after.openings[:-1], opening))
+
+
+def _left_zero(signal: Signal, look: Look) -> int | None:
+    """The first step at which the metric of a finding is not exactly 0, if it was so before and is not now: nothing of
+    it began while there was nothing."""
+    series = None if signal.moved is None else look.series(signal.moved)
+    if series is None or series.values[0] != 0 or series.values[-1] == 0:
+        return None
+    at = int((series.values != 0).argmax())
+    return int(series.steps[at]) if at >= POINTS_BEFORE else None
 
 
 def _never_over(after: Life, signal: Signal) -> Life | None:

@@ -3,7 +3,7 @@
 Advice changes only with evidence. A reason to stop begins when it is shown: the harm is present in the newest values,
 and it lasts. Once it stands it ends when the newest values contradict it, not when a test that looks at other rows each
 time no longer sees it. One look is the noise of one look: a fall has to be shown for as long as the window that it is
-seen by, unless it is critical.
+seen by, a critical one as well if scores alone tell of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from rltui.evidence.clock import Clock
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Episode, Severity
-from rltui.rules.base import farmed, validation, validation_lately
+from rltui.evidence.trends import running_medians
+from rltui.rules.base import farmed, leapt, validation, validation_lately
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import RunState
@@ -58,6 +60,8 @@ class OpenFinding(Protocol):
     @property
     def onset_step(self) -> int | None: ...
     @property
+    def last_step(self) -> int | None: ...
+    @property
     def episodes(self) -> Sequence[Episode]: ...
 
 
@@ -67,6 +71,7 @@ class Brief(Struct, frozen=True):
     id: str
     severity: Severity
     onset_step: int | None
+    last_step: int | None
     episodes: Sequence[Episode]
 
 
@@ -124,31 +129,62 @@ def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
     stand: set[str] = set()
     shown: dict[str, int] = {}
     for f in found:
-        if f.severity == "info" or not case.has(f, *REASONS) or not _holds(case, f):
+        if f.severity == "info" or not case.has(f, *REASONS) or not _holds(case, f, found):
             continue
         since = case.reasons.shown.get(f.id, case.look.n)
-        waits = case.has(f, *DIPS) and f.severity != "critical" and case.look.n - since < NEWEST
-        if f.id in case.reasons.stand or not waits:
+        if f.id in case.reasons.stand or not _waits(case, f, since, found):
             stand.add(f.id)
         else:
             shown[f.id] = since
     return Reasons(frozenset(stand), shown)
 
 
-def speaks(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether a finding that may be a reason to stop is one."""
-    waits = finding.id in case.reasons.shown and case.goes_on and finding.severity != "critical"
-    return not waits and _holds(case, finding)
+def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[OpenFinding]) -> bool:
+    """Whether a fall that is shown since row `since` has to be shown for longer. If it is critical, of the reward, and
+    nothing but scores says that the policy is another one, it may be a dip: it has to lie there for as long as it took
+    to show, but no longer than a milder one. A validation that falls alone is none."""
+    if not case.has(finding, *DIPS):
+        return False
+    shown = case.look.n - since
+    if finding.severity != "critical":
+        return shown < NEWEST
+    if not case.has(finding, Trait.REWARD_FALLS) or finding.onset_step is None:
+        return False
+    scores = (*DIPS, Trait.DRIFT, Trait.COST_ONLY, Trait.MEASUREMENT)
+    if any(f.severity != "info" and not case.has(f, *scores) for f in found):
+        return False
+    clock = case.look.facts.clock
+    took = (clock.step - finding.onset_step) / clock.stride - shown
+    return shown < max(NEWEST, min(took, SHARE * (finding.onset_step - clock.first_step) / clock.stride))
 
 
-def _holds(case: StopCase, finding: OpenFinding) -> bool:
+def speaks(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -> bool:
+    """Whether a finding that may be a reason to stop is one; `found`: all open ones."""
+    return not _is_awaited(case, finding) and _holds(case, finding, found)
+
+
+def may_pass(case: StopCase, finding: OpenFinding) -> bool:
+    """Whether a fall may heal, or is not shown for long enough yet."""
+    return _is_awaited(case, finding) or may_heal(case, finding)
+
+
+def _is_awaited(case: StopCase, finding: OpenFinding) -> bool:
+    return finding.id in case.reasons.shown and case.goes_on
+
+
+def _holds(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -> bool:
     """Whether a reason is shown, or was shown before and is not contradicted."""
     stands = finding.id in case.reasons.stand
+    if not stands and case.goes_on and finding.last_step is not None and finding.last_step < case.look.step:
+        return False  # no reason begins with what is no longer so
     if case.has(finding, Trait.SOLVED):
         gain = _gain_since(case.look, finding.onset_step)
         return gain is None or gain < (SURELY if stands else GAINS)
     if case.has(finding, Trait.DRIFT):
-        return stands or _long_drift(case, finding)
+        if case.goes_on and _dipped(case, finding):
+            return False
+        falls = [f for f in found if f.severity != "info" and case.has(f, *FALLS)]
+        return stands or (_long_drift(case, finding) and not any(may_pass(case, f) for f in falls))
     if validation_rises(case.look, SURELY if stands else RISES):
         return False
     return not (_contradicted(case, finding) if stands else may_heal(case, finding))
@@ -159,7 +195,7 @@ def may_heal(case: StopCase, finding: OpenFinding) -> bool:
     score is coming up again. What is critical is shown beyond doubt: newest values have to contradict it, not only to
     be too few to show it once more."""
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
-        return False
+        return healed(case, finding)
     falls = case.has(finding, *FALLS)
     if falls and finding.severity != "critical" and young(case.look.facts.clock, *_told(case, finding)):
         return True
@@ -183,12 +219,35 @@ def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
     """Whether the newest values show nothing of a fall any more, or lie nearer to the level before than to the
     lowest."""
     if not case.goes_on or not case.has(finding, *DIPS):
-        return False
+        return healed(case, finding)
     below = _below_best(case, finding)
     if below is not None and abs(below.errors) < WITHIN:
         return True
     found = case.look.facts.metric(case.look.reward)
     return found is not None and _comes_back(case, finding, HALF, found.now.points)
+
+
+def healed(case: StopCase, finding: OpenFinding) -> bool:
+    """Whether the newest values are as good as the best before the fall, of a run from which nothing more comes: rows
+    that would show once more that it is over will not be written."""
+    facts, step = case.look.facts, finding.onset_step
+    score = _score(case, finding)
+    if step is None or score is None or score.peak is None or not case.has(finding, *DIPS) or farmed(case.look):
+        return False
+    if (
+        case.has(finding, *FALLS)
+        and not _comes_back(case, finding, 1.0, NEWEST)
+        and _fell(facts, case.look.reward, step)
+    ):
+        return False
+    newest = score.after(step, 1 if score.held_out else NEWEST)
+    return newest is not None and score.better * (newest.value - score.peak.value) >= -WITHIN * newest.se
+
+
+def _fell(facts: Facts, reward: str, step: int) -> bool:
+    """Whether the reward lost something beyond doubt since a step: what validation alone lost it has not to regain."""
+    found = _lost_and_gained(facts, reward, step, NEWEST)
+    return found is not None and found[0] >= CLEAR * found[2]
 
 
 def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) -> bool:
@@ -201,9 +260,14 @@ def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) 
 
 def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
     """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
-    facts, reward = case.look.facts, case.look.reward
-    found = facts.metric(reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
+    found = _score(case, finding)
     return None if found is None else found.since_peak
+
+
+def _score(case: StopCase, finding: OpenFinding) -> MetricFacts | None:
+    """The score whose fall it tells."""
+    facts = case.look.facts
+    return facts.metric(case.look.reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
 
 
 def _began(case: StopCase, finding: OpenFinding) -> int:
@@ -222,13 +286,33 @@ def _told(case: StopCase, finding: OpenFinding) -> tuple[int, int]:
 
 
 def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
-    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat. Of a run that goes on the
-    reward may rise late: what is not critical needs some rows at least."""
+    """Whether KL has drifted without gain over a quarter of the run, or beyond half a nat: what leapt there is another
+    measure, or one update, and no drift. Of a run that goes on the reward may rise late: what is not critical needs
+    some rows at least."""
     kl, clock = case.look.facts.metric("kl_ref"), case.look.facts.clock
     span = case.look.step - (finding.onset_step or 0)
     waits = case.goes_on and finding.severity != "critical"
     least = max(SHARE * case.look.step, DRIFT_ROWS * clock.stride if waits else 1.0)
-    return (kl is not None and kl.now.value > FAR_KL) or span >= least
+    far = kl is not None and kl.now.value > FAR_KL and not leapt(kl.values, kl.now.value)
+    return far or span >= least
+
+
+def _dipped(case: StopCase, finding: OpenFinding) -> bool:
+    """Whether the reward fell since the drift began and is coming back, not long after its lowest: that it did not gain
+    meanwhile is no word against the distance. It may have risen first, and fallen from there."""
+    facts, onset = case.look.facts, finding.onset_step
+    found = None if onset is None else _lost_and_gained(facts, case.look.reward, onset, NEWEST)
+    reward = facts.metric(case.look.reward)
+    if found is None or onset is None or reward is None or farmed(case.look):
+        return False
+    lost, gained, error, lowest = found
+    first, last = (int(reward.series.steps.searchsorted(step)) for step in (onset, lowest))
+    if last - first >= NEWEST:
+        before = reward.median_before(onset) or 0.0
+        lost += max(0.0, float(running_medians(reward.values[first:last]).max()) - before)
+    if lost < 2.0 * CLEAR * error or gained < max(PART * lost, CLEAR * error):  # the best and the lowest of many
+        return False
+    return young(facts.clock, lowest)
 
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:

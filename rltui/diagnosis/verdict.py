@@ -9,7 +9,7 @@ from rltui.diagnosis.badge import badge
 from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
 from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
-from rltui.diagnosis.stopping import may_heal, speaks, validation_rises
+from rltui.diagnosis.stopping import may_pass, speaks, validation_rises
 from rltui.diagnosis.verdict_words import text_of, would_change
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
@@ -187,6 +187,7 @@ def _pause(case: Case) -> list[Finding] | None:
     hardware = case.at("critical", Trait.BROKEN_HARDWARE) if crashed else []
     room = [] if case.over else case.at("critical", Trait.NO_ROOM)
     given = [f for f in case.at("critical", Trait.REWARD_FALLS) if Mark.NOT_THE_POLICY in f.marks]
+    given = [f for f in given if speaks(case, f, case.active)]
     return (broken + stopped + hardware + room + given) or None
 
 
@@ -200,14 +201,14 @@ def _not_enough(case: Case) -> list[Finding] | None:
 
 
 def _stop(case: Case) -> list[Finding] | None:
-    past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f)]
+    past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f, case.active)]
     harm = [f for f in case.at("critical", Trait.HARMFUL) if Mark.PAID not in f.marks]
-    others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED) if speaks(case, f)]
+    others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED) if speaks(case, f, case.active)]
     found = case.of_policy(past + harm + others)
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and not _only_to_mend(case, f)]
-    independent = [f for f in case.of_policy(independent) if not may_heal(case, f) and Mark.PAID not in f.marks]
+    independent = [f for f in case.of_policy(independent) if not may_pass(case, f) and Mark.PAID not in f.marks]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
 

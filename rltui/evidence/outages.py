@@ -39,6 +39,8 @@ KNOWN = BETWEEN + 2
 MOVED = 0.25
 """Part of its level that a signal of the policy has to change by, beyond `CLEAR` sd of its noise, to have moved. A
 policy that broke changes by factors."""
+FEWEST = BEFORE // 4
+"""Points of each half before that tell where they were going."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
 
@@ -235,7 +237,7 @@ def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:
     return over if moved is None else not moved
 
 
-def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
+def policy_moved(before: Ints, during: Ints, logged: Points, fewest: int = FEWEST) -> bool | None:
     """Whether the policy itself is another one in the rows `during` than in those `before`, or its update broke; None
     if nothing of it is logged."""
     seen = False
@@ -250,7 +252,7 @@ def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
         if name in UPDATE or not len(now) or len(was) < BEFORE // 4:
             continue
         seen = True
-        expected, clear = _expected(was, len(now)), CLEAR * sd_d(was)
+        expected, clear = _expected(was, len(now), fewest), CLEAR * sd_d(was)
         room = [max(clear, MOVED * abs(level)) for level in expected]
         lowest = min(level - least for level, least in zip(expected, room, strict=True))
         highest = max(level + least for level, least in zip(expected, room, strict=True))
@@ -259,11 +261,11 @@ def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
     return False if seen else None
 
 
-def _expected(was: Floats, points: int) -> list[float]:
+def _expected(was: Floats, points: int, fewest: int) -> list[float]:
     """Where the next points lie if nothing happens: where the newest ones lay, or as far on as they went from row to
     row or by a factor, as the KL of a young run does."""
     level, half = median(was), len(was) // 2
-    if half < BEFORE // 4:
+    if half < fewest:
         return [level]
     first, last, times = median(was[:half]), median(was[-half:]), (len(was) + points) / 2 / half
     out = [level, level + (last - first) * times]

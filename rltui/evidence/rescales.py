@@ -183,7 +183,7 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
         if abs(grown - size) > 3 * NOISE_LOG or (alone and grown < COUNTED * size):
             return None
         signs += abs(size) > CLEAR * NOISE_LOG
-    moved = policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged)
+    moved = policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged, NEAR // 2)
     if moved or signs < (SIGNS if moved is not None else SIGNS + 1):
         return None
     return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1, alone)

@@ -6,18 +6,27 @@ trained on from there on is the wrong way round.
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.outages import Points, policy_moved
 from rltui.evidence.stretches import BEFORE, CLEAR
 from rltui.evidence.trends import above_all_before, sd_d, sd_m
 from rltui.run.sums import median
-from rltui.run.table import Series
+from rltui.run.table import Floats, Series
 
 AFTER = 2
 """Points that lie beyond all before. The first of them tells the level and the policy: it follows within a few."""
+AFTER_A_GAP = 5
+"""The same where rows before it are missing or were not measured: what was learnt in them looks as if it came at once,
+so that one row alone does not tell the level."""
 ALIKE = 0.5
 """Share of the level by which the one after may differ from its negative: the first updates move it."""
+AT_ONCE = 2 / 3
+"""Share of the way to the new level that lies between the row before and the first one after: a reward that rises
+through 0 has lows and highs on both sides, and none of them came at once."""
+LAST, BAND = 3, 3.0
+"""Points before that still lie at the level before, and the sd of the noise within which they do."""
 NEAR = 6
 """Points before at which the policy is looked at."""
 
@@ -43,7 +52,21 @@ def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
         noise = max(sd_d(before), sd_m(before), 1e-12)
         if abs(old) <= CLEAR * noise or abs(new + old) > ALIKE * abs(old) or bool((after * old >= 0).any()):
             continue
+        if (new - float(x[at - 1])) / (new - old) < AT_ONCE:
+            continue
+        if abs(median(x[at - LAST : at]) - old) > max(BAND * noise, abs(old) / 4):
+            continue  # it was on its way
+        apart = np.diff(reward.steps[max(0, at - BEFORE) : at + 1])
+        gap = apart[-1] > median(apart)
+        if gap and not _stays(x[at : at + AFTER_A_GAP], old):
+            continue
         near = rows[max(0, at - NEAR) : at]
         if any(policy_moved(near, rows[at : at + points], logged) is False for points in (AFTER, 1)):
             return Turned(at, int(reward.steps[at]), old, new)
     return None
+
+
+def _stays(after: Floats, old: float) -> bool:
+    """Whether several points tell that the reward is the negative of what it was, and none of them is on its side."""
+    near = abs(median(after) + old) <= ALIKE * abs(old)
+    return len(after) == AFTER_A_GAP and near and not bool((after * old >= 0).any())

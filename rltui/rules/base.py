@@ -113,6 +113,17 @@ def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     return after + int(bad[after:].argmax()) if after < len(bad) else len(bad) - 1
 
 
+LEAPT, STANDS = 3, 0.8
+"""Points that tell a level, and the part of the level now at which they stood if little came since."""
+
+
+def leapt(x: Floats, level: float) -> bool:
+    """Whether a metric came to its level of now at once, from a quarter of it or less, and has gone no further: what
+    grows of its own, or drifts, is on its way."""
+    began = since(x > level / 4.0)
+    return began > 0 and median(x[began : began + LEAPT]) >= STANDS * level
+
+
 def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     """Values of several metrics in the rows that hold all of them: trainers log some of them every so many steps only,
     and a hole in one is no hole in the others. Empty if one of them is not logged."""

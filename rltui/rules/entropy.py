@@ -81,7 +81,12 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
 
     level = EASED if eased else level
-    spent = bottom and reward.direction <= 0 and not solved(look)  # next to nothing is left, and nothing more is gained
+    if level >= WARNING:
+        memory["warned"] = 1.0
+    elif not bottom:
+        memory.pop("warned", None)
+    no_gain = reward.direction <= 0 or "warned" in memory  # a gain since brings back nothing of what was warned of
+    spent = bottom and no_gain and not solved(look)  # next to nothing is left
     marks = (Mark.COSTS,) if level == NOTICE and spent else ()
 
     def text() -> str:

@@ -19,6 +19,7 @@ from rltui.rules.base import (
     gained,
     gaining,
     held,
+    leapt,
     logged_for,
     losing,
     loud,
@@ -229,7 +230,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     out = NOTICE
     if (
         (level > p["extreme"] and look.profile.kl_unit_known)
-        or (ended and level > p["high"])
+        or (ended and level > p["high"] and not leapt(kl, level))
         or (unpaid and (level > p["high"] or doubling() is not None))
         or collapsed
     ):

@@ -79,6 +79,9 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
     ways = [_way(one.values) for one in sets]
     if any(way.sure for way in ways):
         return []  # it gained, if less
+    newest = max(float(one.values[-1]) - way.start for one, way in zip(sets, ways, strict=True))
+    if newest >= p["behind"] * gain.value and not held(look, "train-val-divergence"):
+        return []  # the newest evaluation may have followed: the next one tells
     most = max(way.most for way in ways)
     alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
     if most >= p["behind"] * gain.value or not all(alike) or max(way.start for way in ways) > 1 - gain.value:

@@ -15,10 +15,11 @@ from rltui.evidence.one_score import one_score
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
-from rltui.evidence.turned import turned
+from rltui.evidence.turned import AFTER_A_GAP, turned
 from rltui.plots.numbers import percent
 from rltui.rules.alone_in_training import not_followed
 from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, policy_labels, reward_name, rule, tail
+from rltui.rules.gains import validation_gained
 from rltui.rules.logged import holes
 from rltui.run.sums import median
 
@@ -26,7 +27,7 @@ LEAST = 10
 """Rows that tell a level."""
 HOLES = 50
 """Newest rows that tell whether the log has holes."""
-FRESH = 3
+FRESH = AFTER_A_GAP + 1
 """Points behind one at which the reward turned over, by which it is known."""
 RETURNS = 3
 """Times that the reward was back in one row: once or twice it may be two outages."""
@@ -70,7 +71,8 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
 
 
 def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
-    """A reward has the opposite sign since one row, until it is half of what it was again."""
+    """A reward has the opposite sign since one row, until it is half of what it was again, or until validation shows
+    that the policy is not trained the wrong way round."""
     series, turn, read = look.series(name), f"turned {name}", f"read {name}"
     if series is None:
         return None
@@ -81,13 +83,22 @@ def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
             return None
         memory |= {turn: found.since, f"before {name}": found.before, f"after {name}": found.after}
     before, after, step = memory[f"before {name}"], memory[f"after {name}"], int(memory[turn])
-    if median(series.values[series.steps.searchsorted(step) :][-LEAST:]) / before > 0.5:
+    if median(series.values[series.steps.searchsorted(step) :][-LEAST:]) / before > 0.5 or _learns(look, step):
         del memory[turn]
         return None
     called = reward_name(look, name)
     text = f"{called} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
     text += "the policy was as before: as if its sign were turned."
     return Signal(CRITICAL, text, ((name, f"{num(before)} before, {num(after)} after"),), onset_step=step)
+
+
+def _learns(look: Look, step: int) -> bool:
+    """Validation has gained since a step and kept its sign: it is not turned over as well."""
+    score = look.facts.validation
+    before = None if score is None else score.median_before(step)
+    if score is None or before is None or before * score.now.value < 0:
+        return False
+    return validation_gained(look, step)
 
 
 def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
