@@ -115,7 +115,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # told, it ends with a fall
     if since is None or since.since_start is None or since.since_start.errors < limit:
         return []
-    if _fell_too(reward, step, since):
+    if _fell_too(reward, step, since) or not _rose_beside(reward, since, int(found.series.steps[-width]), limit):
         return []
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
@@ -143,6 +143,14 @@ def _fell_too(reward: MetricFacts, step: int, since: MetricFacts) -> bool:
     before = reward.before(step)
     effect = None if before is None else between(before, since.end)
     return effect is not None and effect.direction == -reward.better
+
+
+def _rose_beside(reward: MetricFacts, since: MetricFacts, step: int, limit: float) -> bool:
+    """Whether the reward has risen over the rows from a step on, in which the newest evaluations were made: if it rose
+    only behind the first of them, those tell of the policy before it did."""
+    over = reward.after(step, len(reward.series))
+    effect = None if over is None else between(since.start, over)
+    return effect is not None and effect.errors >= limit
 
 
 @rule("validation-shift", Look)

@@ -44,9 +44,10 @@ def bare(text: str) -> str:
 def short_and_new(report: dict[str, Any], page: str) -> None:
     """What a reader could hold against its advice: a contradicted cause on the short page, more than three fixes of a
     finding, a change that the config has, one change twice, and words in the place of a setting."""
+    causes = [cause for finding in report["findings"] for cause in finding["causes"]]
+    speaks_for_others = {cause["because"] for cause in causes if cause["status"] != "contradicted"}
     for finding in report["findings"]:
         ranks = [ORDER.index(cause["status"]) for cause in finding["causes"]]
-        speaks_for_others = {cause["because"] for cause in finding["causes"] if cause["status"] != "contradicted"}
         assert ranks == sorted(ranks)
         assert len(finding["fixes"]) <= 3
         for cause in finding["causes"]:
