@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from rltui.evidence.stretches import BEFORE, CLEAR, SEVERAL, Mask, Stretch, Stretches
 from rltui.evidence.trends import sd_d, sd_m
 from rltui.frameworks.load import metrics
-from rltui.run.sums import median
+from rltui.run.sums import median, quantile
 from rltui.run.table import Floats, Ints, Series
 
 POLICY = ("entropy", "kl_ref", "response_length_mean")
@@ -39,6 +39,9 @@ KNOWN = BETWEEN + 2
 MOVED = 0.25
 """Part of its level that a signal of the policy has to change by, beyond `CLEAR` sd of its noise, to have moved. A
 policy that broke changes by factors."""
+USUAL, RARE = 50, 0.05
+"""Rows that show how far a signal of the policy jumps by itself, and the share of them that counts as rare: the mean KL
+of a batch may be ten times the usual one for a single answer, which the noise from row to row does not tell."""
 FEWEST = BEFORE // 4
 """Points of each half before that tell where they were going."""
 BAND = 3.0
@@ -256,9 +259,18 @@ def policy_moved(before: Ints, during: Ints, logged: Points, fewest: int = FEWES
         room = [max(clear, MOVED * abs(level)) for level in expected]
         lowest = min(level - least for level, least in zip(expected, room, strict=True))
         highest = max(level + least for level, least in zip(expected, room, strict=True))
-        if not lowest <= median(now) <= highest:
+        if not lowest <= median(now) <= highest and not _jumps_so(series, before, median(now)):
             return True
     return False if seen else None
+
+
+def _jumps_so(series: Series, before: Ints, value: float) -> bool:
+    """Whether the signal had such values now and then before."""
+    end = int(series.rows.searchsorted(before[-1], "right"))
+    past = series.values[max(0, end - USUAL) : end]
+    past = past[np.isfinite(past)]
+    enough = len(past) >= USUAL // 2
+    return enough and quantile(past, RARE) <= value <= quantile(past, 1.0 - RARE)
 
 
 def _expected(was: Floats, points: int, fewest: int) -> list[float]:

@@ -202,3 +202,15 @@ def test_nothing_begins_while_its_metric_is_zero(seed: int, tmp_path: Path) -> N
     found = page(tmp_path, learns(reward_mean=reward, rollout_train_logprob_diff=apart))
     onset = next(f["onset_step"] for f in found["findings"] if f["id"] == "mismatch-high")
     assert AT <= onset <= AT + 25
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sign_that_turns_beside_a_kl_that_always_jumps_is_seen(seed: int, tmp_path: Path) -> None:
+    """The mean KL of a batch is now and then ten times the usual one, for a single answer: the policy has not moved."""
+    rng = np.random.default_rng(seed)
+    kl = wave(0.07, 0.005, ROWS, seed) * np.where(rng.random(ROWS) < 0.15, rng.uniform(3, 9, ROWS), 1.0)
+    kl[AT - 7 : AT - 1], kl[AT - 1 : AT + 1] = 0.07, (0.28, 0.22)
+    reward = np.clip(wave(0.97, 0.02, ROWS, seed), -1, 1) * np.where(SINCE, -1, 1)
+    found = page(tmp_path, learns(reward_mean=reward, kl=kl), AT + 30)
+    assert "sign were turned" in str(found["findings"]), found["verdict"]
+    assert found["verdict"]["because"][0] == "reward-function-fault"
