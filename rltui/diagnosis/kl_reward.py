@@ -36,7 +36,7 @@ class KlRewardCase(Struct, frozen=True):
     """`kl`: "high" is level and far from the reference. "mixed": since the start up on some validation sets and down on
     others. "none": not logged, off, or too few rows. `id` None: outside
     the table. `lately`: those of the three that went another way since the start, `young`: those that are logged and
-    have too few values to tell a course."""
+    have too few values to tell a course, `unsure`: those of so few values that a change may hide in their noise."""
 
     kl: Way
     reward: Way
@@ -46,6 +46,7 @@ class KlRewardCase(Struct, frozen=True):
     advice: str
     lately: tuple[str, ...] = ()
     young: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
 
     @property
     def courses(self) -> tuple[tuple[str, str], ...]:
@@ -62,6 +63,8 @@ class KlRewardCase(Struct, frozen=True):
             return "not known yet" if part in self.young else "not known"
         if way == "mixed":
             return "up on some sets and down on others"
+        if way == "flat" and part in self.unsure:
+            return "without a sure change"
         return f"{way} lately" if part in self.lately else way
 
     @property
@@ -110,8 +113,10 @@ def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
     ways: dict[str, Way] = {"kl": _kl(look), "reward": _reward(look), "validation": _validation(look)}
     lately = tuple(part for part, way in ways.items() if way not in _usual(look, part))
     young = tuple(part for part, way in ways.items() if way == "none" and _of(look, part) is not None)
+    found = _of(look, "validation")
+    unsure = ("validation",) if found is not None and len(found.values) < APART else ()
     id, reading, advice = _read(look, ways, decision, young)
-    return KlRewardCase(**ways, id=id, reading=reading, advice=advice, lately=lately, young=young)
+    return KlRewardCase(**ways, id=id, reading=reading, advice=advice, lately=lately, young=young, unsure=unsure)
 
 
 def _of(look: Look, part: str) -> MetricFacts | None:
