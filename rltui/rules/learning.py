@@ -147,8 +147,9 @@ def _cut_off(look: Look, p: Params, window: int, memory: Memory) -> Signal | Non
         memory["cut at"], memory["before"] = float(cut.step), cut.before
     if "cut at" not in memory:
         return None
-    step, usual = int(memory["cut at"]), memory["before"]
+    step = int(memory["cut at"])
     at = int(gradient.series.steps.searchsorted(step))
+    usual = min(memory["before"], median(gradient.values[:at]))  # the end of a high stretch is the way back
     after = gradient.values[at:]
     now = median(after[-window:]) if len(after) >= window else usual
     if at < window or now >= p["cut"] * usual:

@@ -214,3 +214,17 @@ def test_a_sign_that_turns_beside_a_kl_that_always_jumps_is_seen(seed: int, tmp_
     found = page(tmp_path, learns(reward_mean=reward, kl=kl), AT + 30)
     assert "sign were turned" in str(found["findings"]), found["verdict"]
     assert found["verdict"]["because"][0] == "reward-function-fault"
+
+
+@pytest.mark.parametrize("rows", [10, 15, 40])
+def test_the_end_of_a_stretch_of_large_gradients_is_no_update_cut_off(rows: int, tmp_path: Path) -> None:
+    high = (STEP >= AT) & (AT + rows > STEP)
+    gradient = wave(0.4, 0.04, ROWS, 4) * np.where(high, 200.0, 1.0)
+    columns = learns(reward_mean=0.3 + 0.4 * STEP / ROWS + wave(0, 0.02, ROWS, 1), grad_norm=gradient)
+    assert "no-learning-signal" not in loud(page(tmp_path, columns, AT + rows + 60))
+
+
+def test_an_update_that_is_cut_off_is_told(tmp_path: Path) -> None:
+    gradient = wave(0.4, 0.04, ROWS, 4) * np.where(SINCE, 0.005, 1.0)
+    columns = learns(reward_mean=0.4 + wave(0, 0.02, ROWS, 1), reward_std=wave(0.3, 0.02, ROWS, 7), grad_norm=gradient)
+    assert "no-learning-signal" in loud(page(tmp_path, columns, AT + 60))
