@@ -28,6 +28,7 @@ BROKEN: dict[str, tuple[str, Mapping[str, np.ndarray]]] = {
         "advantages",
         {"advantage_min": wave(-0.02, 0.001, N, 1), "advantage_max": wave(0.02, 0.001, N, 2)},
     ),
+    "mean ≤ maximum of the length": ("generation", {"longest": wave(200, 5, N, 3)}),
     "entropy ≥ 0": ("generation", {"entropy": wave(-0.4, 0.01)}),
     "shares lie in 0 to 1": ("generation", {"cut": wave(1.7, 0.01)}),
     "loss of a size that teaches": ("loss", {"loss": wave(3e6, 1e3)}),
@@ -74,6 +75,18 @@ def test_a_broken_invariant_is_a_finding_fails_its_stage_and_moves_the_verdict(
     checks, code = verified(run, capsys)
     assert checks[name]["mark"] == MARK[broken[name]]
     assert code == (1 if broken[name] == "fail" else 0)
+
+
+def test_advantages_of_0_are_told_where_only_lowest_and_highest_reward_are_logged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All groups may agree within themselves: a warning, not the proof of a mask."""
+    none = {name: values for name, values in SANE.items() if name != "reward_std"}
+    none |= {"advantage_min": np.zeros(N), "advantage_max": np.zeros(N)}
+    told = finding(report(write(tmp_path / "run", learning() | none), capsys), "invariant-violated")
+    assert told is not None
+    assert told["severity"] == "warning"
+    assert "rewards of a batch lie 1 apart" in told["summary"]
 
 
 def test_what_was_mended_passes_and_says_until_when_it_was_broken(
