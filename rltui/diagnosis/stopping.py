@@ -20,7 +20,6 @@ from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Episode, Severity
-from rltui.evidence.trends import running_medians
 from rltui.rules.base import farmed, leapt, validation, validation_lately
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -306,10 +305,9 @@ def _dipped(case: StopCase, finding: OpenFinding) -> bool:
     if found is None or onset is None or reward is None or farmed(case.look):
         return False
     lost, gained, error, lowest = found
-    first, last = (int(reward.series.steps.searchsorted(step)) for step in (onset, lowest))
-    if last - first >= NEWEST:
-        before = reward.median_before(onset) or 0.0
-        lost += max(0.0, float(running_medians(reward.values[first:last]).max()) - before)
+    highest = reward.highest_within(onset, lowest, NEWEST)
+    if highest is not None:
+        lost += max(0.0, highest - (reward.median_before(onset) or 0.0))
     if lost < 2.0 * CLEAR * error or gained < max(PART * lost, CLEAR * error):  # the best and the lowest of many
         return False
     return young(facts.clock, lowest)

@@ -31,7 +31,16 @@ from rltui.evidence.peak import Curve, Peak, best, fallen, highest, smoothed, su
 from rltui.evidence.seen import Summed
 from rltui.evidence.shapes import window_rows
 from rltui.evidence.shifts import Shift, shifts
-from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, even_slope, mann_kendall_p, trend
+from rltui.evidence.trends import (
+    TREND_EFFECT,
+    WINDOW,
+    Trend,
+    block_medians,
+    even_slope,
+    mann_kendall_p,
+    running_medians,
+    trend,
+)
 from rltui.records import cached
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -189,6 +198,12 @@ class MetricFacts:
         """Only the value of `within`."""
         begin, stop = self._within(first, last, points)
         return median(self.values[begin:stop]) if begin < stop else None
+
+    def highest_within(self, first: int, last: int, least: int) -> float | None:
+        """The highest value from step `first` up to step `last` that no spike of one or two rows reaches; None if there
+        are fewer points than `least`."""
+        begin, stop = (int(self.series.steps.searchsorted(step)) for step in (first, last))
+        return float(running_medians(self.values[begin:stop]).max()) if stop - begin >= least else None
 
     def _within(self, first: int | None, last: int, points: int) -> tuple[int, int]:
         begin = 0 if first is None else int(self.series.steps.searchsorted(first))

@@ -14,8 +14,8 @@ from rltui.rules.base import REGISTERED
 from rltui.rules.catalogue import rules
 from rltui.rules.config import NEVER
 from rltui.rules.hardware import FATAL_XIDS, SLOWING
-from rltui.rules.measured_invariants import FINITE, LOSSES, SHARES
 from rltui.rules.logged import CORE, POISON, UPDATE
+from rltui.rules.measured_invariants import FINITE, LOSSES, SHARES
 from tests.unit.diagnosis.machines import gpus, sampled
 from tests.unit.rules.given import Rows, feed_of
 
