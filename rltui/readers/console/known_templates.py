@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rltui.readers.console.counted_lines import COUNTED, FEWEST
+from rltui.readers.console.counted_lines import COUNTED, FEWEST, dict_alone
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
@@ -318,7 +318,7 @@ class KnownTemplates:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
-                if self.can_wait and self.main is None and _only_pairs(template):
+                if self.can_wait and self.main is None and (_only_pairs(template) or _had_dicts(template)):
                     self.misread |= {key}
                 if self.main is None and len(self._within) < MOST_WITHIN:
                     self._within += template.lines
@@ -497,15 +497,27 @@ class KnownTemplates:
 
 
 def _are_few(template: Template) -> bool:
-    """Whether these are counted blocks, and too few of them."""
+    """Whether these are counted blocks or dicts, and too few of them."""
+    if len(template.lines) >= FEWEST:
+        return False
     first = template.lines[0]
-    return not first.message and first.slots[0].name == COUNTED and len(template.lines) < FEWEST
+    return _is_counted_dict(first) or (first.slots[0].name == COUNTED and not first.message)
+
+
+def _is_counted_dict(line: TemplateLine) -> bool:
+    return line.slots[0].name == COUNTED and dict_alone(line.message) is not None
 
 
 def _only_pairs(template: Template) -> bool:
     """Whether these lines only hold named numbers, and none with the name of a step or a total."""
     first = template.lines[0]
     counted = any(
-        slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
+        slot.of is not None or is_named(slot.name, either("counters", "weak_counters"))
+        for slot in (first.slots[1:] if _is_counted_dict(first) else first.slots)
     )
     return not counted and bool(first.message) and measures(pair_cells(first.message) or {})
+
+
+def _had_dicts(template: Template) -> bool:
+    """Whether lines below these hold numbers: without them, the numbers may be counted rows."""
+    return 2 * sum(bool(line.below) for line in template.lines) > len(template.lines)
