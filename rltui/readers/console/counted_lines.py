@@ -26,6 +26,10 @@ _OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment"
 """Words of titles above what is set, or above results of a whole training."""
 
 
+_TEXT = lazy(r":\s*(['\"])(?!\s*[-+]?\.?\d)")
+"""A value that is a text and no number in quotes."""
+
+
 def title_alone(message: str) -> str:
     """The words of a line that is a title in a rule or frame; empty for any other line, and for a title of texts or of
     an evaluation."""
@@ -36,8 +40,8 @@ def title_alone(message: str) -> str:
 
 def dict_alone(message: str) -> str | None:
     """The words before the dict of a line that holds only this; None for any other line, and for a dict of settings, of
-    texts or of an evaluation."""
-    if message[-1:] != "}" or _DICT.match(message) is None:
+    texts or of an evaluation, or one that holds a text, as that of a graded answer."""
+    if message[-1:] != "}" or _DICT.match(message) is None or _TEXT.search(message) is not None:
         return None
     named = message.partition("{")[0].rstrip(" :=")
     others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
