@@ -37,7 +37,7 @@ from msgspec.structs import force_setattr, replace
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
 from rltui.discovery.rank_files import of_other_ranks
-from rltui.discovery.relaunches import Look, no_look, together
+from rltui.discovery.relaunches import NONE, Looks, together
 from rltui.discovery.units import (
     FORMATS,
     RUN_MARK,
@@ -122,11 +122,11 @@ def group(
     listing: Listing,
     sniff: Callable[[str], str | None],
     runs_in: Callable[[str, str], list[ContainedRun]] = no_runs,
-    look: Look = no_look,
+    looks: Looks = NONE,
 ) -> list[RunCandidate]:
     """The runs of a listing, sorted by id. `sniff`: path -> format, None if it is not a metric file; asked only for
     files whose names fit one. `runs_in`: path and format -> the runs in a database or a file store; empty if it is not
-    that of a tracker. `look`: path and format -> what a log holds; asked only for logs that may be of one run."""
+    that of a tracker. `looks`: what logs hold; asked only for those that may be of one run."""
     root = listing.root
     if len(listing.files) == 1 and not listing.dirs:
         return _named_by_the_user(listing.files[0].path, sniff, runs_in)
@@ -153,7 +153,7 @@ def group(
         del formats[path]
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
-    units, others_nodes = together(units, look, {file.path: file.mtime for file in listing.files})
+    units, others_nodes = together(units, looks, {file.path: file.mtime for file in listing.files})
     for path, repeated in others_nodes.items():
         others_ranks[path] = [*others_ranks.get(path, ()), *repeated]
     contained = [(path, found, runs_in(path, found)) for path, found in named.items()]

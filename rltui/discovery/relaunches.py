@@ -40,28 +40,39 @@ _AGAIN = lazy(
 """What somebody calls the log of a later launch: `train_resume.log`."""
 
 
-class Held(Struct, frozen=True):
-    """What a log holds, by its ends. `first`, `last`: its first and its newest step. `stride`: steps from row to row.
-    `names`: of its metrics. `rows`: the rows that were read, by step. `resumes`: it says that it goes on from a
-    checkpoint. `begun`, `ended`: when its first and its newest row were written, or NaN."""
+class Begun(Struct, frozen=True):
+    """How a log begins. `first`: its first step. `stride`: steps from row to row. `rows`: the first rows, by step.
+    `resumes`: it says that it goes on from a checkpoint. `time`: when the first row was written, or NaN."""
 
     first: int
-    last: int
     stride: int
-    names: frozenset[str]
     rows: Mapping[int, Mapping[str, float]]
     resumes: bool
-    begun: float
-    ended: float
+    time: float
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its metrics."""
+        return frozenset(name for cells in self.rows.values() for name in cells)
 
 
-Look = Callable[[str, str], Held | None]
-"""Path and format -> what the log holds; None if it states no steps."""
+class Ended(Struct, frozen=True):
+    """How a log ends so far: its newest step, and when that row was written, or NaN."""
+
+    last: int
+    time: float
 
 
-def no_look(path: str, format: str) -> Held | None:
-    """Looks into no log, for callers that know names alone."""
-    return None
+class Looks(Struct, frozen=True):
+    """Functions that look into a log: path and format -> how it begins, or ends; None if it states no steps. Ends are
+    asked for only if another log may go on there."""
+
+    begin: Callable[[str, str], Begun | None]
+    end: Callable[[str, str], Ended | None]
+
+
+NONE = Looks(lambda path, format: None, lambda path, format: None)
+"""Looks into no log, for callers that know names alone."""
 
 
 class _Log(Struct, frozen=True):
@@ -70,12 +81,13 @@ class _Log(Struct, frozen=True):
     unit: Unit
     numbers: tuple[int, ...]
     of_node: bool
-    held: Held
+    file: tuple[str, str]
+    begun: Begun
     written: float
 
 
 def together(
-    units: Sequence[Unit], look: Look, written: Mapping[str, float]
+    units: Sequence[Unit], looks: Looks, written: Mapping[str, float]
 ) -> tuple[list[Unit], dict[str, list[str]]]:
     """Joins the logs of one run into one unit. Returns all units, and for the log of a node those of others that say
     the same, which are left out. `written`: path -> when it was last written."""
@@ -91,17 +103,18 @@ def together(
             continue
         own: list[_Log] = []
         for numbers, of_node, unit in sorted(members, key=lambda one: one[0])[-MOST:]:
-            held = next((held for path, found in unit.files if (held := look(path, found)) is not None), None)
-            if held is None:
+            seen = ((file, looks.begin(*file)) for file in unit.files)
+            file, begun = next((one for one in seen if one[1] is not None), (unit.files[0], None))
+            if begun is None:
                 continue
-            log = _Log(unit, numbers, of_node, held, max(written.get(path, 0.0) for path, _ in unit.files))
+            log = _Log(unit, numbers, of_node, file, begun, max(written.get(path, 0.0) for path, _ in unit.files))
             same = next((other for other in own if _says_the_same(other, log)), None)
             if same is None:
                 own.append(log)
             else:
                 repeated.setdefault(same.unit.files[0][0], []).extend(path for path, _ in unit.files)
                 del out[id(unit)]
-        for chain in _chains(own):
+        for chain in _chains(own, looks):
             if len(chain) > 1:
                 for log in chain:
                     del out[id(log.unit)]
@@ -129,28 +142,28 @@ def _says_the_same(one: _Log, other: _Log) -> bool:
     *other_job, _, _ = other.numbers if len(other.numbers) > 1 else (0, *other.numbers)
     if job != other_job or one.numbers == other.numbers or not (job or node == 0 or one.of_node):
         return False
-    steps = one.held.rows.keys() & other.held.rows.keys()
-    if len(steps) < FEWEST or not _same_names(one.held, other.held):
+    steps = one.begun.rows.keys() & other.begun.rows.keys()
+    if len(steps) < FEWEST or not _same_names(one.begun, other.begun):
         return False
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for step in steps:
-        theirs = other.held.rows[step]
-        for name, x in one.held.rows[step].items():
+        theirs = other.begun.rows[step]
+        for name, x in one.begun.rows[step].items():
             if name in theirs:
                 pairs[name].append((x, theirs[name]))
     telling = [pair for found in pairs.values() if len({x for x, _ in found}) > 1 for pair in found]
     return bool(telling) and sum(a == b for a, b in telling) >= SAME * len(telling)
 
 
-def _same_names(one: Held, other: Held) -> bool:
+def _same_names(one: Begun, other: Begun) -> bool:
     return 2 * len(one.names & other.names) >= min(len(one.names), len(other.names))
 
 
-def _chains(logs: Sequence[_Log]) -> list[list[_Log]]:
+def _chains(logs: Sequence[_Log], looks: Looks) -> list[list[_Log]]:
     """The logs by run, each in the order of launches. A log that may go on from several runs is one of its own."""
     chains: list[list[_Log]] = []
     for log in logs:
-        fits = [chain for chain in chains if _goes_on(chain, log)]
+        fits = [chain for chain in chains if _goes_on(chain, log, looks)]
         if len(fits) > 1:  # the same task of another job
             fits = [chain for chain in fits if chain[-1].numbers[1:] == log.numbers[1:] != (0,)]
         if len(fits) == 1:
@@ -160,20 +173,24 @@ def _chains(logs: Sequence[_Log]) -> list[list[_Log]]:
     return chains
 
 
-def _goes_on(chain: Sequence[_Log], log: _Log) -> bool:
+def _goes_on(chain: Sequence[_Log], log: _Log, looks: Looks) -> bool:
     """Whether a log is that of the next launch of a run."""
-    before, now = chain[-1], log.held
-    if not _same_names(before.held, now):
+    before, now = chain[-1], log.begun
+    stride = max(1, before.begun.stride, now.stride)
+    begun = min(one.begun.first for one in chain)
+    if now.first <= (begun if now.resumes else max(begun, now.stride)) or not _same_names(before.begun, now):
         return False
-    timed = now.begun == now.begun and before.held.ended == before.held.ended
-    if now.begun < before.held.ended if timed else log.written < before.written - APART_S:
+    ends = [end for one in chain if (end := looks.end(*one.file)) is not None]
+    if len(ends) < len(chain):
+        return False
+    timed = now.time == now.time and ends[-1].time == ends[-1].time
+    if now.time < ends[-1].time if timed else log.written < before.written - APART_S:
         return False  # both ran at the same time
-    stride = max(1, before.held.stride, now.stride)
     if now.resumes:
         # the rows since its last flush are lost with a killed job, but not more than it wrote
-        begun, ended = min(one.held.first for one in chain), max(one.held.last for one in chain)
-        return begun < now.first <= ended + stride + (ended - begun)
-    return now.first > now.stride and before.held.last < now.first <= before.held.last + stride
+        last = max(end.last for end in ends)
+        return now.first <= last + stride + (last - begun)
+    return ends[-1].last < now.first <= ends[-1].last + stride
 
 
 def _joined(units: Sequence[Unit]) -> Unit:

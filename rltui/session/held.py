@@ -1,96 +1,111 @@
-"""What a log holds, by its ends: enough to tell whether it goes on where another one ended."""
+"""How a log begins and ends: enough to tell whether it goes on where another one ended."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import pairwise
 from statistics import median_low
+from typing import TypeVar
 
-from rltui.discovery.relaunches import Held
-from rltui.readers.base import NO_STEP, Counted, LogLine, Note, Reader, Record, Rows
+from rltui.discovery.relaunches import FEWEST, Begun, Ended
+from rltui.readers.base import NO_STEP, Counted, Note, Record, Rows
 from rltui.readers.compressed import line_reader, packing
 from rltui.readers.formats import make
 from rltui.sources.base import FileStat, Place, SourceError
 
-HEAD = 1 << 16
-"""Bytes of the beginning: a trainer may print pages before its first row."""
-END = 1 << 15
+SIZES = (1 << 12, 1 << 14, 1 << 16)
+"""Bytes that are read of the beginning or the end: more, as long as too few rows are in them. A trainer may print pages
+before its first row."""
 FORMATS = ("jsonl", "console", "wrapped-console", "verl-console", "trl-console")
 MOST_KNOWN = 4096
 
-_known: dict[tuple[str, str, str, int, float], Held | None] = {}
+_Row = tuple[int, float, dict[str, float]]
+"""Step, time and numbers."""
+_Known = dict[tuple[str, str, str, int, float], object]
+_Seen = TypeVar("_Seen")
+_begun: _Known = {}
+_ended: _Known = {}
 """What was read of logs that did not change since: the folder of a followed run is listed again and again."""
 
 
-def held(place: Place, file: FileStat, format: str) -> Held | None:
-    """What a log holds; None if it states no steps, or cannot be read."""
+def begun(place: Place, file: FileStat, format: str) -> Begun | None:
+    """How a log begins; None if it states no steps, or cannot be read."""
+    return _kept(_begun, place, file, format, _begin)
+
+
+def ended(place: Place, file: FileStat, format: str) -> Ended | None:
+    """How a log ends."""
+    return _kept(_ended, place, file, format, _end)
+
+
+def _kept(
+    known: _Known, place: Place, file: FileStat, format: str, read: Callable[[Place, FileStat, str], _Seen | None]
+) -> _Seen | None:
     if format not in FORMATS:
         return None
     key = place.name, file.path, format, file.size, file.mtime
-    if key not in _known:
-        if len(_known) >= MOST_KNOWN:
-            _known.clear()
-        _known[key] = _held(place, file.path, format)
-    return _known[key]
+    if key not in known:
+        if len(known) >= MOST_KNOWN:
+            known.clear()
+        known[key] = read(place, file, format)
+    return known[key]  # type: ignore[return-value]
 
 
-def _held(place: Place, path: str, format: str) -> Held | None:
-    head = place.head(path, HEAD)
-    if isinstance(head, SourceError) or packing(head) is not None:
-        return None
-    parts = [head]
-    if len(head) == HEAD:
-        with closing(place.follow(path)) as follower:
-            end = follower.tail(END)
-        if end.error is not None:
+def _begin(place: Place, file: FileStat, format: str) -> Begun | None:
+    head, records, rows = b"", list[Record](), list[_Row]()
+    for size in SIZES:
+        read = place.head(file.path, size)
+        if isinstance(read, SourceError) or packing(read) is not None:
             return None
-        parts = [head[: head.rfind(b"\n") + 1], end.data[end.data.find(b"\n") + 1 :]]
-    read = [_read(make(format, os.path.basename(path)), part) for part in parts]
-    rows = [_rows(records) for records in read]
-    if any(one is None for one in rows) or not rows[0]:
+        head = read[: read.rfind(b"\n") + 1] if len(read) == size else read
+        records = _records(file, format, head)
+        rows = _rows(records)
+        if len({step for step, _, _ in rows}) >= FEWEST or len(read) < size:
+            break
+    if not rows:
         return None
-    return _of(read[0], [row for one in rows for row in one or ()])
+    by_step: dict[int, dict[str, float]] = {}
+    for step, _, cells in rows:
+        by_step.setdefault(step, {}).update(cells)
+    apart = [b - a for a, b in pairwise(sorted(by_step))]
+    resumes = any(isinstance(record, Note) and record.kind == "resume" and record.after is None for record in records)
+    return Begun(rows[0][0], median_low(apart) if apart else 0, by_step, resumes, rows[0][1])
 
 
-def _read(reader: Reader, data: bytes) -> list[Record]:
+def _end(place: Place, file: FileStat, format: str) -> Ended | None:
+    rows: list[_Row] = []
+    with closing(place.follow(file.path)) as follower:
+        for size in SIZES:
+            end = follower.tail(size)
+            if end.error is not None:
+                return None
+            data = end.data[end.data.find(b"\n") + 1 :] if end.offset else end.data
+            rows = _rows(_records(file, format, data))
+            if len({step for step, _, _ in rows}) >= FEWEST or not end.offset:
+                break
+    return Ended(rows[-1][0], rows[-1][1]) if rows else None
+
+
+def _records(file: FileStat, format: str, data: bytes) -> list[Record]:
+    reader = make(format, os.path.basename(file.path))
     records = reader.feed(data)
     lines = line_reader(reader)
     if lines is not None:
         records += lines.rest()
     records += reader.finish()
-    guessed = lines is not None and lines.guesses_steps
-    return [record for record in records if not isinstance(record, LogLine)] if not guessed else [Counted(True, {})]
+    return [*records, Counted(True, {})] if lines is not None and lines.guesses_steps else records
 
 
-def _rows(records: Sequence[Record]) -> list[tuple[int, float, dict[str, float]]] | None:
-    """Step, time and numbers of each row; None if the steps are not stated."""
+def _rows(records: Sequence[Record]) -> list[_Row]:
+    """The rows; none if their steps are not stated."""
     if any(isinstance(record, Counted) and record.on for record in records):
-        return None
-    found = []
-    for block in records:
-        if isinstance(block, Rows):
-            for i, (step, time) in enumerate(zip(block.steps, block.times, strict=True)):
-                if step == NO_STEP:
-                    return None
-                found.append((step, time, {key: x[i] for key, x in block.values.items() if x[i] == x[i]}))
-    return found
-
-
-def _of(records: Sequence[Record], rows: Sequence[tuple[int, float, dict[str, float]]]) -> Held:
-    by_step: dict[int, dict[str, float]] = {}
-    for step, _, cells in rows:
-        by_step.setdefault(step, {}).update(cells)
-    times = [time for _, time, _ in rows if time == time]
-    apart = [b - a for a, b in pairwise(sorted(by_step))]
-    return Held(
-        first=rows[0][0],
-        last=rows[-1][0],
-        stride=median_low(apart) if apart else 0,
-        names=frozenset(key for cells in by_step.values() for key in cells),
-        rows=by_step,
-        resumes=any(isinstance(record, Note) and record.kind == "resume" for record in records),
-        begun=times[0] if times else float("nan"),
-        ended=times[-1] if times else float("nan"),
-    )
+        return []
+    return [
+        (step, time, {key: x[i] for key, x in block.values.items() if x[i] == x[i]})
+        for block in records
+        if isinstance(block, Rows)
+        for i, (step, time) in enumerate(zip(block.steps, block.times, strict=True))
+        if step != NO_STEP
+    ]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
 from rltui.discovery.found import Found, NotARun, NothingYet, NotListed, RunCandidate, group
-from rltui.discovery.relaunches import Held, Look
+from rltui.discovery.relaunches import Begun, Ended, Looks
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
@@ -294,18 +294,26 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
         list(threads.map(ask, [file.path for file in newest]))
 
 
-def _looks(place: Place, listing: Listing) -> Look:
-    """A function that tells what a log holds; None for one that rltui fails to read, which is then a run of its own."""
+def _looks(place: Place, listing: Listing) -> Looks:
+    """What logs hold. One that rltui fails to read is a run of its own."""
 
-    def ask(path: str, format: str) -> Held | None:
-        from rltui.session.held import held  # imported here, as few folders hold logs that only differ in a number
+    def begin(path: str, format: str) -> Begun | None:
+        from rltui.session.held import begun  # imported here, as few folders hold logs that only differ in a number
 
         try:
-            return held(place, listing.by_path[path], format)
+            return begun(place, listing.by_path[path], format)
         except Exception:
             return None
 
-    return ask
+    def end(path: str, format: str) -> Ended | None:
+        from rltui.session.held import ended
+
+        try:
+            return ended(place, listing.by_path[path], format)
+        except Exception:
+            return None
+
+    return Looks(begin, end)
 
 
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
