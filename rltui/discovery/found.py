@@ -92,6 +92,7 @@ class RunCandidate(Struct, frozen=True):
     note: str = ""  # what was left out or taken together
     inside: tuple[tuple[str, str], ...] = ()  # file that can hold several runs, and the key of this run in it
     attempts: tuple[tuple[str, ...], ...] = ()
+    repeats: tuple[str, ...] = ()  # logs of other ranks or nodes, which say the same: not read
     name: str = ""  # what the run is called from wherever it is listed; several below one root may share it
 
     def __post_init__(self) -> None:
@@ -197,11 +198,11 @@ def _is_lone_result(unit: Unit, families: dict[str, list[str]]) -> bool:
 
 def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:
     """The run with a note, if files of other ranks are not read."""
-    count = sum(len(others.get(path, ())) for path, _ in candidate.files)
-    if not count:
+    repeats = tuple(sorted(other for path, _ in candidate.files for other in others.get(path, ())))
+    if not repeats:
         return candidate
-    told = f"files of other ranks, not read as they repeat the first rank's: {count}"
-    return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))))
+    told = f"files of other ranks, not read as they repeat the first rank's: {len(repeats)}"
+    return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))), repeats=repeats)
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:

@@ -215,7 +215,9 @@ def test_nodes_that_print_the_same_rows_are_one_run(names: tuple[str, ...], tmp_
     }
     folder = written(tmp_path / "run", logs)
     assert rewards(folder, tmp_path) == WHOLE
-    assert run_of(folder)["restarts"] == []
+    told = run_of(folder)
+    assert told["restarts"] == []
+    assert [source["used"] for source in told["sources"]] == [True, False]
     assert f"not read as they repeat the first rank's: {len(names) - 1}" in locate([str(folder)])[0].candidate.note
 
 
