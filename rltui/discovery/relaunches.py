@@ -40,7 +40,7 @@ _AGAIN = lazy(
 """What somebody calls the log of a later launch: `train_resume.log`."""
 
 
-class Begun(Struct, frozen=True):
+class LogBegin(Struct, frozen=True):
     """How a log begins. `first`: its first step. `stride`: steps from row to row. `rows`: the first rows, by step.
     `resumes`: it says that it goes on from a checkpoint. `time`: when the first row was written, or NaN."""
 
@@ -56,7 +56,7 @@ class Begun(Struct, frozen=True):
         return frozenset(name for cells in self.rows.values() for name in cells)
 
 
-class Ended(Struct, frozen=True):
+class LogEnd(Struct, frozen=True):
     """How a log ends so far: its newest step, and when that row was written, or NaN."""
 
     last: int
@@ -67,8 +67,8 @@ class Looks(Struct, frozen=True):
     """Functions that look into a log: path and format -> how it begins, or ends; None if it states no steps. Ends are
     asked for only if another log may go on there."""
 
-    begin: Callable[[str, str], Begun | None]
-    end: Callable[[str, str], Ended | None]
+    begin: Callable[[str, str], LogBegin | None]
+    end: Callable[[str, str], LogEnd | None]
 
 
 NONE = Looks(lambda path, format: None, lambda path, format: None)
@@ -82,7 +82,7 @@ class _Log(Struct, frozen=True):
     numbers: tuple[int, ...]
     of_node: bool
     file: tuple[str, str]
-    begun: Begun
+    begun: LogBegin
     written: float
 
 
@@ -155,7 +155,7 @@ def _says_the_same(one: _Log, other: _Log) -> bool:
     return bool(telling) and sum(a == b for a, b in telling) >= SAME * len(telling)
 
 
-def _same_names(one: Begun, other: Begun) -> bool:
+def _same_names(one: LogBegin, other: LogBegin) -> bool:
     return 2 * len(one.names & other.names) >= min(len(one.names), len(other.names))
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median_low
 from typing import TypeVar
 
-from rltui.discovery.relaunches import FEWEST, Begun, Ended
+from rltui.discovery.relaunches import FEWEST, LogBegin, LogEnd
 from rltui.readers.base import NO_STEP, Counted, Note, Record, Rows
 from rltui.readers.compressed import line_reader, packing
 from rltui.readers.formats import make
@@ -30,12 +30,12 @@ _ended: _Known = {}
 """What was read of logs that did not change since: the folder of a followed run is listed again and again."""
 
 
-def begun(place: Place, file: FileStat, format: str) -> Begun | None:
+def begun(place: Place, file: FileStat, format: str) -> LogBegin | None:
     """How a log begins; None if it states no steps, or cannot be read."""
     return _kept(_begun, place, file, format, _begin)
 
 
-def ended(place: Place, file: FileStat, format: str) -> Ended | None:
+def ended(place: Place, file: FileStat, format: str) -> LogEnd | None:
     """How a log ends."""
     return _kept(_ended, place, file, format, _end)
 
@@ -53,7 +53,7 @@ def _kept(
     return known[key]  # type: ignore[return-value]
 
 
-def _begin(place: Place, file: FileStat, format: str) -> Begun | None:
+def _begin(place: Place, file: FileStat, format: str) -> LogBegin | None:
     head, records, rows = b"", list[Record](), list[_Row]()
     for size in SIZES:
         read = place.head(file.path, size)
@@ -71,10 +71,10 @@ def _begin(place: Place, file: FileStat, format: str) -> Begun | None:
         by_step.setdefault(step, {}).update(cells)
     apart = [b - a for a, b in pairwise(sorted(by_step))]
     resumes = any(isinstance(record, Note) and record.kind == "resume" and record.after is None for record in records)
-    return Begun(rows[0][0], median_low(apart) if apart else 0, by_step, resumes, rows[0][1])
+    return LogBegin(rows[0][0], median_low(apart) if apart else 0, by_step, resumes, rows[0][1])
 
 
-def _end(place: Place, file: FileStat, format: str) -> Ended | None:
+def _end(place: Place, file: FileStat, format: str) -> LogEnd | None:
     rows: list[_Row] = []
     with closing(place.follow(file.path)) as follower:
         for size in SIZES:
@@ -85,7 +85,7 @@ def _end(place: Place, file: FileStat, format: str) -> Ended | None:
             rows = _rows(_records(file, format, data))
             if len({step for step, _, _ in rows}) >= FEWEST or not end.offset:
                 break
-    return Ended(rows[-1][0], rows[-1][1]) if rows else None
+    return LogEnd(rows[-1][0], rows[-1][1]) if rows else None
 
 
 def _records(file: FileStat, format: str, data: bytes) -> list[Record]:

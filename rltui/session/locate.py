@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
 from rltui.discovery.found import Found, NotARun, NothingYet, NotListed, RunCandidate, group
-from rltui.discovery.relaunches import Begun, Ended, Looks
+from rltui.discovery.relaunches import LogBegin, LogEnd, Looks
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
@@ -297,7 +297,7 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
 def _looks(place: Place, listing: Listing) -> Looks:
     """What logs hold. One that rltui fails to read is a run of its own."""
 
-    def begin(path: str, format: str) -> Begun | None:
+    def begin(path: str, format: str) -> LogBegin | None:
         from rltui.session.held import begun  # imported here, as few folders hold logs that only differ in a number
 
         try:
@@ -305,7 +305,7 @@ def _looks(place: Place, listing: Listing) -> Looks:
         except Exception:
             return None
 
-    def end(path: str, format: str) -> Ended | None:
+    def end(path: str, format: str) -> LogEnd | None:
         from rltui.session.held import ended
 
         try:

@@ -9,11 +9,12 @@ from math import nan
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console import generic, sample_lines
+from rltui.readers.console import sample_lines
 from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.evaluations import EvaluationLines, evaluated
+from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
@@ -31,9 +32,11 @@ from rltui.readers.console.lead import (
 )
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
+from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.tagged_lines import tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
@@ -60,7 +63,7 @@ _WORDS = lazy(r"[^\d]*")
 _Known = tuple[
     TemplateLearner | None,
     set[bytes],
-    generic.StepBlock | None,
+    StepBlock | None,
     CountsByEpoch,
     Wordings,
     dict[str, tuple[int, bool]],
@@ -89,7 +92,7 @@ class OwnWords(OpenEnd[_Known]):
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations, self._before = EvaluationLines(), BeforeTraining()
         self._never: set[bytes] = set()  # shapes of lines that are never step lines
-        self._block: generic.StepBlock | None = None
+        self._block: StepBlock | None = None
         self._epochs = CountsByEpoch()  # of the lines that name their step
         self._begin = self._head = ""  # the beginning of step lines, with and without the prefix of logging
         self._wordings, self._labels = Wordings(), LabelledLines()
@@ -148,7 +151,7 @@ class OwnWords(OpenEnd[_Known]):
         if another and names and self._named_by_rank.isdisjoint(names):
             return True
         self._rank = rank or self._rank
-        if rank and len(self._named_by_rank) < generic.MAX_BLOCK:
+        if rank and len(self._named_by_rank) < MAX_BLOCK:
             self._named_by_rank.update(names)
         return True
 
@@ -292,12 +295,12 @@ class OwnWords(OpenEnd[_Known]):
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that are known with a line that names its step in plain words; None for any other line."""
-        logged = generic.dict_line(message) if "{" in message else None
+        logged = dict_line(message) if "{" in message else None
         if logged is not None:
             return [StepRow(self._of_epoch(*logged), logged[1], time=self._time)]
         if len(message) > PROSE:
             return None
-        begun = generic.step_line(self._whole(message, bare(message)))
+        begun = step_line(self._whole(message, bare(message)))
         block = self._block
         if begun is None or not self._believes(begun, step):
             if block is None or begun is not None:
@@ -306,7 +309,7 @@ class OwnWords(OpenEnd[_Known]):
                 block.over = True
                 return None
             block.lines += 1
-            if block.lines > generic.MAX_BLOCK:
+            if block.lines > MAX_BLOCK:
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
@@ -355,26 +358,26 @@ class OwnWords(OpenEnd[_Known]):
         epoch = above if key is None else epoch_of(cells[key])
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
-    def _goes_back(self, begun: generic.StepBlock) -> bool:
+    def _goes_back(self, begun: StepBlock) -> bool:
         """Whether the steps in lines like this or like that of the open block ever went back: of two lines with the
         same count one may count something else."""
         newest, back = self._last.get(begun.form, (begun.step, False))
         back |= begun.step < newest
-        if len(self._last) < generic.MAX_BLOCK:
+        if len(self._last) < MAX_BLOCK:
             self._last[begun.form] = begun.step, back
         return back or (self._block is not None and self._last.get(self._block.form, (0, False))[1])
 
-    def _of_part(self, begun: generic.StepBlock) -> None:
+    def _of_part(self, begun: StepBlock) -> None:
         """If a line counts inside its step, `Step 3/400 | Example step 0 | reward: 0.9`, removes the numbers that lines
         of whole steps state."""
         counts = {name for name in begun.cells if counts_within(name)}
         if counts:
             told = counts | self._whole_names
             begun.cells = {name: x for name, x in begun.cells.items() if name not in told}
-        elif len(self._whole_names) < generic.MAX_BLOCK:
+        elif len(self._whole_names) < MAX_BLOCK:
             self._whole_names.update(begun.cells)
 
-    def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
+    def _believes(self, begun: StepBlock, step: int | None) -> bool:
         """Whether a line that names a step belongs to the training. If other lines stated steps, a line with new names
         must be at a step near theirs, as sentences and tables number steps too."""
         if not begun.cells:
@@ -388,7 +391,7 @@ class OwnWords(OpenEnd[_Known]):
             return False
         if step is not None and begun.step > step:
             self._apart = begun.step - step
-        if len(self._names) < generic.MAX_BLOCK:
+        if len(self._names) < MAX_BLOCK:
             self._names.update(begun.cells)
         return True
 
@@ -417,9 +420,9 @@ class OwnWords(OpenEnd[_Known]):
         told = {} if block is None else block.told
         if block is None or not told:
             return []
-        if len(self._below) < generic.MAX_BLOCK:
+        if len(self._below) < MAX_BLOCK:
             self._below |= block.own
-        if len(self._in_blocks) < generic.MAX_BLOCK:
+        if len(self._in_blocks) < MAX_BLOCK:
             self._in_blocks |= told.keys()
         return [StepRow(block.step, told, time=block.time, message=block.message)]
 
