@@ -13,7 +13,8 @@ from rltui.readers.console import sample_lines
 from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.courses import form_of
-from rltui.readers.console.evaluations import EvaluationLines, evaluated
+from rltui.readers.console.evaluation_rows import evaluated
+from rltui.readers.console.evaluations import EvaluationLines
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.group_words import grouped
