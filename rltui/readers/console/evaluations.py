@@ -11,10 +11,10 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.evaluation_rows import OF_TRIES, ONLY_SHARE, are_problems, evaluated, set_named, slots_said
 from rltui.readers.console.forms import nothing_alike
-from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.lead import Lead, plain, split_lead
 from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.open_templates import FIRST_RANK
 from rltui.readers.console.plain_lines import pairs
 from rltui.readers.console.step_template import StepRow, may_count
 from rltui.readers.console.units import with_units

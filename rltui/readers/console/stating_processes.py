@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.lead import Lead
 from rltui.readers.console.line_pairs import MAX_BLOCK
+from rltui.readers.console.open_templates import FIRST_RANK
 from rltui.readers.console.step_template import StepRow
 
 OTHER_RANK = "line with a step of another rank than the first"
