@@ -149,6 +149,24 @@ def report_of(found: Found, key_map: dict[str, str] | None = None) -> Report:
     return report
 
 
+def name_of(one: Found, found: Sequence[Found]) -> str:
+    """What to type to name this run among several."""
+    from rltui.discovery.units import RUN_MARK
+
+    candidate = one.candidate
+    if sum(other.candidate.root == candidate.root for other in found) == 1 and not candidate.attempts:
+        return candidate.root
+    if candidate.inside:
+        file, key = candidate.inside[0]
+        return f"{file}{RUN_MARK}{key}"
+    paths = [path for path, _ in candidate.files]
+    above = os.path.commonpath(paths)
+    beside = (path for other in found if other is not one for path, _ in other.candidate.files)
+    if len(paths) > 1 and any(os.path.commonpath([above, path]) == above for path in beside):
+        return f"{above}{RUN_MARK}{candidate.id.rpartition('/')[2]}"
+    return above
+
+
 def named_hosts(targets: Sequence[str]) -> list[str]:
     """The targets, with the hosts of the user's settings resolved: `node17` means all paths of this host, `node17:run5`
     that one. A local path of that name wins. Raises Stop if a target is empty, SettingsError if a host has no path."""

@@ -12,6 +12,7 @@ from rltui.cli.arguments import (
     Stop,
     command_parser,
     locate_runs,
+    name_of,
     output_option,
     parsed_map,
     reading_options,
@@ -50,7 +51,7 @@ def run(words: list[str]) -> int:
         raise Stop("parquet is a binary format: add -o FILE")
     found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1:
-        names = "\n".join(f"  {one.candidate.root}" for one in found[:20])
+        names = "\n".join(f"  {name_of(one, found)}" for one in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
     frame = history_table(report_of(found[0], parsed_map(args.map)))
     if not frame.height:

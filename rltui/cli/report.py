@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from rltui.cli.arguments import (
     command_parser,
     fail_option,
     locate_runs,
+    name_of,
     output_option,
     parsed_map,
     reading_options,
@@ -70,7 +70,7 @@ def run(words: list[str]) -> int:
     if len(found) > 1 and args.newest:
         found = [max(found, key=_newest)]
     if len(found) > 1 and not args.all:
-        names = "\n".join(f"  {_named(f, found)}  ({counted(len(f.candidate.files), 'file')})" for f in found[:20])
+        names = "\n".join(f"  {name_of(f, found)}  ({counted(len(f.candidate.files), 'file')})" for f in found[:20])
         more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
         raise Stop(f"{args.run} holds {len(found)} runs: name one, or use --newest or --all\n{names}{more}")
     return print_reports(found, args)
@@ -171,20 +171,6 @@ def _check_since(run: Run, since: int | None) -> None:
     newest = run.history.table.head_step
     if since is not None and newest is not None and newest < since:
         raise Stop(f"--since {since}: the run has only reached step {newest}")
-
-
-def _named(one: Found, found: list[Found]) -> str:
-    """What to type to name this run among several."""
-    from rltui.discovery.units import RUN_MARK
-
-    candidate = one.candidate
-    if sum(other.candidate.root == candidate.root for other in found) == 1:
-        return candidate.root
-    if candidate.inside:
-        file, key = candidate.inside[0]
-        return f"{file}{RUN_MARK}{key}"
-    paths = [path for path, _ in candidate.files]
-    return paths[0] if len(paths) == 1 else os.path.commonpath(paths)
 
 
 def _newest(found: Found) -> float:

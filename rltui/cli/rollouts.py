@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, parsed_map, reading_options, write
+from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, name_of, parsed_map, reading_options, write
 
 if TYPE_CHECKING:
     from rltui.rollouts.index import RolloutIndex
@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
             raise
         return _told(args, alone, os.path.basename(os.path.abspath(args.run)), args.run, None)
     if len(found) > 1:
-        names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
+        names = "\n".join(f"  {name_of(f, found)}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
     from rltui.session.rollouts import dumps_alone, open_rollouts
     from rltui.session.run_reader import RunReader

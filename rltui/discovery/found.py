@@ -12,6 +12,7 @@ Nothing in a directory tree says "this is a run", so names and formats decide, i
    known trainer never makes a second run.
 4. **Several launches in one home?** W&B ids, TensorBoard folders or logs that differ only by a time stamp or job number
    are restarts of one run if the home holds one set of checkpoints, as launches that share it continue each other.
+   So are logs of which the later ones say that they resume, or begin where the one before ended (`relaunches`).
    Without checkpoints they are separate runs, as in a project folder whose `wandb/` collects everything. Files without
    a stamp then go with the newest.
 5. **Homes within homes.** A run with exactly one home below it, which holds one run of other kinds, takes that in
@@ -26,7 +27,7 @@ other. A user who means one can name it.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from msgspec.structs import force_setattr, replace
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
 from rltui.discovery.rank_files import of_other_ranks
+from rltui.discovery.relaunches import NONE, Looks, together
 from rltui.discovery.units import (
     FORMATS,
     RUN_MARK,
@@ -77,7 +79,8 @@ class NotListed(NotARun):
 
 
 class RunCandidate(Struct, frozen=True):
-    """Files that belong to one run. `files`: (path, format), the most trusted first."""
+    """Files that belong to one run. `files`: (path, format), the most trusted first. `attempts`: those of each of its
+    launches, if that is known."""
 
     id: str  # unique in its listing: path below the listed root, and a label if one folder holds several runs
     root: str  # the run's directory, or its one file if the directory holds other runs too
@@ -88,6 +91,8 @@ class RunCandidate(Struct, frozen=True):
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
     note: str = ""  # what was left out or taken together
     inside: tuple[tuple[str, str], ...] = ()  # file that can hold several runs, and the key of this run in it
+    attempts: tuple[tuple[str, ...], ...] = ()
+    repeats: tuple[str, ...] = ()  # logs of other ranks or nodes, which say the same: not read
     name: str = ""  # what the run is called from wherever it is listed; several below one root may share it
 
     def __post_init__(self) -> None:
@@ -118,10 +123,11 @@ def group(
     listing: Listing,
     sniff: Callable[[str], str | None],
     runs_in: Callable[[str, str], list[ContainedRun]] = no_runs,
+    looks: Looks = NONE,
 ) -> list[RunCandidate]:
     """The runs of a listing, sorted by id. `sniff`: path -> format, None if it is not a metric file; asked only for
     files whose names fit one. `runs_in`: path and format -> the runs in a database or a file store; empty if it is not
-    that of a tracker."""
+    that of a tracker. `looks`: what logs hold; asked only for those that may be of one run."""
     root = listing.root
     if len(listing.files) == 1 and not listing.dirs:
         return _named_by_the_user(listing.files[0].path, sniff, runs_in)
@@ -148,6 +154,9 @@ def group(
         del formats[path]
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
+    units, others_nodes = together(units, looks, {file.path: file.mtime for file in listing.files})
+    for path, repeated in others_nodes.items():
+        others_ranks[path] = [*others_ranks.get(path, ()), *repeated]
     contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
     units += tracked_units(root, [(path, runs) for path, found, runs in contained if found != SEVERAL])
     units += table_units(root, [(path, runs) for path, found, runs in contained if found == SEVERAL])
@@ -189,11 +198,11 @@ def _is_lone_result(unit: Unit, families: dict[str, list[str]]) -> bool:
 
 def _with_ranks(candidate: RunCandidate, others: dict[str, list[str]]) -> RunCandidate:
     """The run with a note, if files of other ranks are not read."""
-    count = sum(len(others.get(path, ())) for path, _ in candidate.files)
-    if not count:
+    repeats = tuple(sorted(other for path, _ in candidate.files for other in others.get(path, ())))
+    if not repeats:
         return candidate
-    told = f"files of other ranks, not read as they repeat the first rank's: {count}"
-    return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))))
+    told = f"files of other ranks, not read as they repeat the first rank's: {len(repeats)}"
+    return replace(candidate, note=", and ".join(filter(None, (candidate.note, told))), repeats=repeats)
 
 
 def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:
@@ -283,7 +292,9 @@ def _launches(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
         if unit.launch:
             stamped[unit.kind].append(unit)
     count = max((len(found) for found in stamped.values()), default=0)
-    if count <= 1 or share_checkpoints:
+    kinds = Counter(unit.kind for unit in units)
+    joined = any(len(unit.attempts) == count and kinds[unit.kind] == 1 for unit in units)
+    if count <= 1 or share_checkpoints or joined:
         return [units]
     paired = [found for found in stamped.values() if len(found) == count]
     runs: list[_Run] = [list(together) for together in zip(*paired, strict=True)]
@@ -327,14 +338,23 @@ def _absorb(runs: dict[str, list[_Run]]) -> None:
 
 def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
     """The run as it is shown: a name that is unique among its siblings, and its files, the most trusted first."""
-    files = sorted((item for unit in run for item in unit.files), key=_belief)
+    attempts = next((unit.attempts for unit in run if unit.attempts), ())
+    launch = {path: i for i, paths in enumerate(attempts) for path in paths}
+    files = sorted(
+        (item for unit in run for item in unit.files), key=lambda item: (_belief(item)[0], launch.get(item[0], 0), item)
+    )
     inside = tuple(item for unit in run for item in unit.inside)
     below = os.path.relpath(home, root)
     place = os.path.basename(os.path.abspath(root)) if below == os.curdir else below
     if is_alone:
         own = os.path.basename(os.path.abspath(home))
         return RunCandidate(
-            place, home, tuple(files), dirs=_folders(home, files), note=_note(run), inside=inside, name=own
+            *(place, home, tuple(files)),
+            dirs=_folders(home, files),
+            note=_note(run),
+            inside=inside,
+            attempts=attempts,
+            name=own,
         )
     name = next((part for unit in run for part in (unit.label, unit.launch) if part), os.path.basename(files[0][0]))
     only = files[0][0] if len(files) == 1 else home
@@ -347,6 +367,7 @@ def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandida
         dirs=_folders(os.path.dirname(files[0][0]), files),
         note=_note(run),
         inside=inside,
+        attempts=attempts,
         name=os.path.splitext(os.path.basename(files[0][0]))[0] if len(files) == 1 and not inside else name,
     )
 
@@ -362,6 +383,9 @@ def _folders(home: str, files: list[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _note(run: _Run) -> str:
+    joined = max((len(unit.attempts) for unit in run), default=0)
+    if joined:
+        return f"{joined} logs taken as launches of one run: each goes on where the one before it ended"
     launches: dict[str, set[str]] = defaultdict(set)
     for unit in run:
         if unit.launch:

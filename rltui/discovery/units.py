@@ -73,7 +73,8 @@ _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; two, in case th
 
 
 class Unit(Struct, frozen=True):
-    """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer."""
+    """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer.
+    `attempts`: the logs of each launch, if they are known to be those of one run."""
 
     home: str
     kind: str  # "text" | "table" | "trainer-state" | the name of a container's format
@@ -82,6 +83,7 @@ class Unit(Struct, frozen=True):
     launch: str = ""
     is_known: bool = True  # from a known trainer or a metric container, not just any text
     inside: tuple[tuple[str, str], ...] = ()
+    attempts: tuple[tuple[str, ...], ...] = ()
 
 
 def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[Unit]:

@@ -3,7 +3,6 @@ whose place others of the same step took. Who reads that a metric is not logged 
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from rltui.evidence.model import Coverage
@@ -11,6 +10,7 @@ from rltui.frameworks.load import metrics
 from rltui.frameworks.resolve import SPEED, resolve
 from rltui.prose import counted, ended, listed
 from rltui.readers.base import Recurring
+from rltui.readers.console.untaken import as_argument
 from rltui.run.source_info import SourceInfo
 from rltui.session.frame import RunSnapshot
 
@@ -52,7 +52,7 @@ def _left_out(run: RunSnapshot, sources: list[SourceInfo], missing: set[str]) ->
 def _told(one: Recurring, names: list[str], file: str) -> str:
     called = listed([f"“{name.removeprefix('eval/')}”" for name in names])
     text = f"{counted(one.count, 'line')} of {file} with {called} were left out, as {one.first}: “{one.text}”"
-    way = f" The option --line {shlex.quote(one.pattern)} reads them, beside a --line for each other kind of line."
+    way = f" The option --line {as_argument(one.pattern)} reads them, beside a --line for each other kind of line."
     return f"{ended(f'{text} ({one.reason})')}{way if one.pattern else ''}"
 
 

@@ -47,6 +47,8 @@ class Part(Struct):
     one_by_one: bool = False
     log: str = ""
     laps: int = 0
+    attempt: int = 0
+    resumes: bool = False
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
@@ -58,11 +60,16 @@ class Part(Struct):
 def attempts(ordered: list[Part]) -> dict[str, int]:
     """Part -> the step from which a later attempt took over. Both are of one class and share half of the keys; the
     later one begins within the earlier one or right after it, and does not just repeat it. The next piece of the same
-    log, which begins right after the one before, is no attempt."""
+    log, which begins right after the one before, is no attempt, unless it says that it resumes. If it is known which
+    launch wrote them, that decides."""
     ends: dict[str, int] = {}
     for i, earlier in enumerate(ordered):
-        for later in ordered[i + 1 :]:
-            if later.rank[0] == earlier.rank[0] and _takes_over(earlier, later):
+        for j, later in enumerate(ordered):
+            if earlier.attempt and later.attempt:
+                takes_over = earlier.attempt < later.attempt
+            else:
+                takes_over = j > i and later.rank[0] == earlier.rank[0] and _takes_over(earlier, later)
+            if takes_over:
                 first = int(later.table.steps[0])
                 ends[earlier.name] = min(ends.get(earlier.name, first), first)
     return ends
@@ -78,7 +85,7 @@ def _takes_over(earlier: Part, later: Part) -> bool:
         return False
     repeated = [row for row in (a.row_at(step) for step in b.steps[:LOOKED_AT].tolist()) if row is not None]
     if not repeated:
-        return not earlier.log or earlier.log != later.log
+        return not earlier.log or earlier.log != later.log or later.resumes
     for row in repeated:
         at = b.row_at(int(a.steps[row]))
         old, new = a.cells(row), b.cells(at if at is not None else 0)

@@ -59,6 +59,10 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
                 text = error_text(error)
                 note = f"not read, as its reader failed: {text}"
                 ignored.append(SourceInfo(path, fmt, note=note, used=False, mtime=stat.mtime, broken=text))
+    if repeats := found.candidate.repeats:
+        more = f", and {len(repeats) - 1} more of other ranks" if len(repeats) > 1 else ""
+        note = f"not read, as it repeats what the first rank or node says{more}"
+        ignored.append(SourceInfo(repeats[0], "console", note=note, used=False, mtime=files[repeats[0]].mtime))
     unreadable = [SourceInfo(path, "unknown", note=why.removeprefix(f"{path} ")) for path, why in found.unreadable]
     return feeds, unreadable + ignored
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Iterable
+from math import inf, nextafter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -162,6 +163,7 @@ class Intake:
                     if self.is_news:
                         run.pulse.line(record.text)
             elif isinstance(record, Note):
+                feed.part.resumes |= record.kind == "resume" and record.after is None and not feed.part.table.n
                 run.add_note(record, feed.path)
                 self._note(record, feed.path)
             elif isinstance(record, Ungraded):
@@ -193,6 +195,11 @@ class Intake:
         for feed in feeds:
             start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
             feed.part.rank = (feed.part.rank[0], float(start) if start == start else feed.mtime)
+        latest = -inf
+        for feed in sorted(feeds, key=lambda f: f.part.attempt):
+            if feed.part.attempt:  # a copy of a log may be older than the log before it
+                latest = max(feed.part.rank[1], nextafter(latest, inf))
+                feed.part.rank = (feed.part.rank[0], latest)
         if order != [feed.part.name for feed in sorted(feeds, key=lambda f: f.part.rank)]:
             run.history.rebuild()
         run.refresh_names()

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
 from rltui.discovery.found import Found, NotARun, NothingYet, NotListed, RunCandidate, group
+from rltui.discovery.relaunches import LogBegin, LogEnd, Looks
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
@@ -102,7 +103,7 @@ def locate(
             found.append(_piped(format_in))
             continue
         database, mark, run = argument.rpartition(RUN_MARK)
-        if mark and not os.path.exists(argument) and os.path.isfile(database):
+        if mark and not os.path.exists(argument) and os.path.exists(database):
             found.extend(_one_of(runs_at(database, here, format_in), database, run))
             continue
         found.extend(_elsewhere(argument, format_in) or _here(argument, here, format_in, looked))
@@ -164,7 +165,8 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     if listing.error is not None:
         return None
     failed: dict[str, str] = {}
-    candidates = group(listing, _sniffer(found.place, formats, None, failed), _run_finder(found.place))
+    ask, runs_in = _sniffer(found.place, formats, None, failed), _run_finder(found.place)
+    candidates = group(listing, ask, runs_in, _looks(found.place, listing))
     known = {path for path, _ in found.candidate.files}
     same = [c for c in candidates if known & {path for path, _ in c.files} and c.inside == found.candidate.inside]
     if len(same) != 1:
@@ -205,7 +207,7 @@ def runs_at(
     ask = _sniffer(place, formats, format_in, failed, path, looked)
     if place.link() is not None:
         _sniff_ahead(listing, ask)
-    candidates = group(listing, ask, _run_finder(place))
+    candidates = group(listing, ask, _run_finder(place), _looks(place, listing))
     for text in _not_read(path, listing, candidates, failed):
         unread(text)
     if not candidates:
@@ -290,6 +292,28 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
     newest = sorted(listing.files, key=lambda file: file.mtime, reverse=True)[:SNIFF_AHEAD]
     with ThreadPoolExecutor(SNIFF_AHEAD // 4) as threads:
         list(threads.map(ask, [file.path for file in newest]))
+
+
+def _looks(place: Place, listing: Listing) -> Looks:
+    """What logs hold. One that rltui fails to read is a run of its own."""
+
+    def begin(path: str, format: str) -> LogBegin | None:
+        from rltui.session.held import begun  # imported here, as few folders hold logs that only differ in a number
+
+        try:
+            return begun(place, listing.by_path[path], format)
+        except Exception:
+            return None
+
+    def end(path: str, format: str) -> LogEnd | None:
+        from rltui.session.held import ended
+
+        try:
+            return ended(place, listing.by_path[path], format)
+        except Exception:
+            return None
+
+    return Looks(begin, end)
 
 
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:

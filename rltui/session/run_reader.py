@@ -91,6 +91,7 @@ class RunReader:
         self.feeds, self._ignored = choose(found, extent)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
+        self._number_attempts(found)
         self._unread = [feed for feed in self.feeds if not feed.gap]
         self._intake = Intake(self.run, self.feeds)
         if extent is ALL:
@@ -113,6 +114,7 @@ class RunReader:
         for feed in new:
             self.run.history.add_part(feed.part)
         self.feeds += new
+        self._number_attempts(found)
         for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of what appeared
             old.close()
             self.feeds.remove(old)
@@ -124,6 +126,11 @@ class RunReader:
             return True
         self._want_samples()
         return False
+
+    def _number_attempts(self, found: Found) -> None:
+        number = {path: n for n, paths in enumerate(found.candidate.attempts, 1) for path in paths}
+        for feed in self.feeds:
+            feed.part.attempt = number.get(feed.path, 0)
 
     # -- reading -------------------------------------------------------------------------------------------------
 

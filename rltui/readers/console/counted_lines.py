@@ -1,5 +1,6 @@
-"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`, and blocks below a title
-that comes again and again and names no step, `### Training metrics ###`: they are counted."""
+"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`, blocks below a title that
+comes again and again and names no step, `### Training metrics ###`, and lines that hold a dict without a step,
+`metrics: {'policy_loss': 1.2, 'reward': 0.1}`: they are counted."""
 
 from __future__ import annotations
 
@@ -15,13 +16,18 @@ COUNTED = "counted step"
 
 
 FEWEST = 5
-"""Fewest blocks that are counted: before that a step may still be named."""
+"""Fewest blocks or dicts that are counted: before that a step may still be named."""
+_DICT = lazy(r"^(?:[^\W\d][^{}\[\]:=]{0,60}[:=]\s*|[^\W\d][^\W\d ]*(?: [^\W\d][^\W\d ]*){0,5}\s)?\{\s*['\"].*\}$")
 _TITLE = lazy(r"^[^\w\[\](){}<>\"']{2,}([^\W\d_]+(?:[ _][^\W\d_]+){0,3})(?:[^\w\[\](){}<>\"']{2,}|:?\s*)$")
 
 
 _SET = ("config", "configuration", "settings", "setup", "args", "arguments", "hyperparameters", "parameters")
 _OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment", "summary", "best", "final"))
 """Words of titles above what is set, or above results of a whole training."""
+
+
+_TEXT = lazy(r":\s*(['\"])(?!\s*[-+]?\.?\d)")
+"""A value that is a text and no number in quotes."""
 
 
 def title_alone(message: str) -> str:
@@ -32,6 +38,16 @@ def title_alone(message: str) -> str:
     return "" if found is None or has_word(found[1], others) else str(found[1])
 
 
+def dict_alone(message: str) -> str | None:
+    """The words before the dict of a line that holds only this; None for any other line, and for a dict of settings, of
+    texts or of an evaluation, or one that holds a text, as that of a graded answer."""
+    if message[-1:] != "}" or _DICT.match(message) is None or _TEXT.search(message) is not None:
+        return None
+    named = message.partition("{")[0].rstrip(" :=")
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
+    return None if has_word(named, others) else named
+
+
 class CountedLines:
     """Counts the lines. A line with other words than the first one belongs to the line of the same epoch. If the epoch
     falls, a later launch goes on after the earlier epochs."""
@@ -40,6 +56,8 @@ class CountedLines:
         self._key = self._newest = ""  # wording of the first line, and of the newest
         self._epochs: list[float] = []
         self._title, self._blocks = "", 0  # the title of the first blocks, and how many of them came
+        self._named: str | None = None  # the words before the first dicts
+        self._dicts = 0  # how many of them came
 
     def copy(self) -> CountedLines:
         twin = copy.copy(self)
@@ -75,3 +93,15 @@ class CountedLines:
         self._title = self._title or title
         self._blocks += title == self._title
         return [Slot(COUNTED, str(self._blocks), self._blocks), *slots]
+
+    def dict(self, message: str, slots: list[Slot]) -> list[Slot]:
+        """The numbers of a line; if it only holds a dict that measures and counts nothing itself, its number comes
+        before them. A dict behind other words belongs to the one above."""
+        named = dict_alone(message)
+        if named is None or self._epochs or any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots):
+            return slots
+        if self._named is None and not is_about(slots, words().training):
+            return slots
+        self._named = named if self._named is None else self._named
+        self._dicts += named == self._named
+        return [Slot(COUNTED, str(self._dicts), self._dicts), *slots]

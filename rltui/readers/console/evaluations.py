@@ -9,19 +9,17 @@ from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.evaluation_rows import OF_TRIES, ONLY_SHARE, are_problems, evaluated, set_named, slots_said
 from rltui.readers.console.forms import nothing_alike
-from rltui.readers.console.group_words import as_evaluated
-from rltui.readers.console.known_templates import FIRST_RANK
-from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.lead import Lead, plain, split_lead
-from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
+from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.plain_lines import of_evaluation, pairs, step_first
-from rltui.readers.console.step_template import StepRow, cells_of, may_count
+from rltui.readers.console.open_templates import FIRST_RANK
+from rltui.readers.console.plain_lines import pairs
+from rltui.readers.console.step_template import StepRow, may_count
 from rltui.readers.console.units import with_units
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import value
-from rltui.readers.row_kinds import row_words
 
 _TAG = lazy(
     r"\W{0,4}?(?:[\[(<{]\s*([^\W\d_]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
@@ -49,17 +47,6 @@ _SOLVED = lazy(
     r"(?:\s*[(\[]\s*(0?\.\d+)\s*[)\]])?"
 )
 """How many of a set of problems were solved: `gsm8k: 285/1319 correct (0.22)`."""
-_LABELLED = lazy(
-    r"(?:^|[\s,;|]+)(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
-    r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
-)
-"""A key with a word, or a word in brackets behind the step."""
-_SET = lazy(
-    r"(?<![\w./\-=:])([A-Za-z][\w.\-]{1,30})(?:\s*[:|]\s*|\s+)"
-    r"(?=[^\W\d][\w/.@\-]*(?:\s*[=:]\s*|\s+)[-+]?[\d.])"
-)
-"""A word before a named number."""
-_NUMBERED = lazy(r"\b([A-Za-z]{2,12})[- ](\d{2,4})(?=:?\s+[A-Za-z])")
 _SET_AT = lazy(r"\W{0,4}([A-Za-z]+)/([A-Za-z][\w.\-]{1,30})\s*@\s*(\d{1,9})[\s|:,]+")
 """An evaluation with its set and step: `eval/gsm8k @20 | acc 0.3`."""
 _SET_TAG = lazy(r"\W{0,4}[\[(<{]\s*([A-Za-z]+)[/:_. -]+([A-Za-z][\w.\-]{1,30})\s*[\])>}]\W*\s(?=\S)")
@@ -87,9 +74,6 @@ _LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
 """Words between the word for an evaluation and its step."""
 _OVER = frozenset(("end", "over"))
 """Words that say that an epoch is over, besides those for results."""
-_FRACTION = lazy(r"\d\.\d|\d\s?%")
-_ONLY_SHARE = lazy(r"(?:[:=>|]|->)\s*(\d{1,3}(?:\.\d+)?)\s?%(?:\s*[(\[]\d+\s?/\s?\d+[)\]])?\W*$")
-_OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
 MOST_WORDS = 5
 """Most words before a step: more are a sentence."""
 MOST_IN_NAME = 3
@@ -113,7 +97,7 @@ class EvaluationLines:
         """The text of a line from an evaluation, without its mark: a tag, the name of its logger, or words beside its
         step. None for any other line. `newest`: the newest step of the training, -1 before the first."""
         solved = _SOLVED.match(lead.message) if newest >= 0 and "/" in lead.message else None
-        if solved is not None and _are_problems(solved[1]):
+        if solved is not None and are_problems(solved[1]):
             share = float(solved[4]) if solved[4] else int(solved[2]) / max(1, int(solved[3]))
             return f"{{'eval/{solved[1]}/accuracy': {share!r}}}"
         if not (_may_say(lead.message) or _may_say(lead.source)):
@@ -127,7 +111,7 @@ class EvaluationLines:
         if (at := _SET_AT.match(lead.message)) is not None and at[1].lower() in words().evaluation:
             return f"step {at[3]}, dataset={at[2]} {lead.message[at.end() :]}"
         tagged = _SET_TAG.match(lead.message) or _SET_BEHIND.match(lead.message)
-        if tagged is not None and tagged[1].lower() in words().evaluation and _are_problems(tagged[2]):
+        if tagged is not None and tagged[1].lower() in words().evaluation and are_problems(tagged[2]):
             return f"{lead.message[tagged.end() :]} dataset={tagged[2]}"
         if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
             first = newest < 0 and int(counted[2]) == 0  # before the training
@@ -161,7 +145,7 @@ def _sets_alone(lead: Lead) -> str:
     if not behind and (found[1] is not None or lead.source.rpartition(".")[2].lower() not in known):
         return ""
     pairs_of = _EACH_SET.findall(lead.message[found.start(2) :])
-    if not all(_are_problems(name) for name, _ in pairs_of):
+    if not all(are_problems(name) for name, _ in pairs_of):
         return ""
     return _as_dict((f"eval/{name}", _share(told)) for name, told in pairs_of)
 
@@ -172,7 +156,7 @@ def _named_so(message: str) -> str:
     names = [name.lower().replace("/", "_").split("_") for name in told]
     if not told or not all(_NAMED_SO.match(name) for name in told):
         return ""
-    if not all(any(_are_problems(part) for part in parts) for parts in names):
+    if not all(any(are_problems(part) for part in parts) for parts in names):
         return ""
     return _as_dict(told.items())
 
@@ -213,114 +197,6 @@ class EvaluationsBeside:
         return None if row is None else (row, lead.before)
 
 
-def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow | None:
-    """The row of a line from an evaluation, at the step that it states, else at `newest` (-1: there is none, None: it
-    must state one). None if it has no number with a metric's name, or if its count has another total than the `plan`:
-    it then counts the batches of an evaluation."""
-    known = words()
-    said, of = _of_label(said)
-    said = said if said.startswith("{") else _NUMBERED.sub(_joined, said)
-    said, of = (said, of) if of else _of_problems(said)
-    said, each = (said, {}) if of else _each_of_problems(said)
-    slots = _slots(said)
-    whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
-    strong = [i for i in whole if is_named(slots[i].name, known.counters)]
-    weak = [i for i in whole if is_named(slots[i].name, known.weak_counters)]
-    step = newest
-    if strong:
-        step, end = int(slots[strong[0]].value), slots[strong[0]].of
-        if plan and end and end != plan:
-            return None
-    elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
-        step = int(slots[weak[0]].value)  # the training counts in episodes or epochs too
-    cells = each or cells_of(slots, (*strong, *weak), "") or _share_alone(said)
-    told = measures(cells) or any(has_word(name, known.benchmarks) for name in cells)
-    if step is None or step < 0 or not (told or (cells and _is_list(said))):
-        return None
-    return StepRow(step, {_name(f"{of} eval {name}" if of else name): x for name, x in cells.items()}, aside=True)
-
-
-def _joined(found: re.Match[str]) -> str:
-    """The name of a set of problems with its number, `MATH-500`, in one word; other words unchanged."""
-    return f"{found[1]}{found[2]}" if _are_problems(found[1] + found[2]) else found[0]
-
-
-def _problems_in(said: str) -> list[re.Match[str]]:
-    """The sets of problems that the text of an evaluation names before numbers; none of a dict."""
-    return [] if said.startswith("{") else [found for found in _SET.finditer(said) if _are_problems(found[1])]
-
-
-def _of_problems(said: str) -> tuple[str, str]:
-    """The text of an evaluation without the only set of problems that it names before all numbers but its step, and
-    that set: `step 20 AIME24 acc 0.1 len 311`, `MATH: pass@1=0.3 maj@8=0.4`."""
-    named = _problems_in(said)
-    if len(named) != 1:
-        return said, ""
-    found = named[0]
-    before = [slot for slot in slots_of(said[: found.start()]) if not (is_whole(slot) and may_count(slot))]
-    return (said, "") if before else (f"{said[: found.start()]} {said[found.end() :]}", found[1])
-
-
-def _each_of_problems(said: str) -> tuple[str, dict[str, float]]:
-    """The text before the sets of problems that an evaluation names, and the numbers of each: `gsm8k pass@1=0.3
-    pass@8=0.4 | math pass@1=0.1 pass@8=0.2`. The text and nothing if it names fewer than two, or numbers before them.
-    """
-    named = _problems_in(said)
-    head = said[: named[0].start()] if len(named) > 1 else ""
-    if len(named) < 2 or any(slot.name and not may_count(slot) for slot in slots_of(head)):
-        return said, {}
-    cells: dict[str, float] = {}
-    for found, end in zip(named, [*(one.start() for one in named[1:]), len(said)], strict=True):
-        told = cells_of(_slots(said[found.end() : end]), (), "")
-        cells |= {f"eval/{found[1]}/{name}": x for name, x in told.items()}
-    return head, cells
-
-
-def _of_label(said: str) -> tuple[str, str]:
-    """The text of an evaluation without the words that tell its data or manner, and these: `dataset=gsm8k acc=0.3`,
-    `step 20 (greedy): acc=0.3`."""
-    if said.startswith("{"):
-        return said, ""
-    for found in _LABELLED.finditer(said):
-        key, label = found["key"], found["label"] or found["manner"]
-        if key is None or key.lower() in row_words().sets:
-            return f"{said[: found.start()]} {said[found.end() :]}", "_".join(label.split())
-    return said, ""
-
-
-def _share_alone(said: str) -> dict[str, float]:
-    """The accuracy, if an evaluation only states a share: `Eval step 10: 30.0% (50/256)`."""
-    found = _ONLY_SHARE.search(said)
-    return {} if found is None else {"accuracy": value(found[1]) / 100}
-
-
-def _name(name: str) -> str:
-    """The name of a number from an evaluation, with that as its first part: `eval/accuracy` for `eval accuracy`."""
-    name = name.lower() if _OF_TRIES.search(name) is not None else name
-    first, _, rest = name.partition(" ")
-    if rest and first.lower() in words().evaluation:
-        return f"{first}/{rest}"
-    if of_set := _of_set(name):
-        return of_set
-    return as_evaluated(first, rest) if rest and first.lower() in words().held_out else of_evaluation(name)
-
-
-def _of_set(name: str) -> str:
-    """The name of a number whose evaluation is named with its data or manner, `GSM8K test acc`, `greedy eval reward`;
-    "" for any other name. `best val acc` is not of this step."""
-    said = name.split()
-    at = next((i for i, word in enumerate(said) if word.lower() in words().evaluation), 0)
-    if not 0 < at < len(said) - 1 or has_word(" ".join(said[:at]), either("no_part", "statistics")):
-        return ""
-    return f"eval/{'_'.join(said[:at])}/{' '.join(said[at + 1 :])}"
-
-
-def _slots(said: str) -> list[Slot]:
-    if said.startswith("{"):
-        return as_slots(dict_cells(said))
-    return slots_of(step_first(with_units(said)))
-
-
 def _of_dict(message: str) -> str | None:
     """The dict at the end of a line whose words say that it holds results of an evaluation: `eval_metrics: {..}`,
     `Evaluation completed in 9.1s: {..}`. None for any other line: other words name settings or samples."""
@@ -338,19 +214,13 @@ def _of_dict(message: str) -> str | None:
     return found[2] if told and said & known.evaluation else None
 
 
-def _is_list(said: str) -> bool:
-    """Whether the text of an evaluation is a dict, or only names and numbers with a fraction among them: names of data
-    sets may be any words, and settings are mostly whole numbers."""
-    return said.startswith("{") or (bool(pairs(said)) and _FRACTION.search(said) is not None)
-
-
 def _is_stated(message: str) -> bool:
     """Whether the words of a line with a step show that it is from an evaluation: words before the step, or in each
     metric name after it. So do lines of only pass@k and similar shares, or of benchmarks that are never trained on."""
     known, of_dict = words(), message.startswith("{")
     if len(message) > MOST or not ("@" in message or has_word(message, either("evaluation", "benchmarks"))):
         return False
-    slots = _slots(message)
+    slots = slots_said(message)
     at = next((i for i, slot in enumerate(slots) if is_whole(slot) and is_named(slot.name, known.counters)), None)
     if at is None or not all(of_dict or may_count(slot) for slot in slots[:at]):
         return False
@@ -360,28 +230,21 @@ def _is_stated(message: str) -> bool:
     if not measured and any(has_word(name, known.benchmarks) or _is_of_problems(name) for name in names):
         return True
     if (
-        not (measured or (not names and _ONLY_SHARE.search(message)))
+        not (measured or (not names and ONLY_SHARE.search(message)))
         or len(head) > MOST_WORDS
         or any(has_word(name, known.prose) for name in names)
     ):
         return False
     if any(_is_surely(word) for word in head):
         return not any(word.startswith("train") for word in head)
-    of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
+    of_tries = sum(OF_TRIES.search(name) is not None for name in names)
     return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
 
 
 def _is_of_problems(name: str) -> bool:
     """Whether a name is that of an evaluation on a known set of problems: `val_gsm8k`."""
     first, _, rest = name.lower().replace("/", "_").replace("-", "_").partition("_")
-    return _is_surely(first) and _are_problems(rest)
-
-
-def _are_problems(name: str) -> bool:
-    """Whether this is the name of a known set of problems."""
-    plain = name.lower().replace("-", "_")
-    known = words().problem_sets
-    return plain in known or plain.replace("_", "") in known or has_word(name, words().benchmarks)
+    return _is_surely(first) and are_problems(rest)
 
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:
@@ -436,7 +299,7 @@ def _of_sets(message: str, newest: int) -> str | None:
     if newest < 0 or len(message) > MOST or "{" in message:
         return None
     slots = [slot for slot in slots_of(with_units(message)) if slot.name]
-    if not slots or not measures(slot.name for slot in slots) or not all(_of_set(slot.name) for slot in slots):
+    if not slots or not measures(slot.name for slot in slots) or not all(set_named(slot.name) for slot in slots):
         return None
     return ", ".join(f"{slot.name}: {slot.text}" for slot in slots)
 

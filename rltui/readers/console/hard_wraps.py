@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from unicodedata import combining, east_asian_width
-
-from msgspec import Struct
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import Record
@@ -31,26 +30,17 @@ def columns(line: str) -> int:
     return sum(0 if combining(sign) else 1 + (east_asian_width(sign) in "WF") for sign in line)
 
 
-class TerminalWidth(Struct, frozen=True):
-    """The width at which a text was broken, and the beginnings of its complete lines."""
-
-    width: int
-    begins: frozenset[str]
-
-    def goes_on(self, line: str, following: str) -> bool:
-        """Whether the next line is the rest of this one."""
-        return columns(line) == self.width and bool(following.strip()) and not self.begins_anew(following)
-
-    def begins_anew(self, line: str) -> bool:
-        return (
-            line.startswith("  ")
-            or _begin(line) in self.begins
-            or _COUNTED.match(line) is not None
-            or split_lead(line).before != ""
-        )
+def _begins_anew(line: str, begins: Collection[str]) -> bool:
+    """Whether a line is no rest of the one before. `begins`: the beginnings of complete lines."""
+    return (
+        line.startswith("  ")
+        or _begin(line) in begins
+        or _COUNTED.match(line) is not None
+        or split_lead(line).before != ""
+    )
 
 
-def terminal(head: bytes) -> TerminalWidth | None:
+def width_of(head: bytes) -> int | None:
     """The terminal width at which a text was broken; None if its beginning does not show one."""
     if b"\x1b" in head or b"\n" not in head:
         return None
@@ -63,10 +53,9 @@ def terminal(head: bytes) -> TerminalWidth | None:
         return None
     full = [i for i, line in enumerate(lines[:-1]) if wide[i] == width and _says(line)]
     begins = frozenset(_begin(line) for i, line in enumerate(lines) if line and (i == 0 or wide[i - 1] < width - 1))
-    found = TerminalWidth(width, begins)
-    anew = [i for i in full if found.begins_anew(lines[i + 1])]
+    anew = [i for i in full if _begins_anew(lines[i + 1], begins)]
     within = [i for i in full if i not in anew and _BROKEN.match(lines[i][-1:] + "\n" + lines[i + 1][:2])]
-    return found if len(full) >= _FEWEST and len(within) >= _WITHIN and 5 * len(anew) <= len(full) else None
+    return width if len(full) >= _FEWEST and len(within) >= _WITHIN and 5 * len(anew) <= len(full) else None
 
 
 def _begin(line: str) -> str:
@@ -80,14 +69,18 @@ def _says(line: str) -> bool:
 
 
 class HardWraps:
-    """Joins the broken lines of a text, piece by piece."""
+    """Joins the broken lines of a text, piece by piece. How lines begin is learned from those before, so that a text
+    that comes slowly is joined as it is at once."""
 
     def __init__(self) -> None:
         self._head = b""
+        self._width: int | None = None
         self._decided = False
-        self._terminal: TerminalWidth | None = None
+        self._begins: set[str] = set()
+        self._learned = 0  # bytes from which they were learned
         self._held = self._newest = ""  # a line that may go on, and the newest of its parts
         self._rest = b""  # an unfinished line
+        self._given = 0  # how much of the held line, and of the unfinished one after it, was given out before its end
 
     def feed(self, data: bytes) -> bytes:
         if not self._decided:
@@ -95,41 +88,72 @@ class HardWraps:
             if len(self._head) < LOOKED_AT:
                 return b""
             data = self._decide()
-        return data if self._terminal is None else self._join(self._terminal, data)
+        return data if self._width is None else self._join(self._width, data)
+
+    def rest(self) -> bytes:
+        """The text so far, if it shows the width already: nothing follows for now. Its last line may go on."""
+        out = b""
+        if not self._decided and (found := width_of(self._head)) is not None:
+            out, self._head = self._head, b""
+            self._decided, self._width = True, found
+            out = self._join(found, out)
+        return out + self._give(self._held)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the newest line is as wide as the terminal, so that the next one may be its rest."""
+        return self._held != ""
 
     def finish(self) -> bytes:
         """The text that was held back."""
         out = b"" if self._decided else self._decide()
-        if self._terminal is not None:
-            out = self._join(self._terminal, out)
-            out += self._held.encode("utf-8", "replace") + self._rest
-            self._held, self._rest = "", b""
-        return out
+        if self._width is None:
+            return out
+        out = self._join(self._width, out)
+        rest = self._rest.decode("utf-8", "replace").rstrip("\ufffd")  # a sign may be cut
+        if rest and self._held and not self._goes_on(self._width, rest):
+            out += self._give(self._held) + b"\n"
+            self._held, self._given = "", 0
+        return out + self._give(self._held + rest)
+
+    def _give(self, text: str) -> bytes:
+        out, self._given = text[self._given :], max(self._given, len(text))
+        return out.encode("utf-8", "replace")
 
     def _decide(self) -> bytes:
         head, self._head = self._head, b""
-        self._decided, self._terminal = True, terminal(head)
+        self._decided, self._width = True, width_of(head)
         return head
 
-    def _join(self, at: TerminalWidth, data: bytes) -> bytes:
+    def _goes_on(self, width: int, text: str) -> bool:
+        """Whether the next line is the rest of the newest one."""
+        return columns(self._newest) == width and bool(text.strip()) and not _begins_anew(text, self._begins)
+
+    def _join(self, width: int, data: bytes) -> bytes:
         block, end, self._rest = (self._rest + data).rpartition(b"\n")
         out = []
         for line in block.decode("utf-8", "replace").split("\n") if end else ():
             text = line.rstrip("\r")
-            if self._held and not at.goes_on(self._newest, text):
-                out.append(self._held)
-                self._held = ""
+            if self._held and not self._goes_on(width, text):
+                out.append(self._whole())
+            if self._learned < LOOKED_AT and text and columns(self._newest) < width - 1:
+                self._begins.add(_begin(text))
+            self._learned += len(line) + 1
             self._held += text
             self._newest = text
-            if columns(text) != at.width:
-                out.append(self._held)
-                self._held = ""
+            if columns(text) != width:
+                out.append(self._whole())
         return "".join(f"{line}\n" for line in out).encode("utf-8", "replace")
+
+    def _whole(self) -> str:
+        """What was not given out yet of the held line, which is complete."""
+        out, self._held, self._given = self._held[self._given :], "", 0
+        return out
 
 
 def whole(text: bytes) -> bytes:
     """A text with its broken lines joined; empty if no terminal broke them."""
-    if terminal(text) is None:
+    if width_of(text) is None:
         return b""
     wraps = HardWraps()
     return wraps.feed(text) + wraps.finish()
@@ -145,6 +169,10 @@ class WrappedConsole(ConsoleReader):
 
     def feed(self, data: bytes) -> list[Record]:
         return super().feed(self._wraps.feed(data))
+
+    def rest(self) -> list[Record]:
+        told = super().feed(self._wraps.rest())
+        return [*told, *(super().finish() if self._wraps.holds else ()), *super().rest()]
 
     def finish(self) -> list[Record]:
         return [*super().feed(self._wraps.finish()), *super().finish()]

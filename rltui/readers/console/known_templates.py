@@ -12,15 +12,24 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rltui.readers.console.counted_lines import COUNTED, FEWEST
+from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
-from rltui.readers.console.plain_lines import done_within, is_part
-from rltui.readers.console.rival_counts import counts_plainly, kind_of, may_be_outer, one_by_one, told_by_others
+from rltui.readers.console.open_templates import (
+    FIRST_RANK,
+    are_few,
+    had_dicts,
+    may_be_within,
+    may_begin_anew,
+    only_pairs,
+    pairs_above,
+    waits_for_first_rank,
+)
+from rltui.readers.console.plain_lines import done_within
+from rltui.readers.console.rival_counts import counts_plainly, kind_of, one_by_one, told_by_others
 from rltui.readers.console.step_template import (
-    WITHIN,
     StepRow,
     Template,
     TemplateLine,
@@ -33,18 +42,14 @@ from rltui.readers.console.step_template import (
     rises,
     skeleton,
 )
-from rltui.readers.console.successors import FAR, OUTER, SETTLED, StepCourse, goes_back, goes_on
+from rltui.readers.console.successors import FAR, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
-from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
+from rltui.readers.name_words import is_named, words
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
-FIRST_RANK = "0"
-"""The process of a training whose lines are preferred, even if another process printed its steps first."""
 MOST_WITHIN = 2000
 """Most such lines that are kept."""
-MOST_PARTS = 1024
-"""Most parts of a step: a larger total is that of the training."""
 MAX_SKELETONS = 4000
 """Most skeletons that are kept at once: prose makes a new one with each line."""
 
@@ -144,7 +149,7 @@ class KnownTemplates:
         """Takes note that lines of this skeleton, held so far, stand below a step and only hold its numbers. False if
         they were not held, or cannot be read again."""
         found = self._by_key.get(key)
-        if found is None or found.counter is not None or not (self.can_wait and self._learns and _only_pairs(found)):
+        if found is None or found.counter is not None or not (self.can_wait and self._learns and only_pairs(found)):
             return False
         del self._by_key[key]
         self.misread |= {key}
@@ -234,7 +239,7 @@ class KnownTemplates:
                 continue
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
-            if _are_few(template):
+            if are_few(template):
                 continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
             lines = [*template.lines, *newest]
@@ -290,16 +295,16 @@ class KnownTemplates:
         if self.main is None and key in self._by_plan and goes_on(template.lines, self._by_plan[key]):
             return []
         lines = [line.slots for line in template.lines]
-        if _are_few(template):
+        if are_few(template):
             return []
-        if len(lines) <= 2 * SEEN and self._waits_for_first_rank(key, template):
+        if len(lines) <= 2 * SEEN and waits_for_first_rank(self._by_key, key, template):
             return []
         planned = self._by_plan.get(key) if self.main is None else None
         if self.main is None and planned is None and key in self._waiting:
             planned = counter_of(lines[:-1], SEEN - 1, [line.epoch for line in template.lines[:-1]])
         resumed = planned if planned is not None and goes_back(template.lines, planned) else None
         counter = self._counter(template, lines, kind) if resumed is None else resumed
-        if resumed is None and counter is not None and self._may_begin_anew(template, counter):
+        if resumed is None and counter is not None and self.main is None and may_begin_anew(template, counter):
             self._by_plan[key] = counter
             return []
         if self.main is None and counter is not None:
@@ -310,7 +315,8 @@ class KnownTemplates:
             if (told := told_by_others(self._by_key, template, counter)) is not None:
                 return self._settle(*told)
         self._by_plan.pop(key, None)
-        if resumed is None and self._may_be_within(key, template, counter):
+        if resumed is None and self.main is None and may_be_within(self._by_key, template, counter):
+            self._waiting.add(key)
             return []
         if counter is None:
             if self._may_outlive(template) and len(lines) <= self._course.stated:
@@ -318,12 +324,17 @@ class KnownTemplates:
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
-                if self.can_wait and self.main is None and _only_pairs(template):
+                if self.can_wait and self.main is None and (only_pairs(template) or had_dicts(template)):
                     self.misread |= {key}
                 if self.main is None and len(self._within) < MOST_WITHIN:
                     self._within += template.lines
             return []
-        if self.can_wait and self.main is None and not template.prefix and (above := self._above(template, counter)):
+        if (
+            self.can_wait
+            and self.main is None
+            and not template.prefix
+            and (above := pairs_above(self._by_key, template, counter))
+        ):
             self.misread |= above
             return []
         return self._settle(template, counter, kind)
@@ -384,64 +395,6 @@ class KnownTemplates:
             part.lines = []
         return [row for _, each, line in sorted(placed, key=lambda one: one[0]) for row in self._given(each, [line])]
 
-    def _above(self, template: Template, counter: int) -> set[str]:
-        """The skeletons of held lines that count something else than these step lines, begin above them and only hold
-        named numbers."""
-        name, begun = counter_name(template.lines[0].slots[counter]), template.lines[0].place
-        return {
-            key
-            for key, other in self._by_key.items()
-            if other.counter is None
-            and other.lines
-            and other.lines[0].place < begun
-            and _only_pairs(other)
-            and not any(is_whole(slot) and counter_name(slot) == name for slot in other.lines[0].slots)
-        }
-
-    def _waits_for_first_rank(self, key: str, template: Template) -> bool:
-        """Whether the first rank prints the same lines as this other rank, whose lines came first."""
-        rank, _, said = key.partition(":")
-        other = rank == template.lines[0].rank and rank not in ("", FIRST_RANK)
-        return other and f"{FIRST_RANK}:{said}" in self._by_key
-
-    def _may_begin_anew(self, template: Template, counter: int) -> bool:
-        """Whether these lines count one by one up to a total and may then start again (`group 3/64`): the line of the
-        step that contains them may come below them. Not if they name an epoch."""
-        if self.main is not None:
-            return False
-        slot, known = template.lines[0].slots[counter], words()
-        if slot.of is None or last_word(slot.name) in known.steps:
-            return False
-        of_epochs = last_word(slot.name) == "epoch"  # PPO goes over its rollouts several times
-        of_parts = is_named(slot.name, known.phases | known.items | known.inner | known.weak_counters)
-        if slot.of > (MOST_PARTS if of_parts else OUTER):
-            return False
-        if not of_epochs and any(
-            line.epoch or any(last_word(slot.name) == "epoch" for slot in line.slots) for line in template.lines
-        ):
-            return False
-        return all(goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
-
-    def _may_be_within(self, key: str, template: Template, counter: int | None) -> bool:
-        """Whether these lines may count inside a step that a line above them states: `rollout 5 | reward 0.3`, and
-        below it `inner 1/4: pg_loss 0.1` up to 4; or, by the words of their counts, one below: `ppo_epoch 0 minibatch 3
-        pg_loss 0.1`. True only while those lines came too seldom to be known."""
-        slot = None if counter is None else template.lines[0].slots[counter]
-        if self.main is not None or (slot is not None and last_word(slot.name) in words().steps):
-            return False
-        planned = 0 if slot is None or slot.of is None else slot.of
-        begun, waited = template.lines[0].place, len(template.lines)
-        above = any(
-            other.counter is None and other.lines and other.lines[0].place < begun and may_be_outer(other.lines[0])
-            for other in self._by_key.values()
-        )
-        first = template.lines[0].slots
-        of_parts = any(is_whole(slot) and has_word(slot.name, words().inner) for slot in first) or is_part(first[0])
-        if not (above or of_parts) or waited >= max(OUTER, min(planned + 2, WITHIN)):
-            return False
-        self._waiting.add(key)
-        return True
-
     def _counter(self, template: Template, lines: Sequence[list[Slot]], kind: str) -> int | None:
         """The place of the number that states the step in these lines; None if there is none. In lines of an evaluation
         it must be near the training's step."""
@@ -494,18 +447,3 @@ class KnownTemplates:
             for row in rows:
                 self._course.add(row.step, row.cells)
         return rows
-
-
-def _are_few(template: Template) -> bool:
-    """Whether these are counted blocks, and too few of them."""
-    first = template.lines[0]
-    return not first.message and first.slots[0].name == COUNTED and len(template.lines) < FEWEST
-
-
-def _only_pairs(template: Template) -> bool:
-    """Whether these lines only hold named numbers, and none with the name of a step or a total."""
-    first = template.lines[0]
-    counted = any(
-        slot.of is not None or is_named(slot.name, either("counters", "weak_counters")) for slot in first.slots
-    )
-    return not counted and bool(first.message) and measures(pair_cells(first.message) or {})

@@ -3,21 +3,21 @@ Lines of an evaluation are kept apart, so that their numbers are not taken for t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from math import nan
 
 from msgspec.structs import replace
 
-from rltui.lazy_regex import lazy
-from rltui.readers.console import generic, sample_lines
+from rltui.readers.console import sample_lines
 from rltui.readers.console.before_training import BeforeTraining
 from rltui.readers.console.bracketed_groups import named_in_full
 from rltui.readers.console.courses import form_of
-from rltui.readers.console.evaluations import EvaluationLines, evaluated
+from rltui.readers.console.evaluation_rows import evaluated
+from rltui.readers.console.evaluations import EvaluationLines
+from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.group_words import grouped
 from rltui.readers.console.heading_forms import HeadingForms
-from rltui.readers.console.known_templates import FIRST_RANK
 from rltui.readers.console.labelled_lines import LabelledLines
 from rltui.readers.console.lead import (
     Lead,
@@ -31,9 +31,13 @@ from rltui.readers.console.lead import (
 )
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
+from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
+from rltui.readers.console.step_block import StepBlock
+from rltui.readers.console.step_heads import StepHeads
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.tagged_lines import tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
@@ -48,19 +52,15 @@ from rltui.readers.number_text import has_decimal_comma
 SHOWN = 2
 """After this many lines with a decimal comma all commas of the log are decimal: one alone may be a list, `GPUs
 10,11`."""
-CUT_OFF = "line cut off by the one that follows it"
-OTHER_RANK = "line with a step of another rank than the first"
 STATED_TWICE = "line that states other values for a step than another line of it"
 INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
 PROSE = 2000
 """A line with more characters is not a list of numbers."""
-_TRAINER = lazy(r"\((?:\x1b\[[\d;]*m)*(?:Train(?:er|ing)?|Learner|Actor|Driver)Worker\b")
-_WORDS = lazy(r"[^\d]*")
 _Known = tuple[
     TemplateLearner | None,
     set[bytes],
-    generic.StepBlock | None,
+    StepBlock | None,
     CountsByEpoch,
     Wordings,
     dict[str, tuple[int, bool]],
@@ -83,15 +83,13 @@ class OwnWords(OpenEnd[_Known]):
         self._clock = clock
         self._time = nan  # time of the current line
         self._skip = skip  # called with the reason if a line or a part of it is left out
-        self._rank: str | None = None  # rank of the process whose lines state the steps
-        self._named_by_rank: set[str] = set()  # names in its lines
-        self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
+        self._processes = StatingProcesses(skip)
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations, self._before = EvaluationLines(), BeforeTraining()
         self._never: set[bytes] = set()  # shapes of lines that are never step lines
-        self._block: generic.StepBlock | None = None
+        self._block: StepBlock | None = None
         self._epochs = CountsByEpoch()  # of the lines that name their step
-        self._begin = self._head = ""  # the beginning of step lines, with and without the prefix of logging
+        self._heads = StepHeads(skip)
         self._wordings, self._labels = Wordings(), LabelledLines()
         self._samples = SampleLines()
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
@@ -101,7 +99,6 @@ class OwnWords(OpenEnd[_Known]):
         self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
-        self._trainer = ""  # Ray's prefix of the worker that trains
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
@@ -136,44 +133,6 @@ class OwnWords(OpenEnd[_Known]):
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
-    def _foreign(self, lead: Lead) -> bool:
-        """Whether a line comes from another process than the one that already states the steps. The first rank is never
-        foreign, as it may take over."""
-        return self._rank is not None and lead.rank not in ("", FIRST_RANK, self._rank)
-
-    def _tells(self, rank: str, names: Collection[str]) -> bool:
-        """Whether lines of a rank state the steps. Rank 0 does from now on, if it has names that the other rank had; if
-        it has none of them, its lines stand beside those of the other rank."""
-        another = rank == FIRST_RANK and self._rank not in (None, FIRST_RANK)
-        if another and names and self._named_by_rank.isdisjoint(names):
-            return True
-        self._rank = rank or self._rank
-        if rank and len(self._named_by_rank) < generic.MAX_BLOCK:
-            self._named_by_rank.update(names)
-        return True
-
-    def _of(self, lead: Lead, prefix: str, rows: list[StepRow]) -> list[StepRow]:
-        """The rows of a line that count. If several processes report one step, the first counts. Among the ranks of one
-        training it is rank 0, if that reports the same names."""
-        before, out = self._rank, []
-        if not self._tells(lead.rank, {name for row in rows for name in row.cells}):
-            self._skip(OTHER_RANK)
-            return []
-        told = -1 if before in (None, self._rank) else self._newest[0]  # by the rank before
-        for row in rows:
-            cells = row.cells
-            if row.step <= told:
-                self._skip(OTHER_RANK)
-                continue
-            if row.step == self._newest[0] and prefix and prefix != self._newest[1]:
-                cells = {name: x for name, x in cells.items() if name not in self._newest[2]}
-                out.append(replace(row, cells=cells))
-                continue
-            names = self._newest[2] | cells.keys() if row.step == self._newest[0] else set(cells)
-            self._newest = row.step, prefix, names
-            out.append(row)
-        return out
-
     def _evaluation(self, said: str | None) -> list[StepRow]:
         """The row in the text of a line from an evaluation, if there is one: at the step that it states, else at that
         of the open block, below its heading, else at the newest."""
@@ -192,7 +151,7 @@ class OwnWords(OpenEnd[_Known]):
         raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
-        self.belongs = self._foreign(lead)
+        self.belongs = self._processes.foreign(lead)
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
@@ -206,7 +165,7 @@ class OwnWords(OpenEnd[_Known]):
             return evaluation, True
         if self._are_settings(said):
             return [], False
-        if parts := glued(raw, self._head):
+        if parts := glued(raw, self._heads.head):
             each = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
             return [row for rows in each for row in rows], True
         first = not behind and self._learner is not None and self._learner.knows_steps
@@ -216,7 +175,7 @@ class OwnWords(OpenEnd[_Known]):
         told = self._plain(self._unwrapped(raw, labelled="Worker" not in prefix), prefix, step)
         if told is not None:
             self.belongs = True
-            return [*rows, *self._of(lead, prefix, told)], True
+            return [*rows, *self._processes.rows(lead, prefix, told)], True
         if not rows and not first:
             rows = self._line(raw, shape, prefix, lead, said)
         return rows, bool(rows)
@@ -230,7 +189,7 @@ class OwnWords(OpenEnd[_Known]):
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
         raw = without_texts(raw)
         learner = self._learner
-        if parts := glued(raw, self._head):
+        if parts := glued(raw, self._heads.head):
             if is_said(split_lead(raw)):
                 return []
             return [row for part in parts for row in self.line(part, shape, prefix)]
@@ -263,28 +222,22 @@ class OwnWords(OpenEnd[_Known]):
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
-        if "Worker" in prefix and not self._is_the_trainer(prefix):
+        if "Worker" in prefix and not self._processes.trains(prefix):
             return []  # one of many processes, each with its own count
-        if self._foreign(lead):
+        if self._processes.foreign(lead):
             return []
         indented = raw.startswith(INDENT)
         raw = self._unwrapped(raw.strip())
-        message = self._whole(raw, without_lead(raw))
+        message = self._heads.whole(raw, without_lead(raw))
         rows = learner.take(message, prefix, self.at, self._time, indented, training_of(lead))
         if rows or learner.likely:
-            self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
+            self._heads.keep(raw, without_lead(message))
         if rows is None:
             if shape and said is None:  # an evaluation may come before its step
                 remember(shape, self._never)
             return []
         rows = [self._as_usual(row) for row in rows]
-        return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
-
-    def _is_the_trainer(self, prefix: str) -> bool:
-        """Whether a worker's name says that it trains, and no other such worker came before it."""
-        if self._trainer == "" and _TRAINER.search(prefix) is not None:
-            self._trainer = prefix
-        return prefix == self._trainer
+        return [*self.close(), *self._processes.rows(lead, prefix, rows)] if rows else []
 
     def _as_usual(self, row: StepRow) -> StepRow:
         """A row without numbers that lines of another wording usually state."""
@@ -292,12 +245,12 @@ class OwnWords(OpenEnd[_Known]):
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that are known with a line that names its step in plain words; None for any other line."""
-        logged = generic.dict_line(message) if "{" in message else None
+        logged = dict_line(message) if "{" in message else None
         if logged is not None:
             return [StepRow(self._of_epoch(*logged), logged[1], time=self._time)]
         if len(message) > PROSE:
             return None
-        begun = generic.step_line(self._whole(message, bare(message)))
+        begun = step_line(self._heads.whole(message, bare(message)))
         block = self._block
         if begun is None or not self._believes(begun, step):
             if block is None or begun is not None:
@@ -306,7 +259,7 @@ class OwnWords(OpenEnd[_Known]):
                 block.over = True
                 return None
             block.lines += 1
-            if block.lines > generic.MAX_BLOCK:
+            if block.lines > MAX_BLOCK:
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
@@ -317,13 +270,13 @@ class OwnWords(OpenEnd[_Known]):
         if begun.cells and not measures(told):
             return None
         begun.cells = told
-        if not self._tells(split_lead(message).rank, told):
+        if not self._processes.tells(split_lead(message).rank, told):
             self._skip(OTHER_RANK)
             return []
         for _ in range(begun.twice):
             self._skip(NAMED_TWICE)
         self._of_part(begun)
-        self._begin, self._head = _head_of(message), _head_of(bare(message))
+        self._heads.keep(message, bare(message))
         earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
         begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
         begun.total = None if self._epochs.base else begun.total
@@ -336,7 +289,7 @@ class OwnWords(OpenEnd[_Known]):
             return earlier
         if block is not None:
             block.go_on(begun, {} if self._learner is None else self._learner.pairs_since(block.at))
-        elif self._learner is not None and begun.cells and self._newest[0] < 0:
+        elif self._learner is not None and begun.cells and not self._processes.told:
             begun.above = self._learner.above
             begun.before = frozenset(begun.above)
         closed, self._block, begun.time, begun.at = self.close(), begun, self._time, self.at
@@ -355,26 +308,26 @@ class OwnWords(OpenEnd[_Known]):
         epoch = above if key is None else epoch_of(cells[key])
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
-    def _goes_back(self, begun: generic.StepBlock) -> bool:
+    def _goes_back(self, begun: StepBlock) -> bool:
         """Whether the steps in lines like this or like that of the open block ever went back: of two lines with the
         same count one may count something else."""
         newest, back = self._last.get(begun.form, (begun.step, False))
         back |= begun.step < newest
-        if len(self._last) < generic.MAX_BLOCK:
+        if len(self._last) < MAX_BLOCK:
             self._last[begun.form] = begun.step, back
         return back or (self._block is not None and self._last.get(self._block.form, (0, False))[1])
 
-    def _of_part(self, begun: generic.StepBlock) -> None:
+    def _of_part(self, begun: StepBlock) -> None:
         """If a line counts inside its step, `Step 3/400 | Example step 0 | reward: 0.9`, removes the numbers that lines
         of whole steps state."""
         counts = {name for name in begun.cells if counts_within(name)}
         if counts:
             told = counts | self._whole_names
             begun.cells = {name: x for name, x in begun.cells.items() if name not in told}
-        elif len(self._whole_names) < generic.MAX_BLOCK:
+        elif len(self._whole_names) < MAX_BLOCK:
             self._whole_names.update(begun.cells)
 
-    def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
+    def _believes(self, begun: StepBlock, step: int | None) -> bool:
         """Whether a line that names a step belongs to the training. If other lines stated steps, a line with new names
         must be at a step near theirs, as sentences and tables number steps too."""
         if not begun.cells:
@@ -388,7 +341,7 @@ class OwnWords(OpenEnd[_Known]):
             return False
         if step is not None and begun.step > step:
             self._apart = begun.step - step
-        if len(self._names) < generic.MAX_BLOCK:
+        if len(self._names) < MAX_BLOCK:
             self._names.update(begun.cells)
         return True
 
@@ -396,18 +349,6 @@ class OwnWords(OpenEnd[_Known]):
         self._commas += has_decimal_comma(raw)
         text = tagged(named_in_full(with_units(raw, self._commas >= SHOWN)))
         return grouped(self._labels.told(text) if labelled else text)
-
-    def _whole(self, raw: str, message: str) -> str:
-        """The step line after one that was cut off because its writer ended; any other line unchanged. `message`: the
-        line without the prefix of logging."""
-        at = raw.rfind(self._begin) if self._begin else 0
-        if at > 0 and self._begin.startswith(raw[:at]):  # cut off before its first number
-            return raw[at:]
-        at = message.rfind(self._head) if self._head else 0
-        if at <= 0 or message.find(self._head) > 0:
-            return raw
-        self._skip(CUT_OFF)
-        return message[at:]
 
     # -- what is held back -----------------------------------------------------------------------------------------
 
@@ -417,9 +358,9 @@ class OwnWords(OpenEnd[_Known]):
         told = {} if block is None else block.told
         if block is None or not told:
             return []
-        if len(self._below) < generic.MAX_BLOCK:
+        if len(self._below) < MAX_BLOCK:
             self._below |= block.own
-        if len(self._in_blocks) < generic.MAX_BLOCK:
+        if len(self._in_blocks) < MAX_BLOCK:
             self._in_blocks |= told.keys()
         return [StepRow(block.step, told, time=block.time, message=block.message)]
 
@@ -497,10 +438,3 @@ class OwnWords(OpenEnd[_Known]):
             self._labels.copy(),
             self._before.copy(),
         )
-
-
-def _head_of(message: str) -> str:
-    """The words that a step line begins with, if they distinguish it from others; else ""."""
-    words = _WORDS.match(message)
-    head = words[0] if words is not None else ""
-    return head if len(head) > 3 and any(map(str.isalpha, head)) and message.count(head) == 1 else ""

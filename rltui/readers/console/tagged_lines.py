@@ -1,11 +1,13 @@
 """Lines that begin with a tag for what they tell of: `[reward] mean 0.3 std 0.4`, `[rollout] 256 samples in 20.1s, mean
-length 311`. The tag is the name of bare statistics, and of a time. They are told as other loops write them: `reward:
-mean 0.3 std 0.4`, `rollout: 256 samples, 20.1s, mean length 311`.
+length 311`, `[reward] step 3 mean 0.3`. The tag is the name of bare statistics, and of a time. They are told as other
+loops write them: `reward: mean 0.3 std 0.4`, `rollout: 256 samples, 20.1s, mean length 311`, `step 3, reward: mean
+0.3`.
 """
 
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.lead import split_lead
 from rltui.readers.name_words import either, has_word, words
 from rltui.readers.number_text import NUMBER
 
@@ -13,6 +15,14 @@ _OF_STATISTICS = lazy(
     r"^(?P<before>\W*)\[\s*(?P<tag>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,30})?)\s*\]:?\s+"
     rf"(?=(?P<name>[^\W\d_]+\d{{0,2}})(?:\s*[:=]\s*|\s+){NUMBER})"
 )
+_BEFORE_STEP = lazy(
+    r"^(?P<before>\W*)(?:\[\s*(?P<tag>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,30})?)\s*\]:?"
+    r"|(?P<title>[^\W\d][\w\-]{0,30})(?::| [|>–-]))\s*[\[(]?"
+    r"(?P<count>(?:[^\W\d]{1,12}[_ ])?(?P<counter>[^\W\d]{2,12})\s?[:=#]?\s?\d{1,15}(?:\s?(?:/|of)\s?\d{1,15})?)"
+    rf"[\])]?\s*[,:;|>–-]*\s+(?=(?P<name>[^\W\d_]+\d{{0,2}})(?:\s*[:=]\s*|\s+){NUMBER})"
+)
+_TAG_ABOVE = lazy(r"\[[\w.\-]{1,60}\]$")
+"""A tag right before another one, which looks like the name of a logger: `[reward][step 3]`."""
 _COUNTED = lazy(
     r"^(?P<before>\W*)(?:\[\s*(?P<tag>[^\W\d][\w\-]{0,20})\s*\]:?|(?P<title>[^\W\d][\w\-]{0,20}):)\s+"
     rf"(?P<count>\d[\d,]{{0,12}}) (?P<what>[^\W\d_]{{3,20}})(?: in (?={NUMBER}\s?(?:ms|s|sec|seconds|min)\b)|(?=[,;|]))"
@@ -34,9 +44,18 @@ def without_texts(text: str) -> str:
 
 def tagged(text: str) -> str:
     """Such a line in those words; any other line unchanged."""
+    known = words()
+    lead = split_lead(text)
+    above = _TAG_ABOVE.search(lead.before) if lead.message.startswith("[") else None
+    message = lead.message if above is None else above[0] + lead.message
+    if (found := _BEFORE_STEP.match(message)) is not None:
+        tag, counter = found["tag"] or found["title"], found["counter"].lower()
+        measured = has_word(tag, either("training", "evaluation")) and not has_word(tag, known.counters)
+        if measured and found["name"].lower() in known.statistics and counter in known.counters | known.weak_counters:
+            told = f"{found['before']}{found['count']}, {tag}: {message[found.end() :]}"
+            return f"{text[: text.rfind(message)]}{told}"
     if "[" not in text and " in " not in text:
         return text
-    known = words()
     if (found := _OF_STATISTICS.match(text)) is not None:
         measured = (
             has_word(found["tag"], either("training", "evaluation")) and found["name"].lower() in known.statistics

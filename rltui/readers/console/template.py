@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.column_tables import ColumnTable
-from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
+from rltui.readers.console.counted_lines import COUNTED, CountedLines, dict_alone, title_alone
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
@@ -292,10 +292,13 @@ class TemplateLearner:
         if begins or is_behind_bar(message):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
-        key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
+        counted = self._is_alone and dict_alone(message) is not None
+        key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 or counted else ""
         if not key or self._known.cannot_tell(key):
             return self._below(message, source)
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
+        if counted:
+            slots = self._counted.dict(message, slots)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
         line.training = self._training
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
@@ -322,6 +325,13 @@ class TemplateLearner:
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether this line is below none that may state its step, and no line is known to state one."""
+        above = self._under
+        known = self._known.main is None or self._known.counts
+        return known and not self._block.headed and (above is None or above.slots[0].name == COUNTED)
 
     def _is_at(self, count: Slot) -> bool:
         """Whether the text above states this count."""

@@ -219,6 +219,8 @@ _SLOT = lazy(r"(?<![\d.])" + NUMBER)
 _PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
 _IN_STAMP = lazy(r"\d[:hT]$"), lazy(r"[:hT]\d|-\d\d-\d")
 """Text before and after a part of a time."""
+_KEY = lazy(r"(['\"])([^'\"{}]{1,80})\1:\s*[^'\"{}]*$")
+"""The key of a number in a dict."""
 _NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
 
 
@@ -247,7 +249,13 @@ def hint(found: Suggestion | None) -> str:
     if found is None:
         return ""
     often = f"{found.times} lines, the first at line {found.line}, are like “{clean(found.text, SHOWN)}”"
-    return f"{often}. If they are steps: --line {shlex.quote(found.pattern)}"
+    return f"{often}. If they are steps: --line {as_argument(found.pattern)}"
+
+
+def as_argument(pattern: str) -> str:
+    """A pattern as a shell takes it, in the quotes that leave it readable."""
+    plain = "'" in pattern and not any(sign in pattern for sign in '"$`\\!')
+    return f'"{pattern}"' if plain else shlex.quote(pattern)
 
 
 class Suggestion(Struct, frozen=True):
@@ -335,8 +343,9 @@ def _pattern(alike: _Alike) -> str:
         elif place - 1 == step and gap.strip() in ("/", "of", "out of"):
             name = "total"
         else:
-            words = _NAME.search(gap)
-            name = words[1] if words is not None and words[1] not in ("step", "total") else "value"
+            key, words = _KEY.search(gap), _NAME.search(gap)
+            said = key[2] if key is not None else words[1] if words is not None else "value"
+            name = "value" if said in ("step", "total") else said
         used[name] += 1
         out += f"{{{name}}}" if used[name] == 1 else f"{{{name}_{used[name]}}}"
     tail = alike.first[end:].replace("{", "...").replace("}", "...")

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from rltui.readers.base import Rows
+from rltui.readers.console.hard_wraps import WrappedConsole
 from rltui.readers.sniff import sniff
+from rltui.run.table import Table
 from tests.unit.readers.reading import read
 from tests.unit.readers.reported import ends, reported
 from tests.unit.readers.test_lines_of_home_made_loops import rows
+from tests.unit.session import runs
 
 FORMS = {
     "pairs": "step {n}/600 | loss {a:.4f} | policy_loss {b:.4f} | kl_loss 0.1250 | mean_reward {c:.4f} | ratio 0.99 | "
@@ -97,3 +101,43 @@ def test_a_long_first_line_was_not_broken(tmp_path: Path) -> None:
     path = tmp_path / "train.log"
     path.write_text(painted + "\n" + "".join(f"step {i} | loss {i / 64} | kl 0.5\n" for i in range(1, 31)))
     assert ends(reported(path), "total_loss") == (30, 1 / 64, 30 / 64)
+
+
+@pytest.mark.parametrize("width", [80, 97])
+@pytest.mark.parametrize("form", ["pairs", "verl"])
+def test_rows_come_while_the_log_is_short(
+    form: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that grows by few bytes shows each row once it is quiet, as the whole log has it."""
+    monkeypatch.setattr("rltui.session.run_reader.REST_S", -1.0)
+    data = broken(text(FORMS[form]), width).encode()
+    log, start = tmp_path / "train.log", 2000
+    log.write_bytes(data[:start])
+    opened = runs.opened(log, follow=True)
+    opened.rest()
+    assert len(runs.content(opened)) >= 3
+    for at in range(start, len(data), 311):
+        with log.open("ab") as out:
+            out.write(data[at : at + 311])
+        opened.poll()
+        opened.rest()
+        complete = read("wrapped-console", data[: data.rfind(b"\n", 0, at + 311) + 1])
+        assert len(runs.content(opened)) >= len(complete.steps) - 1
+    assert runs.content(opened) == runs.content(runs.opened(log))
+
+
+@pytest.mark.parametrize("cut", [1, 7, 80, 81, 311])
+def test_a_quiet_log_is_read_as_the_whole_one(cut: int) -> None:
+    data = broken(text(FORMS["pairs"]), 80).encode()
+    reader = WrappedConsole()
+    records = []
+    for at in range(0, len(data), cut):
+        records += [*reader.feed(data[at : at + cut]), *reader.rest()]
+    records += reader.finish()
+    table = Table()
+    for one in records:
+        if isinstance(one, Rows):
+            table.add(one)
+    found = {int(step): dict(table.cells(row)) for row, step in enumerate(table.steps)}
+    assert found == dict(read("wrapped-console", data).rows)
+    assert set(found) == set(range(1, 61))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.readers.test_lines_of_home_made_loops import rows
 from tests.unit.session.runs import content, opened
 
 STEPS = 30
@@ -61,3 +62,29 @@ def test_what_is_below_a_line_of_work_inside_the_step_is_of_the_step(tmp_path: P
     found = _told(tmp_path, head, [*inner, "  -> kl 0.{n} entropy 1.5"])
     wanted = {n: {"kl": float(f"0.{n}"), "entropy": 1.5, "policy loss": float(f"0.2{n}")} for n in range(1, STEPS + 1)}
     assert {n: {name: cells.get(name) for name in wanted[n]} for n, cells in found.items()} == wanted
+
+
+@pytest.mark.parametrize("lead", ["", "2026-11-30 10:00:00,123 [INFO] ", "[trainer] INFO: "])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[reward] step {n} mean 0.{n} std 0.25",
+        "[reward] step={n}/99: mean=0.{n}, std=0.25",
+        "[reward][step {n}] mean: 0.{n} std: 0.25",
+        "reward: iter {n} mean 0.{n} std 0.25",
+        "[reward] global_step {n} | mean 0.{n} | std 0.25",
+    ],
+)
+def test_a_tag_before_the_step_is_the_name_of_bare_statistics(tmp_path: Path, lead: str, line: str) -> None:
+    found = rows(tmp_path, "".join(lead + line.format(n=n) + "\n" for n in range(10, 40)))
+    assert {step: (row["reward_mean"], row["reward_std"]) for step, row in found.items()} == {
+        n: (float(f"0.{n}"), 0.25) for n in range(10, 40)
+    }
+
+
+def test_a_tag_before_the_step_takes_no_name_from_numbers_that_have_one(tmp_path: Path) -> None:
+    lines = "[reward] step {n} mean 0.{n} std 0.25\n[train] step {n} loss 0.5 kl 0.1{n}\n"
+    found = rows(tmp_path, "".join(lines.format(n=n) for n in range(10, 40)))
+    assert {step: (row["reward_mean"], row["total_loss"], row["kl_ref"]) for step, row in found.items()} == {
+        n: (float(f"0.{n}"), 0.5, float(f"0.1{n}")) for n in range(10, 40)
+    }

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dialects.base import Step
-from rltui.readers.console.generic import attributes, step_line
+from rltui.readers.console.generic import step_line
+from rltui.readers.console.line_pairs import attributes
 
 _EPOCH = lazy(r"Beginning of Epoch (\d{1,9})/(\d{1,9}), Total Generation Batches (\d{1,12})")
 _STEP = lazy(r"[Ee]poch: (\d{1,9}) ?\| ?[Ss]tep: (\d{1,12}) ?\| ?(?:ppo_ep|PPO Epoch): ")
