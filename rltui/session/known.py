@@ -7,7 +7,7 @@ this module only says what the unread part could change.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -175,14 +175,38 @@ def _may_state_another(feed: AnyFeed, dialect_name: str) -> bool:
     """Whether the unread part of a log may hold another config, with another algorithm than that at its ends."""
     if not (feed.format.endswith("console") or feed.format == "jsonl"):
         return False
-    keys = b"|".join(re.escape(key.encode()) for key in sorted(algorithm_keys(dialect_name)))
-    stating = re.compile(rb"\b(?:%s)[\"']?\s*[:=]\s*[\"']?([A-Za-z][\w+-]*)" % keys)
     data = _text_of(feed)
     if data is None:
         return True
     unread, end = _parted(feed, data)
-    values = set(stating.findall(unread)) - set(stating.findall(data[: feed.first_bytes] + b"\n" + end))
+    read = data[: feed.first_bytes] + b"\n" + end
+    usual = set(map(_shape, read.split(b"\n")))
+    odd = b"\n".join(line for line in unread.split(b"\n") if _shape(line) not in usual)
+    keys = frozenset(key.encode() for key in algorithm_keys(dialect_name))
+    values = _stated(odd, keys) - _stated(read, keys)
     return any(may_tell_algorithm(value.decode(errors="replace")) for value in values)
+
+
+def _shape(line: bytes) -> bytes:
+    """How a line begins, without its digits: rows of metrics begin alike, and state no settings."""
+    return line[:SHAPE].translate(None, b"0123456789.,-")
+
+
+SHAPE = 48
+_WORD_VALUE = re.compile(rb"[:=]\s*[\"']?([A-Za-z][\w+-]*)")
+_KEY = re.compile(rb"(\w+)[\"']?\s*$")
+_KEY_MOST = 64
+
+
+def _stated(data: bytes, keys: Collection[bytes]) -> set[bytes]:
+    """The words that stand behind one of these keys. Most values are numbers, so words are sought first: to look for
+    the keys takes ten times as long."""
+    found = set()
+    for word in _WORD_VALUE.finditer(data):
+        key = _KEY.search(data, max(0, word.start() - _KEY_MOST), word.start())
+        if key is not None and key[1] in keys:
+            found.add(word[1])
+    return found
 
 
 def _text_of(feed: AnyFeed) -> bytes | None:
