@@ -159,16 +159,22 @@ def _may_plan_anew(feed: AnyFeed, plan: int) -> bool:
         return False
     head = feed.place.head(feed.path, feed.first_bytes)
     number = rb"(?<![\d.,_])%s(?![\d.])" % f"{plan:,}".replace(",", "[,_]?").encode()
-    told = re.findall(rb"([^\d\n\r]+)" + number, head) if isinstance(head, bytes) else ()
-    stating = {words for words in told if len(words) >= _TELLING}
+    head = head if isinstance(head, bytes) else b""
+    told = (_WORDS_AHEAD.search(head, max(0, at.start() - _KEY_MOST), at.start()) for at in re.finditer(number, head))
+    stating = {words[0] for words in told if words is not None and len(words[0]) >= _TELLING}
     data = _text_of(feed) if stating else b""
     if data is None:
         return True
     unread, end = _parted(feed, data)
     return any(
-        unread.count(words) > len(re.findall(re.escape(words) + number, unread)) and words not in end
+        words not in end
+        and words in unread
+        and len(re.findall(re.escape(words) + number, unread)) < unread.count(words)
         for words in stating
     )
+
+
+_WORDS_AHEAD = re.compile(rb"[^\d\n\r]+$")
 
 
 def _may_state_another(feed: AnyFeed, dialect_name: str) -> bool:
