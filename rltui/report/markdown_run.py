@@ -124,7 +124,7 @@ def identity(report: Report) -> list[str]:
         lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
     if run.silences:
-        lines.append(f"- Without a row: {'; '.join(plain(one.text) for one in run.silences[-ATTEMPTS_SHOWN:])}")
+        lines += [f"- Without a row: {plain(one.text)}" for one in run.silences[-ATTEMPTS_SHOWN:]]
     return [*lines, "", *_sources(run), "", *_config(report)]
 
 
