@@ -52,6 +52,8 @@ class UsualRows:
 
 
 def _usual(group: _Group, until: int) -> bool:
+    if any(column.axis is not group.axis for column in group.columns):
+        return False  # a row held only some of them
     end = group.axis.place(until)
     if end <= group.at:
         return True

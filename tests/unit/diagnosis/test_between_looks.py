@@ -111,3 +111,18 @@ def test_a_usual_row_asks_few_checks_and_an_unusual_one_all(monkeypatch: pytest.
     engine.advance(run.grow(ROWS + 9))
     usual, unusual = asked(engine, [ROWS + 10, ROWS + 13], run, monkeypatch)
     assert usual < 0.6 * unusual
+
+
+def test_a_row_without_a_metric_is_looked_at_all_the_same() -> None:
+    """The columns of such a row part from those that it does not hold."""
+    of, at = columns(7), ROWS + 11
+    nan_loss(of, at)
+    of["entropy"] = [None if i == at else float(v) for i, v in enumerate(of["entropy"])]
+    run, engine = FakeRun(of), Engine()
+    engine.advance(run.grow(at))
+    engine.advance(run.grow(at + 1))
+    usual = fold.UsualRows(run.history.table, at)
+    assert not usual.lasts(at + 1)
+    fresh = FakeRun(of)
+    kept = fold.UsualRows(fresh.grow(at).history.table, at)
+    assert not kept.lasts(fresh.grow(at + 1).history.table.n)
