@@ -316,9 +316,11 @@ class Engine:
             state = self._newest(feed, state, rows)
         look = Look(feed, rows, state.open())
         lives = dict(state.lives)
-        if run_state is not None and ended(look, run_state):
-            lives = at_the_end(lives, StopCase(look, self.catalogue, run_state, state.reasons))
         guard = Guard({**unread_pages(), **state.failed})
+        over = run_state is not None and ended(look, run_state)
+        if over:
+            last = StopCase(look, self.catalogue, run_state, state.reasons)
+            lives = guard.ask("falls that are made good", lives, at_the_end, lives, last)
         seen, unable = self._evaluable.of(look)
         measured = Measured.of(run, look, run_state is not None, self._samples.of(run.hardware))
         if run_state is not None:
@@ -370,7 +372,7 @@ class Engine:
             ran=could,
             changed=run.changed,
             raw=run.raw_config,
-            over=run_state is not None and ended(look, run_state),
+            over=over,
         )
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)
