@@ -167,9 +167,9 @@ class LookFeed:
     @cached
     def restarts(self) -> tuple[int, ...]:
         """Steps at which the run was resumed, as rows go back or as the log says. What the log says before its first
-        row began the run."""
-        table = self.run.history.table
-        said = [note.step for note in self.run.notes if note.kind == "resume" and note.step is not None]
+        row began the run, and steps that it names are others than the numbers of rows that are counted."""
+        table, notes = self.run.history.table, () if self.run.history.counted else self.run.notes
+        said = [note.step for note in notes if note.kind == "resume" and note.step is not None]
         after = {int(table.steps.searchsorted(step, "right")) for step in said}
         told = {int(table.steps[row]) for row in after if 0 < row < len(table.steps)}
         return tuple(

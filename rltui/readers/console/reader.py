@@ -412,7 +412,9 @@ class ConsoleReader(LineReader):
             matters |= self._evaluated(segment)
         elif self._own is not None and not painted:
             message = plain(message)
-            if self._dialect_line(self._own, prefix, message):
+            if any(note.kind == "resume" for note in notes):
+                self._own.other()  # the step that it names is one from before
+            elif self._dialect_line(self._own, prefix, message):
                 self._own.other()
                 matters = self._took = True
             else:

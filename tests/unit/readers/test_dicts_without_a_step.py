@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shlex
 from collections.abc import Iterator
@@ -129,3 +130,15 @@ def test_glued_letters_have_a_hint_that_reads_them(tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     assert main(["export", str(path), "--output", str(out), *words, "--map", "reward_mean=R"]) == 0
     assert len(out.read_text().splitlines()) == 30
+
+
+def test_a_line_that_says_from_which_step_it_resumes_names_no_step_of_theirs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "run.log"
+    rows = [f"metrics: {{'policy_loss': {0.01 * (i % 3):.4f}, 'reward': {0.2 + 0.01 * i:.3f}}}" for i in range(25)]
+    log.write_text("\n".join(["Loading model", "Resuming from step 20", *rows, ""]))
+    assert main(["report", str(log), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["run"]["steps"]["rows"] == 25
+    assert [f["id"] for f in told["findings"] if f["id"] == "resume-discontinuity"] == []
