@@ -152,7 +152,10 @@ def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[Ope
     scores = (*DIPS, Trait.DRIFT, Trait.COST_ONLY, Trait.MEASUREMENT)
     if any(f.severity != "info" and not case.has(f, *scores) for f in found):
         return False
-    clock = case.look.facts.clock
+    clock, opened = case.look.facts.clock, finding.episodes[-1].opened_step if finding.episodes else None
+    told = 0.0 if opened is None else (clock.step - opened) / clock.stride
+    if told >= max(LONG, (clock.step - finding.onset_step) / clock.stride - told):
+        return False  # as a warning before
     took = (clock.step - finding.onset_step) / clock.stride - shown
     return shown < max(NEWEST, min(took, SHARE * (finding.onset_step - clock.first_step) / clock.stride))
 
@@ -334,6 +337,10 @@ CLEAR = 3.0
 """Standard errors that this has to be: the lowest point is the lowest of many."""
 NEWEST = 5
 """Points whose median is the level now, at least."""
+
+
+LONG = 30
+"""Rows for which a fall that lasts is told in any case: few dips are as long."""
 
 
 def young(clock: Clock, onset: int, told: int | None = None) -> bool:
