@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, risen
 from rltui.diagnosis.finding_words import began, in_sentence, over
-from rltui.diagnosis.stopping import validation_rises
+from rltui.diagnosis.stopping import may_pass, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
@@ -228,6 +228,8 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
         return sentences(f"It would become a stop once {falls}", again)
     if decision == "continue-watch" and any(f.severity == "critical" and Mark.PAID in f.marks for f in because):
         return sentences("It would be a stop without the gain of reward or validation", again)
+    if decision == "continue-watch" and any(f.severity == "critical" and may_pass(case, f) for f in case.active):
+        return sentences("It would become a stop if the fall lasts: so far it may be a dip", again)
     refute = [words[0] for f in because if (words := _refutations(case, f))][:2]
     if not refute:
         return sentences(NOTHING_AGAINST, again)

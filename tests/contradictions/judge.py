@@ -126,7 +126,7 @@ def life_of_a_finding(said: Said) -> Iterator[str]:
 def verdict_and_findings(said: Said) -> Iterator[str]:
     """The verdict rests on open findings, is no milder than a critical one, and names no kind that no finding has. It
     may go on beside a critical one that belongs to no stage (it costs time, not the policy), or if it says that only
-    rising validation, or the gain of reward or validation, holds it back."""
+    rising validation, or the gain of reward or validation, holds it back, or that a fall may be a dip."""
     verdict = said.report["verdict"]
     active = {f["id"]: f for f in said.active}
     for name in verdict["because"]:
@@ -137,7 +137,7 @@ def verdict_and_findings(said: Said) -> Iterator[str]:
     critical = [f["id"] for f in said.active if f["severity"] == "critical" and f["stage"]]
     if said.decision == "continue" and said.loud:
         yield f"continue beside {', '.join(f['id'] for f in said.loud[:3])}"
-    held_back = "validation" in verdict["would_change"]
+    held_back = "validation" in verdict["would_change"] or "may be a dip" in verdict["would_change"]
     if said.decision == "continue-watch" and critical and not held_back:
         yield f"continue-watch beside critical {', '.join(critical[:3])}"
     if said.decision in BAD and not said.loud:

@@ -228,3 +228,17 @@ def test_an_update_that_is_cut_off_is_told(tmp_path: Path) -> None:
     gradient = wave(0.4, 0.04, ROWS, 4) * np.where(SINCE, 0.005, 1.0)
     columns = learns(reward_mean=0.4 + wave(0, 0.02, ROWS, 1), reward_std=wave(0.3, 0.02, ROWS, 7), grad_norm=gradient)
     assert "no-learning-signal" in loud(page(tmp_path, columns, AT + 60))
+
+
+def test_a_critical_fall_that_is_waited_for_says_so(tmp_path: Path) -> None:
+    """A verdict that goes on beside a critical finding says what makes it a stop."""
+    columns = learns(reward_mean=dip(True))
+    pages = [page(tmp_path / str(n), columns, n) for n in range(AT + 8, AT + 34, 3)]
+    waited = [
+        found["verdict"]
+        for found in pages
+        if any(f["severity"] == "critical" and f["status"] == "active" for f in found["findings"])
+        and found["verdict"]["decision"] == "continue-watch"
+    ]
+    assert waited
+    assert all("may be a dip" in verdict["would_change"] for verdict in waited)
