@@ -1,12 +1,14 @@
-"""Whether new rows hold anything that is not usual: if not, checks that were silent right before them stay silent."""
+"""Whether new rows hold anything that is not usual: if not, checks that were silent right before them stay silent.
+
+It depends on the values alone, so that rows that arrive one by one and rows read at once are judged alike.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct
 
-from rltui.run.columns import Axis, Column
-from rltui.run.table import Floats, Table
+from rltui.run.columns import Axis
+from rltui.run.table import Table
 
 NEWEST = 64
 """Rows whose values are usual."""
@@ -16,46 +18,49 @@ LEAST = 8
 """Points that tell what is usual. Of a metric that is logged more seldom, as validation, each point is news."""
 
 
-class _Group(Struct, frozen=True):
-    """Columns that are logged in the same rows, the place of their first new point, and the bounds of what is usual."""
-
-    axis: Axis
-    columns: list[Column]
-    at: int
-    low: Floats
-    high: Floats
-
-
 class UsualRows:
     """What was usual before row number `since` of a table."""
 
     def __init__(self, table: Table, since: int) -> None:
         self._table, self.since = table, since
-        self._columns, self._restarts = len(table.columns), len(table.restarts)
-        self._groups = [self._usual(axis, [table.columns[key] for key in keys]) for axis, keys in table.axes()]
-
-    def _usual(self, axis: Axis, columns: list[Column]) -> _Group:
-        first, at = axis.place(max(0, self.since - NEWEST)), axis.place(self.since)
-        if at - first < LEAST:
-            return _Group(axis, columns, at, np.full(len(columns), np.inf), np.full(len(columns), -np.inf))
-        values = np.array([column.values[first:at] for column in columns])
-        low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-        beside = BESIDE * (high - low)
-        return _Group(axis, columns, at, low - beside, high + beside)
+        self._columns = list(table.columns.values())
+        count, begin = len(self._columns), max(0, since - NEWEST)
+        self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
+        self._always = np.zeros(count, dtype=np.bool_)  # logged in each of the rows
+        for axis, which in self._by_axis().items():
+            first, at = axis.place(begin), axis.place(since)
+            self._always[which] = at - first == since - begin
+            if at - first < LEAST:
+                continue
+            values = np.array([self._columns[i].values[first:at] for i in which])
+            low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
+            beside = BESIDE * (high - low)
+            self._low[which], self._high[which] = low - beside, high + beside
 
     def lasts(self, until: int) -> bool:
-        """Whether all values from there up to row number `until` are finite and usual, and no metric came anew."""
+        """Whether all values from there up to row number `until` are finite and usual, no metric came anew or is
+        missing, and the run was not resumed."""
         table = self._table
-        if len(table.columns) != self._columns or len(table.restarts) != self._restarts:
+        if len(table.columns) != len(self._columns):
             return False
-        return all(_usual(group, until) for group in self._groups)
+        before, newest = int(table.steps[self.since - 1]) if self.since else -1, int(table.steps[until - 1])
+        if any(before < step <= newest for step in table.restarts):
+            return False
+        return all(self._usual(axis, which, until) for axis, which in self._by_axis().items())
 
+    def _usual(self, axis: Axis, which: list[int], until: int) -> bool:
+        at, end = axis.place(self.since), axis.place(until)
+        if end - at < until - self.since and bool(self._always[which].any()):
+            return False
+        if end <= at:
+            return True
+        values = np.array([self._columns[i].values[at:end] for i in which]).T
+        return bool(((values >= self._low[which]) & (values <= self._high[which])).all())
 
-def _usual(group: _Group, until: int) -> bool:
-    if any(column.axis is not group.axis for column in group.columns):
-        return False  # a row held only some of them
-    end = group.axis.place(until)
-    if end <= group.at:
-        return True
-    values = np.array([column.values[group.at : end] for column in group.columns]).T
-    return bool(((values >= group.low) & (values <= group.high)).all())
+    def _by_axis(self) -> dict[Axis, list[int]]:
+        """The numbers of the columns that are logged in the same rows, as they are now: a row that holds only some of
+        them parts them."""
+        out: dict[Axis, list[int]] = {}
+        for i, column in enumerate(self._columns):
+            out.setdefault(column.axis, []).append(i)
+        return out

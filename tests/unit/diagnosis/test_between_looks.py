@@ -126,3 +126,17 @@ def test_a_row_without_a_metric_is_looked_at_all_the_same() -> None:
     fresh = FakeRun(of)
     kept = fold.UsualRows(fresh.grow(at).history.table, at)
     assert not kept.lasts(fresh.grow(at + 1).history.table.n)
+
+
+def test_what_is_usual_does_not_depend_on_when_it_is_asked() -> None:
+    """Holes part the columns of a table: asked row by row, and of the whole table later on, the answer is the same."""
+    rng, of = np.random.default_rng(8), columns(8, 400)
+    for name in ("entropy", "kl_ref", "pg_loss"):
+        of[name] = [None if rng.random() < 0.1 else float(v) for v in of[name]]
+    of["clip_frac"] = [float(rng.random()) if i % 5 == 0 else None for i in range(400)]
+    whole, run = FakeRun(of).grow().history.table, FakeRun(of)
+    for since in range(208, 392, 8):
+        live = fold.UsualRows(run.grow(since).history.table, since)
+        later = fold.UsualRows(whole, since)
+        for until in range(since + 1, since + 8):
+            assert live.lasts(run.grow(until).history.table.n) == later.lasts(until), (since, until)
