@@ -153,11 +153,11 @@ def _waits(case: StopCase, finding: OpenFinding, since: int, found: Sequence[Ope
     if any(f.severity != "info" and not case.has(f, *scores) for f in found):
         return False
     clock, opened = case.look.facts.clock, finding.episodes[-1].opened_step if finding.episodes else None
+    lasted = (clock.step - finding.onset_step) / clock.stride
     told = 0.0 if opened is None else (clock.step - opened) / clock.stride
-    if told >= max(LONG, (clock.step - finding.onset_step) / clock.stride - told):
+    if told >= max(LONG, lasted - told):
         return False  # as a warning before
-    took = (clock.step - finding.onset_step) / clock.stride - shown
-    return shown < max(NEWEST, min(took, SHARE * (finding.onset_step - clock.first_step) / clock.stride))
+    return shown < max(NEWEST, min(lasted - shown, SHARE * (finding.onset_step - clock.first_step) / clock.stride))
 
 
 def speaks(case: StopCase, finding: OpenFinding, found: Sequence[OpenFinding]) -> bool:

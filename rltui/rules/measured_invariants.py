@@ -66,37 +66,41 @@ def shares(look: Look, p: Params) -> Measure | None:
     return Measure(measured)
 
 
+def _reward_kind(look: Look) -> str:
+    """Which rewards have a minimum and a maximum."""
+    return "score" if look.series("score_min") is not None else "reward"
+
+
+def _ordered(beyond: Floats, p: Params, metric: str, text: Callable[[], str], most: int = CRITICAL) -> Measure:
+    """What rows show of numbers that stand in an order: by how much of their size they are `beyond` it."""
+    bad = beyond > p["small"]
+
+    def measured() -> str:
+        return f"broken in {int(bad.sum())} of {len(bad)} rows"
+
+    if not lasting(bad, p):
+        return Measure(measured)
+    return Measure(measured, metric, min(most, _by_size(float(beyond.max()), p)), text())
+
+
 def reward_order(look: Look, p: Params) -> Measure | None:
-    kind = "score" if look.series("score_min") is not None else "reward"
+    kind = _reward_kind(look)
     a, m, b = (x[-NEWEST:] for x in side_by_side(look, *(f"{kind}_{part}" for part in ("min", "mean", "max"))))
     if not len(a):
         return None
     beyond = np.maximum(a - m, m - b) / np.maximum(1e-9, np.abs(b) + np.abs(a))  # logs print few digits
-    bad = beyond > p["small"]
-
-    def measured() -> str:
-        return f"broken in {int(bad.sum())} of {len(a)} rows"
-
-    if not lasting(bad, p):
-        return Measure(measured)
-    text = f"The mean {kind} lies outside its minimum and maximum"
-    return Measure(measured, f"{kind}_mean", _by_size(float(beyond.max()), p), text)
+    return _ordered(beyond, p, f"{kind}_mean", lambda: f"The mean {kind} lies outside its minimum and maximum")
 
 
 def length_order(look: Look, p: Params) -> Measure | None:
     m, b = (x[-NEWEST:] for x in side_by_side(look, "response_length_mean", "response_length_max"))
     if not len(m):
         return None
-    beyond = (m - b) / np.maximum(1e-9, np.abs(b))
-    bad = beyond > p["small"]
 
-    def measured() -> str:
-        return f"broken in {int(bad.sum())} of {len(m)} rows"
+    def text() -> str:
+        return f"The mean length is {num(float(m[-1]))} tokens, and the longest answer has {num(float(b[-1]))}"
 
-    if not lasting(bad, p):
-        return Measure(measured)
-    text = f"The mean length is {num(float(m[-1]))} tokens, and the longest answer has {num(float(b[-1]))}"
-    return Measure(measured, "response_length_mean", min(WARNING, _by_size(float(beyond.max()), p)), text)
+    return _ordered((m - b) / np.maximum(1e-9, np.abs(b)), p, "response_length_mean", text, WARNING)
 
 
 def advantages_vary(look: Look, p: Params) -> Measure | None:
@@ -118,7 +122,7 @@ def advantages_vary(look: Look, p: Params) -> Measure | None:
 
 def _advantages_all_zero(look: Look, size: Floats, p: Params) -> Measure | None:
     """The same if only the lowest and the highest reward of a batch are logged: they may be of different groups."""
-    kind = "score" if look.series("score_min") is not None else "reward"
+    kind = _reward_kind(look)
     low, high = (x[-NEWEST:] for x in side_by_side(look, f"{kind}_min", f"{kind}_max"))
     if not len(low) or look.series("frac_reward_zero_std") is not None:
         return None

@@ -108,14 +108,7 @@ class History:
             apart = next((n for other in others if (n := distance(other.table, part.table, self.meaning))), 0)
             if apart:
                 self.ahead[part.name] = apart
-                part = Part(
-                    part.name,
-                    part.rank,
-                    moved(part.table, apart),
-                    log=part.log,
-                    attempt=part.attempt,
-                    resumes=part.resumes,
-                )
+                part = part.at_steps(moved(part.table, apart))
             against = [one for other in others if (one := self._between(other, part)) is not None]
             whole = min((one for one in against if one.whole), key=lambda one: one.since, default=None)
             found += against if whole is None else [whole]
@@ -137,9 +130,7 @@ class History:
             table = aligned(part.table, by)
             self.unplaced[part.name] = part.table.n - (table.n if table is not None else 0)
             if table is not None:
-                self._placed[part.name] = Part(
-                    part.name, part.rank, table, log=part.log, attempt=part.attempt, resumes=part.resumes
-                )
+                self._placed[part.name] = part.at_steps(table)
         return sorted([*stated, *self._placed.values()], key=lambda p: p.rank)
 
     @property

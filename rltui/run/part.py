@@ -35,8 +35,9 @@ class Part(Struct):
     other values are attempts, one after the other. `log`: what the file is a piece of, if it was rotated or sharded;
     pieces of one log follow each other without a restart. `counts`: its reader counted rows. `written`: the last write
     to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `laps`:
-    how often its steps went back, as its reader tells. `left_out`: reason -> how many printed rows do not count, and
-    where the first is.
+    how often its steps went back, as its reader tells. `attempt`: the number of the launch that wrote it, 0 if that is
+    not known. `resumes`: it says before its first row that it resumes. `left_out`: reason -> how many printed rows do
+    not count, and where the first is.
     """
 
     name: str
@@ -55,6 +56,10 @@ class Part(Struct):
     def counted(self) -> bool:
         """Whether its steps are not known, as most of its rows were counted."""
         return self.counts or 2 * self.table.counted > self.table.n
+
+    def at_steps(self, table: Table) -> Part:
+        """The part with its rows at other steps, which are known."""
+        return Part(self.name, self.rank, table, log=self.log, attempt=self.attempt, resumes=self.resumes)
 
 
 def attempts(ordered: list[Part]) -> dict[str, int]:

@@ -43,7 +43,9 @@ def silences(steps: Ints, times: Floats, restarts: Collection[int], notes: Itera
     known = np.flatnonzero(np.isfinite(times))
     if len(known) <= FEWEST:
         return ()
-    passed = np.diff(times[known])
+    passed = np.diff(times if len(known) == len(times) else times[known])
+    if passed.max() <= LEAST_S:  # asked at each row: sorting all times would cost more than the row
+        return ()
     usual = quantile(passed[passed > 0], 0.95) if (passed > 0).any() else 0.0
     found = np.flatnonzero(passed > max(LEAST_S, TIMES * usual))
     if not len(found):

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.readers.console import verl
+from rltui.records import cached
 from rltui.run.identity import algorithm_keys, algorithm_words, may_tell_algorithm, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
@@ -64,15 +65,16 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     if not steady:
         last = None
     by_text = any(feed.format.endswith("console") for feed in cut)
+    searched = [_Cut(feed) for feed in cut]
     plan = run.planned_steps if _is_plan(run, by_text) else None
-    if plan is not None and any(feed.other_epoch or _may_plan_anew(feed, plan) for feed in cut):
+    if plan is not None and any(one.feed.other_epoch or _may_plan_anew(one, plan) for one in searched):
         plan = None
     planned = plan if last is not None else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
     if algorithm is None and run.algorithm is not None:  # by its metrics, if no unread text may name another
         algorithm = None if any(_names_algorithm(feed, run.dialect) for feed in cut) else run.algorithm
-    elif algorithm is not None and any(_may_state_another(feed, run.dialect) for feed in cut):
+    elif algorithm is not None and any(_may_state_another(one, run.dialect) for one in searched):
         algorithm = None
     if steady and (planned is not None or no_plan):
         state = _state(run, cut, now)
@@ -152,20 +154,37 @@ def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> 
     return state if said_so and not (run.exit is not None and run.exit.code) else None
 
 
-def _may_plan_anew(feed: AnyFeed, plan: int) -> bool:
+class _Cut:
+    """A file of which the middle was not read. Its text is read once, however often it is searched."""
+
+    def __init__(self, feed: AnyFeed) -> None:
+        self.feed = feed
+        self.states_settings = feed.format.endswith("console") or feed.format == "jsonl"
+
+    @cached
+    def text(self) -> bytes | None:
+        return _text_of(self.feed)
+
+    def parted(self, data: bytes) -> tuple[bytes, bytes]:
+        """The part that was not read, and the end."""
+        begin = self.feed.first_bytes
+        return data[begin : begin + self.feed.gap], data[begin + self.feed.gap :]
+
+
+def _may_plan_anew(cut: _Cut, plan: int) -> bool:
     """Whether the words by which the beginning of a file states its plan come again in the unread part with another
     number, as a later launch prints them, and not at the end, whose plan would count."""
-    if not (feed.format.endswith("console") or feed.format == "jsonl"):
+    if not cut.states_settings:
         return False
-    head = feed.place.head(feed.path, feed.first_bytes)
+    head = cut.feed.place.head(cut.feed.path, cut.feed.first_bytes)
     number = rb"(?<![\d.,_])%s(?![\d.])" % f"{plan:,}".replace(",", "[,_]?").encode()
     head = head if isinstance(head, bytes) else b""
-    told = (_WORDS_AHEAD.search(head, max(0, at.start() - _KEY_MOST), at.start()) for at in re.finditer(number, head))
+    told = (_WORDS_AHEAD.search(head, max(0, at.start() - _NEAR), at.start()) for at in re.finditer(number, head))
     stating = {words[0] for words in told if words is not None and len(words[0]) >= _TELLING}
-    data = _text_of(feed) if stating else b""
+    data = cut.text if stating else b""
     if data is None:
         return True
-    unread, end = _parted(feed, data)
+    unread, end = cut.parted(data)
     return any(
         words not in end
         and words in unread
@@ -177,15 +196,15 @@ def _may_plan_anew(feed: AnyFeed, plan: int) -> bool:
 _WORDS_AHEAD = re.compile(rb"[^\d\n\r]+$")
 
 
-def _may_state_another(feed: AnyFeed, dialect_name: str) -> bool:
+def _may_state_another(cut: _Cut, dialect_name: str) -> bool:
     """Whether the unread part of a log may hold another config, with another algorithm than that at its ends."""
-    if not (feed.format.endswith("console") or feed.format == "jsonl"):
+    if not cut.states_settings:
         return False
-    data = _text_of(feed)
+    data = cut.text
     if data is None:
         return True
-    unread, end = _parted(feed, data)
-    read = data[: feed.first_bytes] + b"\n" + end
+    unread, end = cut.parted(data)
+    read = data[: cut.feed.first_bytes] + b"\n" + end
     usual = set(map(_shape, read.split(b"\n")))
     odd = b"\n".join(line for line in unread.split(b"\n") if _shape(line) not in usual)
     keys = frozenset(key.encode() for key in algorithm_keys(dialect_name))
@@ -195,13 +214,15 @@ def _may_state_another(feed: AnyFeed, dialect_name: str) -> bool:
 
 def _shape(line: bytes) -> bytes:
     """How a line begins, without its digits: rows of metrics begin alike, and state no settings."""
-    return line[:SHAPE].translate(None, b"0123456789.,-")
+    return line[:_SHAPE].translate(None, b"0123456789.,-")
 
 
-SHAPE = 48
+_SHAPE = 48
+"""Bytes that tell how a line begins."""
 _WORD_VALUE = re.compile(rb"[:=]\s*[\"']?([A-Za-z][\w+-]*)")
 _KEY = re.compile(rb"(\w+)[\"']?\s*$")
-_KEY_MOST = 64
+_NEAR = 64
+"""Bytes before a value in which its key, or the words that state it, are sought."""
 
 
 def _stated(data: bytes, keys: Collection[bytes]) -> set[bytes]:
@@ -209,7 +230,7 @@ def _stated(data: bytes, keys: Collection[bytes]) -> set[bytes]:
     the keys takes ten times as long."""
     found = set()
     for word in _WORD_VALUE.finditer(data):
-        key = _KEY.search(data, max(0, word.start() - _KEY_MOST), word.start())
+        key = _KEY.search(data, max(0, word.start() - _NEAR), word.start())
         if key is not None and key[1] in keys:
             found.add(word[1])
     return found
@@ -221,11 +242,6 @@ def _text_of(feed: AnyFeed) -> bytes | None:
         return None
     data = feed.place.read(feed.path, SEARCHED_MOST)
     return data if isinstance(data, bytes) else None
-
-
-def _parted(feed: AnyFeed, data: bytes) -> tuple[bytes, bytes]:
-    """The part of a file that was not read, and its end."""
-    return data[feed.first_bytes : feed.first_bytes + feed.gap], data[feed.first_bytes + feed.gap :]
 
 
 def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
