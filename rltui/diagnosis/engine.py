@@ -53,6 +53,10 @@ KEEP_NEWEST = 4
 KEEP_EVERY = 32
 NEAR_ROWS = 8
 """Of the rows after the last look every eighth is asked all checks, and each other one if it holds anything unusual."""
+WHOLE_ROWS, WHOLE_PART = 4, 50
+"""Of the looks one in so many rows asks all checks, or one in such a part of a longer run, and each other one if it
+holds anything unusual: for twice as many rows, if that stays. A check that has begun to see something is asked at each
+look."""
 
 
 class State(Struct, frozen=True):
@@ -64,6 +68,8 @@ class State(Struct, frozen=True):
     machine: Machine = field(default_factory=Machine)
     failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
     reasons: Reasons = field(default_factory=Reasons)  # to stop
+    whole: int = 0  # rows of the last look that asked all checks
+    usual: int = 0  # the rows before this one tell what is usual
 
     def worded(self) -> State:
         """With all words made, which frees the look that it was made at."""
@@ -115,6 +121,7 @@ class Engine:
         self._samples = ColumnCache()
         self._present = Present()
         self._near: tuple[State, State, UsualRows] | None = None
+        self._usual: UsualRows | None = None
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in the new rows and returns the diagnosis. `state`: of a run that is being followed."""
@@ -139,7 +146,7 @@ class Engine:
             for n in look_rows(start.n):
                 if n > rows:
                     break
-                state = self._step(feed, state, n)
+                state = self._look(feed, state, n)
             found = self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
             feed.let_go()
             return found
@@ -182,7 +189,7 @@ class Engine:
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
-        self._near = None
+        self._near = self._usual = None
         self._scales.clear()
         self._revaluations = Revaluations()
         self._earlier = None
@@ -220,7 +227,7 @@ class Engine:
         self._scales.clear()
         self._revaluations = Revaluations()
         self._kept = Kept()
-        self._near = None
+        self._near = self._usual = None
         self._keys = {}
         self._looks = 0
         self._revised = None
@@ -232,12 +239,23 @@ class Engine:
         for n in look_rows(before):
             if n > rows:
                 break
-            self._states.append(self._step(feed, self._states[-1], n))
+            self._states.append(self._look(feed, self._states[-1], n))
             self._looks += 1
             if len(self._states) > KEEP_NEWEST and self._looks % KEEP_EVERY:
                 del self._states[-KEEP_NEWEST]
         self._states = [state.worded() if state.n > before else state for state in self._states]
         self._keys.update(feed.keys())
+
+    def _look(self, feed: LookFeed, before: State, n: int) -> State:
+        """The next look. Between those that ask all checks it asks only checks that have a finding or have begun to see
+        one, if nothing that came since the look before is unusual."""
+        if self._usual is None or self._usual.since != before.usual:
+            self._usual = UsualRows(feed.run.history.table, before.usual)
+        calm, apart = self._usual.lasts(n, before.n), max(WHOLE_ROWS, n // WHOLE_PART)
+        whole = not calm or n - before.whole >= apart
+        state = self._step(feed, before, n, not whole)
+        moves = (calm and whole) or n - before.usual >= 2 * apart
+        return replace(state, whole=n if whole else before.whole, usual=n if moves else before.usual)
 
     def _newest(self, feed: LookFeed, state: State, rows: int) -> State:
         """What is known after `rows` rows, of which `state` has all but the newest. Every eighth of these is a look of

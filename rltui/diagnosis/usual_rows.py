@@ -37,20 +37,21 @@ class UsualRows:
             beside = BESIDE * (high - low)
             self._low[which], self._high[which] = low - beside, high + beside
 
-    def lasts(self, until: int) -> bool:
-        """Whether all values from there up to row number `until` are finite and usual, no metric came anew or is
-        missing, and the run was not resumed."""
-        table = self._table
-        if len(table.columns) != len(self._columns):
+    def lasts(self, until: int, first: int | None = None) -> bool:
+        """Whether all values from row number `first` (None: from there) up to row number `until` are finite and usual,
+        no metric came anew or is missing, and the run was not resumed."""
+        table, first = self._table, self.since if first is None else first
+        fresh = list(table.columns.values())[len(self._columns) :]
+        if any(one.axis.place(until) > one.axis.place(first) for one in fresh):
             return False
-        before, newest = int(table.steps[self.since - 1]) if self.since else -1, int(table.steps[until - 1])
+        before, newest = int(table.steps[first - 1]) if first else -1, int(table.steps[until - 1])
         if any(before < step <= newest for step in table.restarts):
             return False
-        return all(self._usual(axis, which, until) for axis, which in self._by_axis().items())
+        return all(self._usual(axis, which, first, until) for axis, which in self._by_axis().items())
 
-    def _usual(self, axis: Axis, which: list[int], until: int) -> bool:
-        at, end = axis.place(self.since), axis.place(until)
-        if end - at < until - self.since and bool(self._always[which].any()):
+    def _usual(self, axis: Axis, which: list[int], first: int, until: int) -> bool:
+        at, end = axis.place(first), axis.place(until)
+        if end - at < until - first and bool(self._always[which].any()):
             return False
         if end <= at:
             return True

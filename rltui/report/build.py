@@ -39,7 +39,7 @@ from rltui.report.model import (
     SourceUsed,
     Steps,
 )
-from rltui.report.summaries import SummaryCache
+from rltui.report.summaries import Summaries, SummaryCache
 from rltui.rollouts.samples import Samples
 from rltui.run.clocks import on_our_clock
 from rltui.run.config import ConfigValue
@@ -250,7 +250,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
     return joined(parts)
 
 
-def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
+def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> Mapping[str, MetricSummary]:
     names = frame.run.names
     out = frame.diagnosis.gaps
     series = {key: one for key, one in frame.series.items() if len(one)}
@@ -260,7 +260,8 @@ def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache)
         series = {key: one for key, one in measured.items() if len(one)}
     called = cache.names(names, series, frame.run.keys)
     logged = frame.series
-    return {called[k]: cache.summary(one, span.all_rows, names.get(k), window, logged[k]) for k, one in series.items()}
+    of = {called[key]: (one, names.get(key), logged[key]) for key, one in series.items()}
+    return Summaries(of, span.all_rows, window, cache)
 
 
 def _phases(table: PhaseTable) -> Phases:

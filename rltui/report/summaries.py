@@ -3,7 +3,7 @@ computed when they are asked for: a screen shows a dozen metrics, and slope, cor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -191,3 +191,34 @@ class SummaryCache(Struct):
         summary = summarise(series, rows, name, window, blocks, logged)
         self.kept[series.key] = _Kept(array, first_row, count, asked, blocks, summary)
         return summary
+
+
+class Summaries(Mapping[str, MetricSummary]):
+    """The summaries of a report by name. Each is made when it is first asked for, as a screen shows a dozen of them.
+    `of`: name -> the measured points, what is known of the key, and the points as logged."""
+
+    def __init__(
+        self,
+        of: Mapping[str, tuple[Series, MetricName | None, Series]],
+        rows: int,
+        window: int | None,
+        cache: SummaryCache,
+    ) -> None:
+        self._of, self._rows, self._window, self._cache = of, rows, window, cache
+        self._made: dict[str, MetricSummary] = {}
+
+    def __getitem__(self, name: str) -> MetricSummary:
+        found = self._made.get(name)
+        if found is None:
+            series, meaning, logged = self._of[name]
+            found = self._made[name] = self._cache.summary(series, self._rows, meaning, self._window, logged)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of)
+
+    def __len__(self) -> int:
+        return len(self._of)

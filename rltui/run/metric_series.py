@@ -116,6 +116,9 @@ def in_turn(same: Sequence[Series]) -> list[Series]:
     new one begins."""
     if len(same) < 2 or any(len(one) < LEAST for one in same):
         return []
+    newest = max(same, key=lambda one: int(one.rows[-1]))
+    if any(one.rows[-1] >= newest.rows[-LEAST] for one in same if one is not newest):
+        return []  # side by side: no need to look at all rows, as this is asked at each new one
     ordered = sorted(same, key=lambda one: int(one.rows[0]))
     return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else _stretches(ordered)
 
@@ -123,9 +126,6 @@ def in_turn(same: Sequence[Series]) -> list[Series]:
 def _stretches(same: Sequence[Series]) -> list[Series]:
     """The parts of series that take turns, as a run goes on with an older trainer for a while; empty if they do not:
     they share rows, or one is logged in a few rows only."""
-    newest = max(same, key=lambda one: int(one.rows[-1]))
-    if any(one.rows[-1] >= newest.rows[-LEAST] for one in same if one is not newest):
-        return []  # side by side: no need to look at all rows, as this is asked at each new one
     rows = np.concatenate([one.rows for one in same])
     owner = np.repeat(np.arange(len(same)), [len(one) for one in same])[np.argsort(rows, kind="stable")]
     if len(np.unique(rows)) < len(rows):

@@ -44,14 +44,16 @@ def grader_out(of: dict[str, Any], at: int) -> None:
 
 @pytest.mark.parametrize("fault", [nan_loss, rate_cut, grader_out])
 @pytest.mark.parametrize("asked_before", [True, False])
+@pytest.mark.parametrize("at", [90, 91, 93, ROWS + 11])
 def test_what_sets_in_between_two_looks_is_found_as_if_each_row_were_one(
-    fault: Any, asked_before: bool, monkeypatch: pytest.MonkeyPatch
+    at: int, fault: Any, asked_before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at, of = ROWS + 11, columns(3)
+    """A young run is looked at in each row, and in one of four by all checks."""
+    of = columns(3)
     fault(of, at)
     run, engine = FakeRun(of), Engine()
     first = _first(run, engine, at, asked_before)
-    monkeypatch.setattr(fold.UsualRows, "lasts", lambda self, until: False)
+    monkeypatch.setattr(fold.UsualRows, "lasts", lambda *_: False)
     each = _first(FakeRun(of), Engine(), at, asked_before)
     assert first == each
     assert 0 <= first < 9
@@ -84,6 +86,27 @@ def test_rows_one_by_one_and_at_once_are_judged_alike() -> None:
         live = engine.advance(run.grow(rows))
         assert live == Engine().advance(FakeRun(of).grow(rows))
     assert engine.at(run, ROWS + 21).findings == Engine().advance(FakeRun(of).grow(ROWS + 21)).findings
+
+
+def test_a_young_run_is_judged_alike_one_by_one_and_at_once() -> None:
+    of = columns(9, 200)
+    rate_cut(of, 150)
+    run, engine = FakeRun(of), Engine()
+    for rows in range(40, 200):
+        live = engine.advance(run.grow(rows))
+        if rows % 7 == 0:
+            assert live == Engine().advance(FakeRun(of).grow(rows))
+    for rows in (99, 151, 153, 178):
+        assert engine.at(run, rows).findings == Engine().advance(FakeRun(of).grow(rows)).findings
+
+
+def test_a_metric_that_comes_once_late_is_judged_alike_one_by_one_and_at_once() -> None:
+    of = columns(10, 120)
+    of["val_score"] = [0.4 if i in (61, 99) else None for i in range(120)]
+    rate_cut(of, 63)
+    run, engine = FakeRun(of), Engine()
+    for rows in range(56, 120):
+        assert engine.advance(run.grow(rows)) == Engine().advance(FakeRun(of).grow(rows))
 
 
 def asked(engine: Engine, rows: Sequence[int], run: FakeRun, monkeypatch: pytest.MonkeyPatch) -> list[int]:

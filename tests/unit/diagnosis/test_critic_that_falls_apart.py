@@ -55,8 +55,7 @@ def test_it_keeps_its_date_as_it_goes_on(seed: int, tmp_path: Path) -> None:
         found = finding(run(tmp_path / f"{rows}", rows, critic__vf_loss=loss), LOSS)
         assert found is not None
         dates.append(found["onset_step"])
-    assert max(dates) - min(dates) <= 5
-    assert dates == sorted(dates, reverse=True)
+    assert max(dates) - min(dates) <= 2
 
 
 @pytest.mark.parametrize("seed", [0, 1])
