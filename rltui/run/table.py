@@ -54,7 +54,8 @@ class GoneBack(Struct):
     came since then. `timed`: how many successive whole rows had other values in some cells. `odd`: the newest record
     (step, time, cells), if it has other values and the `SURE_ROWS` before it had not; the next one shows whether the
     run does other things from there on or only that row differs. `time`: the newest time stated so far. `later`: how
-    many successive whole rows were written after it, each later than the one before."""
+    many successive whole rows were written after it, each later than the one before. `part`: `odd` only adds to the
+    record before it, and is no row of its own."""
 
     row: int
     anew: bool
@@ -63,6 +64,7 @@ class GoneBack(Struct):
     later: int = 0
     timed: int = 0
     odd: tuple[int, float, Mapping[str, float]] | None = None
+    part: bool = False
 
 
 def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
@@ -269,9 +271,10 @@ class Table:
             return
         old = self.cells(row) if self._steps[row] == step else {}
         anew = done_anew(old, cells)
+        part = step <= newest and not whole(old, cells)
         self._back.again += 1
         if anew and not self._back.anew and self._back.again > SURE_ROWS and step < last:
-            self._back.odd = step, time, cells
+            self._back.odd, self._back.part = (step, time, cells), part
             return
         written = bool(old) and time > self._back.time and whole(old, cells)
         differs = bool(old) and whole(old, cells) and _shared(old, cells)[1] > 0
@@ -279,7 +282,7 @@ class Table:
         self._back.later = self._back.later + 1 if written else 0
         self._back.time = float(np.fmax(self._back.time, time))
         self._back.anew |= anew or self._back.later >= LATER_ROWS or self._back.timed >= TIMED_ROWS
-        if not self._back.anew or (step <= newest and not whole(old, cells)):
+        if not self._back.anew or part:
             if step == last:  # everything was repeated as it was
                 self.repeated += self._back.again
                 self._back = None
@@ -287,10 +290,14 @@ class Table:
         self._restart(self._back.row, row, cells)
 
     def _settle(self) -> None:
-        """Takes the odd row as the first of a restarted run with other values."""
+        """Takes the odd row as the first of a restarted run with other values; a part of a row only shows that they
+        are others."""
         if self._back is None or self._back.odd is None:
             return
         step, time, cells = self._back.odd
+        if self._back.part:
+            self._back.odd, self._back.anew = None, True
+            return
         self._restart(self._back.row, int(self.steps.searchsorted(step)), cells)
         self.put(step, time, cells)
 
