@@ -27,6 +27,7 @@ from rltui.diagnosis.verdict import as_decided, judge, stages
 from rltui.diagnosis.worth import best_checkpoint
 from rltui.evidence.beside_rows import Measured, Sampled, Standing
 from rltui.evidence.blocks import BlockCache
+from rltui.evidence.evaluations import held_out
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
@@ -102,6 +103,9 @@ class Engine:
         self._row_rules = list(own)
         limits_alone = [rule.id for rule in self.catalogue.values() if rule.limits and rule.id not in own]
         self._by_rows = [(self.catalogue[i], own.get(i)) for i in [*own, *limits_alone]]
+        self._of_evaluations = {
+            rule.id for rule, _ in self._by_rows if any(not held_out().isdisjoint(group) for group in rule.needs)
+        }
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
         self._limited = [rule for rule, _ in self._by_rows if rule.enabled and rule.limits]
         self._blocks = BlockCache()
@@ -250,7 +254,7 @@ class Engine:
         """The next look. Between those that ask all checks it asks only checks that have a finding or have begun to see
         one, if nothing that came since the look before is unusual."""
         if self._usual is None or self._usual.since != before.usual:
-            self._usual = UsualRows(feed.run.history.table, before.usual)
+            self._usual = _usual_before(feed.run, before.usual)
         calm, apart = self._usual.lasts(n, before.n), max(WHOLE_ROWS, n // WHOLE_PART)
         whole = not calm or n - before.whole >= apart
         state = self._step(feed, before, n, not whole)
@@ -264,12 +268,13 @@ class Engine:
         near = rows - (rows - state.n) % NEAR_ROWS
         if self._near is None or self._near[0] is not state or self._near[1].n != near:
             then = self._step(feed, state, near).worded() if near > state.n else state
-            self._near = state, then, UsualRows(feed.run.history.table, near)
+            self._near = state, then, _usual_before(feed.run, near)
         _, then, calm = self._near
         return then if rows == near else self._step(feed, then, rows, calm.lasts(rows))
 
     def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False) -> State:
-        """One look: every detector once, then the life of every finding. `calm`: only those that have one."""
+        """One look: every detector once, then the life of every finding. `calm`: only those that have one, and those of
+        evaluations, each of which is news."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
@@ -280,7 +285,7 @@ class Engine:
         guard = Guard(state.failed)
         for rule, detect in self._running(feed):
             rule_id = rule.id
-            if calm and rule_id not in lived:
+            if calm and rule_id not in lived and rule_id not in self._of_evaluations:
                 continue
             noted = memory.get(rule_id)
             notes: Memory = {} if noted is None else dict(noted)
@@ -429,6 +434,11 @@ class Engine:
             checks_failed=guard.told(),
             gaps=look.gaps,
         )
+
+
+def _usual_before(run: Run, row: int) -> UsualRows:
+    """Of what is trained on: rules of evaluations are asked at each look."""
+    return UsualRows(run.history.table, row, lambda key: key in run.names and run.names[key].group == "validation")
 
 
 def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life]:

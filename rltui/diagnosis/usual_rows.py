@@ -5,6 +5,8 @@ It depends on the values alone, so that rows that arrive one by one and rows rea
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from rltui.run.columns import Axis
@@ -15,15 +17,17 @@ NEWEST = 64
 BESIDE = 0.25
 """How far beyond them a value may lie, of the range that they have: of noise one in thousands does."""
 LEAST = 8
-"""Points that tell what is usual. Of a metric that is logged more seldom, as validation, each point is news."""
+"""Points that tell what is usual. Of a metric that is logged more seldom each point is news."""
 
 
 class UsualRows:
-    """What was usual before row number `since` of a table."""
+    """What was usual before row number `since` of a table. `beside`: whether a column is not looked at, by its
+    key, as evaluations are few, and the last one may be logged again in each row or not."""
 
-    def __init__(self, table: Table, since: int) -> None:
-        self._table, self.since = table, since
-        self._columns = list(table.columns.values())
+    def __init__(self, table: Table, since: int, beside: Callable[[str], bool] = lambda _: False) -> None:
+        self._table, self.since, self._beside = table, since, beside
+        self._known = frozenset(table.columns)
+        self._columns = [column for key, column in table.columns.items() if not beside(key)]
         count, begin = len(self._columns), max(0, since - NEWEST)
         self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
         self._always = np.zeros(count, dtype=np.bool_)  # logged in each of the rows
@@ -34,15 +38,15 @@ class UsualRows:
                 continue
             values = np.array([self._columns[i].values[first:at] for i in which])
             low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
-            beside = BESIDE * (high - low)
-            self._low[which], self._high[which] = low - beside, high + beside
+            margin = BESIDE * (high - low)
+            self._low[which], self._high[which] = low - margin, high + margin
 
     def lasts(self, until: int, first: int | None = None) -> bool:
         """Whether all values from row number `first` (None: from there) up to row number `until` are finite and usual,
         no metric came anew or is missing, and the run was not resumed."""
         table, first = self._table, self.since if first is None else first
-        fresh = list(table.columns.values())[len(self._columns) :]
-        if any(one.axis.place(until) > one.axis.place(first) for one in fresh):
+        fresh = [table.columns[key].axis for key in table.columns.keys() - self._known if not self._beside(key)]
+        if any(axis.place(until) > axis.place(first) for axis in fresh):
             return False
         before, newest = int(table.steps[first - 1]) if first else -1, int(table.steps[until - 1])
         if any(before < step <= newest for step in table.restarts):

@@ -53,7 +53,7 @@ def test_a_stop_does_not_wait_for_validation_that_falls_already(
     falls: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The verdict and the line of KL, reward and validation ask one fact."""
-    rows, begin = 470, 395
+    rows, begin = 480, 395
     at = np.arange(1, rows + 1) / 500
     rises = 0.25 + 0.5 / (1 + np.exp(-(at - 0.4) / 0.1))
     columns = learning(rows) | {
