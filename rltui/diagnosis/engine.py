@@ -121,6 +121,7 @@ class Engine:
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
+        self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stay the same
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
         self._present = Present()
@@ -194,6 +195,7 @@ class Engine:
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
         self._near = self._usual = None
+        self._absent = None, 0, []
         self._scales.clear()
         self._revaluations = Revaluations()
         self._earlier = None
@@ -209,7 +211,9 @@ class Engine:
             self.rewind(changed)
         self._table, self._identity = table, settings
         caches = self._outages, self._scales, self._revaluations
-        feed = LookFeed(run, self._blocks, settings, self.window, *caches, self._until)
+        known, columns, absent = self._absent
+        same = self._until is None and known is run.names and columns == len(table.columns)
+        feed = LookFeed(run, self._blocks, settings, self.window, *caches, self._until, absent if same else ())
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -233,6 +237,7 @@ class Engine:
         self._kept = Kept()
         self._near = self._usual = None
         self._keys = {}
+        self._absent = None, 0, []
         self._looks = 0
         self._revised = None
         self._present = Present()
@@ -249,6 +254,7 @@ class Engine:
                 del self._states[-KEEP_NEWEST]
         self._states = [state.worded() if state.n > before else state for state in self._states]
         self._keys.update(feed.keys())
+        self._absent = feed.run.names, len(feed.run.history.table.columns), feed.absent()
 
     def _look(self, feed: LookFeed, before: State, n: int) -> State:
         """The next look. Between those that ask all checks it asks only checks that have a finding or have begun to see
@@ -438,7 +444,12 @@ class Engine:
 
 def _usual_before(run: Run, row: int) -> UsualRows:
     """Of what is trained on: rules of evaluations are asked at each look."""
-    return UsualRows(run.history.table, row, lambda key: key in run.names and run.names[key].group == "validation")
+
+    def held_out(key: str) -> bool:
+        name = run.names.get(key)
+        return name is not None and name.group == "validation"
+
+    return UsualRows(run.history.table, row, held_out)
 
 
 def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -100,16 +100,18 @@ class LookFeed:
         rescales: dict[str, Rescales] | None = None,
         revaluations: Revaluations | None = None,
         rows: int | None = None,
+        absent: Iterable[str] = (),
     ) -> None:
-        """`rows`: the run as if it had no more, so that a name stands for what it stood for then."""
+        """`rows`: the run as if it had no more, so that a name stands for what it stood for then. `absent`: names that
+        are known to be in no row."""
         self.run = run
         self.window = window
         self.blocks = blocks
         self.settings = settings
         self._outages = outages or OutageCache()
         self._series = run.all_series(rows)
-        self._logged: dict[str, Series | None] = {}
-        self._finite: dict[str, Series | None] = {}
+        self._absent: dict[str, Series | None] = dict.fromkeys(absent)
+        self._logged, self._finite = self._absent.copy(), self._absent.copy()
         self._family: dict[str, dict[str, Series]] = {}
         self._scales = {} if rescales is None else rescales
         self._rescales: dict[str, list[Rescale]] = {}
@@ -122,7 +124,7 @@ class LookFeed:
         if self._known.n != n:
             if n > self._known.n:
                 self.let_go()
-            self._known = _Known(n)
+            self._known = _Known(n, self._absent.copy())
         return self._known
 
     def facts(self, look: Look, known: _Known) -> Facts:
@@ -226,6 +228,10 @@ class LookFeed:
         if not np.array_equal(low.rows, high.rows):
             return None
         return Series(high.key, high.steps, high.values - low.values, high.rows, high.times)
+
+    def absent(self) -> list[str]:
+        """The names asked for so far that the run does not log."""
+        return [name for name, series in self._logged.items() if series is None]
 
     def keys(self) -> dict[str, str]:
         """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""

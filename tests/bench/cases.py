@@ -168,8 +168,8 @@ def _follow(path: str, rows: int, ends: Callable[[], object] = lambda: None) -> 
             run.poll()
             stored = time.thread_time()
             report = build(run.frame(), cache=cache)
-            for shown in list(report.metrics.values())[:12]:  # a screen of metrics
-                assert shown.last is not None
+            for name in list(report.metrics)[:12]:  # a screen of metrics
+                assert report.metrics[name].last is not None
             spent.append(1e3 * (time.thread_time() - start))
             parts.append(1e3 * (stored - start))
         ends()
