@@ -47,6 +47,7 @@ from rltui.discovery.units import (
     climb,
     nearest,
     no_runs,
+    relative,
     step_files_of,
     table_units,
     tracked_units,
@@ -250,8 +251,7 @@ def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, li
     found: dict[str, list[str]] = {"metrics": [], "config": [], "rollouts": [], "other": []}
     for file in listing.files:
         in_checkpoint = os.path.dirname(file.path) in checkpoints
-        relative = os.path.relpath(file.path, root)
-        found[file_roles.role(relative, in_checkpoint)].append(file.path)
+        found[file_roles.role(relative(root, file.path), in_checkpoint)].append(file.path)
     return found
 
 

@@ -230,7 +230,8 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))
     if metrics and len(metrics) - samples > (1 if samples else 0):
-        runs = {str(row[column]) for row in metrics if (column := run_column(row)) is not None}
+        named = {columns: run_column(columns) for columns in {tuple(row) for row in metrics}}
+        runs = {str(row[column]) for row in metrics if (column := named[tuple(row)]) is not None}
         return SEVERAL if len(runs) > 1 or (runs and not head_is_all) else "jsonl"
     return SAMPLES if any(first_of("step", row) is not None and measures(row) for row in metrics) else None
 

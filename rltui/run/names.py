@@ -209,11 +209,10 @@ class Names:
             return False
         self.dialect = dialect
         self._keys = tuple(keys)
-        plain = {key: resolve(key, dialect) for key in keys}
-        self._beside = _beside_others(plain) if dialect == GENERIC else {}
+        self._beside, unsure = _by_themselves(dialect, self._keys)
         self._told = self._beside
         forced = self._call()
-        self.open = {key: own for key in keys if key not in forced and _is_open(own := plain[key], dialect)}
+        self.open = {key: own for key, own in unsure.items() if key not in forced}
         return True
 
     def listen(self, values: Callable[[str], Series | None]) -> bool:
@@ -324,6 +323,15 @@ class Names:
             as_logged = len(keys) == 1 and keys[0] in self._meanings and not converts(self._meanings[keys[0]])
             self._only[canonical] = keys[0] if as_logged else None
         return self._only[canonical]
+
+
+@lru_cache(maxsize=256)
+def _by_themselves(dialect: str, keys: tuple[str, ...]) -> tuple[dict[str, Meaning], Mapping[str, Meaning]]:
+    """What keys mean beside each other, and those of which only values tell what they mean. Cached, as the runs of a
+    sweep log the same keys."""
+    plain = {key: resolve(key, dialect) for key in keys}
+    unsure = {key: own for key, own in plain.items() if _is_open(own, dialect)}
+    return _beside_others(plain) if dialect == GENERIC else {}, unsure
 
 
 @lru_cache(maxsize=256)

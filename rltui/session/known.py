@@ -7,7 +7,8 @@ this module only says what the unread part could change.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -73,7 +74,7 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
     if algorithm is None and run.algorithm is not None:  # by its metrics, if no unread text may name another
-        algorithm = None if any(_names_algorithm(feed, run.dialect) for feed in cut) else run.algorithm
+        algorithm = None if any(_names_algorithm(one, run.dialect) for one in searched) else run.algorithm
     elif algorithm is not None and any(_may_state_another(one, run.dialect) for one in searched):
         algorithm = None
     if steady and (planned is not None or no_plan):
@@ -126,22 +127,32 @@ def _is_plan(run: Run, by_text: bool) -> bool:
 def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
     """The state, if it is the same at any pace that the unread steps may have had, and if no error in the unread part
     is like the one at the end: if the training survived one of them, they do not end it."""
-    seen = run.evidence(now)
-    state = judge(seen)
+    seen, asked = run.evidence(now), False
+
+    def own_pace() -> LearnedPace:
+        nonlocal asked
+        asked = True
+        return run.pace()
+
+    state = judge(_at_pace(seen, own_pace))
     if state.state == "crashed":
         by_words = seen.exit is None or not seen.exit.code
         return None if by_words and any(_may_repeat(feed, state.quote) for feed in cut) else state
-    if state.state == "finished":
+    if state.state == "finished" or not asked:
         return state
-    pace = seen.pace()
+    pace = run.pace()
     slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
     fast = LearnedPace(Usual(1e-3, 1e-3, 50), longest_s=max(pace.longest_s, 1e-3), gaps=RECENT)
     paces = (fast, LearnedPace(Usual(slow_s, slow_s, 50)))
-    return state if all(judge(_at_pace(seen, pace)).state == state.state for pace in paces) else None
+    return state if all(judge(_at_pace(seen, partial(_same, one))).state == state.state for one in paces) else None
 
 
-def _at_pace(seen: LifeSigns, pace: LearnedPace) -> LifeSigns:
-    return replace(seen, pace=lambda: pace)
+def _same(pace: LearnedPace) -> LearnedPace:
+    return pace
+
+
+def _at_pace(seen: LifeSigns, pace: Callable[[], LearnedPace]) -> LifeSigns:
+    return replace(seen, pace=pace)
 
 
 def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> RunState | None:
@@ -244,14 +255,12 @@ def _text_of(feed: AnyFeed) -> bytes | None:
     return data if isinstance(data, bytes) else None
 
 
-def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
+def _names_algorithm(cut: _Cut, dialect_name: str) -> bool:
     """Whether a log may name its algorithm between its ends, in a config or in other words."""
-    if feed.size > NAMED_MOST or feed.place.link() is not None:
+    data = cut.text if cut.feed.size <= NAMED_MOST else None
+    if data is None:
         return True
-    data = feed.place.read(feed.path, NAMED_MOST)
-    if not isinstance(data, bytes):
-        return True
-    if feed.format == "verl-console":  # most of it are step lines, which hold only numbers
+    if cut.feed.format == "verl-console":  # most of it are step lines, which hold only numbers
         data = verl.without_steps(data)
     # rfind: as exact as `in`, and for a word that is not there it takes two thirds of the time
     return any(data.rfind(word.encode()) >= 0 for word in algorithm_words(dialect_name))

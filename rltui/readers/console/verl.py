@@ -81,9 +81,7 @@ def without_steps(block: bytes) -> bytes:
     """The text without its step lines and what follows them on the same line."""
     kept: list[bytes] = []
     begin = 0
-    for head in _HEAD.finditer(block):
-        if head.start() < begin:
-            continue
+    while (head := _HEAD.search(block, begin)) is not None:
         kept.append(block[begin : head.start()])
         end = block.find(b"\n", head.end())
         begin = end if end >= 0 else len(block)
