@@ -7,45 +7,35 @@ at once give the same findings. Rows after the last look are judged by looks tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui import cooperate
-from rltui.diagnosis.case import Case
-from rltui.diagnosis.findings import Kept, at_the_end, briefly, build
+from rltui.diagnosis.conclusions import Conclusions
+from rltui.diagnosis.findings import briefly
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import UNBORN, Key, Life, after_look, dated, follow, in_words
-from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
-from rltui.diagnosis.remarks import confirmed
-from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons, validation_rises
-from rltui.diagnosis.tested import Ground
+from rltui.diagnosis.life import UNBORN, after_look, in_words
+from rltui.diagnosis.machine import Machine, due, judge_machine
+from rltui.diagnosis.state import State
+from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.usual_rows import UsualRows
-from rltui.diagnosis.verdict import as_decided, judge, stages
-from rltui.diagnosis.worth import best_checkpoint
-from rltui.evidence.beside_rows import Measured, Sampled, Standing
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.evaluations import held_out
-from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
-from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
+from rltui.evidence.model import SEVERITY_RANK, Decision, Diagnosis, Finding
 from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
-from rltui.evidence.ranking import ranking, usable
 from rltui.evidence.rescales import Rescales
 from rltui.evidence.revalued import Revaluations
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
-from rltui.readers.formats import formats
+from rltui.evidence.signal import WARNING
 from rltui.rules.base import Detect, Memory
-from rltui.rules.catalogue import having, rules, unread_pages
-from rltui.rules.coverage import Evaluable, without_input
-from rltui.rules.limits import asked, beside_limits, subjects
+from rltui.rules.catalogue import rules
+from rltui.rules.limits import beside_limits, subjects
 from rltui.rules.page import Rule
-from rltui.rules.registry import ask, detectors, ids
-from rltui.rules.traits import Trait
+from rltui.rules.registry import detectors
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -58,34 +48,6 @@ WHOLE_ROWS, WHOLE_PART = 4, 50
 """Of the looks one in so many rows asks all checks, or one in such a part of a longer run, and each other one if it
 holds anything unusual: for twice as many rows, if that stays. A check that has begun to see something is asked at each
 look."""
-
-
-class State(Struct, frozen=True):
-    """Everything that is remembered after judging `n` rows. It is never changed in place."""
-
-    n: int = 0
-    lives: Mapping[Key, Life] = field(default_factory=dict)
-    memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    machine: Machine = field(default_factory=Machine)
-    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
-    reasons: Reasons = field(default_factory=Reasons)  # to stop
-    whole: int = 0  # rows of the last look that asked all checks
-    usual: int = 0  # the rows before this one tell what is usual
-
-    def worded(self) -> State:
-        """With all words made, which frees the look that it was made at."""
-        guard = Guard(self.failed)
-        lives = {key: in_words(life, key[0], guard) for key, life in self.lives.items()}
-        same = all(lives[key] is life for key, life in self.lives.items())
-        return self if same else replace(self, lives=lives, failed=guard.failed)
-
-    def open(self) -> dict[str, int]:
-        """Highest level of each open finding."""
-        levels: dict[str, int] = {}
-        for (rule_id, _), life in self.lives.items():
-            if life.level:
-                levels[rule_id] = max(levels.get(rule_id, 0), life.level)
-        return levels
 
 
 class Engine:
@@ -107,12 +69,10 @@ class Engine:
             rule.id for rule, _ in self._by_rows if any(not held_out().isdisjoint(group) for group in rule.needs)
         }
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
-        self._limited = [rule for rule, _ in self._by_rows if rule.enabled and rule.limits]
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
         self._revaluations = Revaluations()
-        self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
         self._logged: object = None  # by what can run was told last
@@ -122,9 +82,8 @@ class Engine:
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
         self._absent: tuple[object, int, list[str]] = (None, 0, [])  # names without a column, while all stay the same
-        self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
-        self._present = Present()
+        self._conclusions = self._concluded_anew()
         self._near: tuple[State, State, UsualRows] | None = None
         self._usual: UsualRows | None = None
 
@@ -134,7 +93,7 @@ class Engine:
             feed = self._feed(run)
             table = run.history.table
             self._fold(feed, table.n)
-            found = self._diagnose(feed, self._states[-1], table.n, run, state or run.state())
+            found = self._concluded(feed, self._states[-1], table.n, state or run.state())
             feed.let_go()
             return found
 
@@ -152,7 +111,7 @@ class Engine:
                 if n > rows:
                     break
                 state = self._look(feed, state, n)
-            found = self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
+            found = self._concluded(feed, state, rows, run.state() if rows >= run.history.table.n else None)
             feed.let_go()
             return found
 
@@ -193,7 +152,7 @@ class Engine:
         """Row number `row` was revised: forgets what was concluded from it."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
-        self._kept.rewind(row)
+        self._conclusions.rewind(row)
         self._near = self._usual = None
         self._absent = None, 0, []
         self._scales.clear()
@@ -234,14 +193,12 @@ class Engine:
         self._outages.clear()
         self._scales.clear()
         self._revaluations = Revaluations()
-        self._kept = Kept()
+        self._conclusions = self._concluded_anew()
         self._near = self._usual = None
         self._keys = {}
         self._absent = None, 0, []
         self._looks = 0
         self._revised = None
-        self._present = Present()
-        self._evaluable = Evaluable(self.catalogue, self._row_rules)
 
     def _fold(self, feed: LookFeed, rows: int) -> None:
         before = self._states[-1].n
@@ -339,107 +296,15 @@ class Engine:
                     self._can_run.append((rule, beside_limits(rule, detect if able else None)))
         return self._can_run
 
-    def _diagnose(self, feed: LookFeed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
+    def _concluded(self, feed: LookFeed, state: State, rows: int, run_state: RunState | None) -> Diagnosis:
         """`run_state`: None for a run as it stood at an earlier row."""
         if rows > state.n:
             state = self._newest(feed, state, rows)
-        look = Look(feed, rows, state.open())
-        lives = dict(state.lives)
-        guard = Guard({**unread_pages(), **state.failed})
-        over = run_state is not None and ended(look, run_state)
-        if over:
-            last = StopCase(look, self.catalogue, run_state, state.reasons)
-            lives = guard.ask("falls that are made good", lives, at_the_end, lives, last)
-        seen, unable = self._evaluable.of(look)
-        measured = Measured.of(run, look, run_state is not None, self._samples.of(run.hardware))
-        if run_state is not None:
-            ran_on_machine, machine = self._present.judge(state.machine, measured, self.catalogue)
-        else:
-            ran_on_machine, machine = judge_machine(state.machine, measured, self.catalogue)
-            machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
-        lives |= machine.lives
-        guard.take(machine.failed)
-        sampled = Sampled.of(run, look, now=run_state is not None)
-        logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
-        of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
-        lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
-        farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
-        rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
-        ranked = guard.ask("ranking of steps", None, rank)
-        broken_at, of_all = breakdown(lives), ranked
-        now = run_state is not None
-        on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
-        if broken_at is not None:
-            states = bool(usable(saved, look.step, broken_at))
-            unspoiled = guard.ask("ranking of steps", None, rank, before=broken_at, saved=states)
-            ranked = unspoiled or ranked
-        against = [one for one in run.history.contradictions if one.since <= look.step]
-        ungraded = run.ungraded(NEWEST_SAID if now else 0)
-        notes = run.notes if now else [note for note in run.notes if note.by(look.step)]
-        ends = run.earlier_ends(None if now else look.step)
-        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded, ends)
-        of_standing = dict(ask(Standing, standing, self.catalogue, guard))
-        lives |= _at_once(of_standing, look)
-        told = of_standing | of_samples
-        by_limits = [rule.id for rule in self._limited if asked(look, rule)]
-        out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
-        able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
-        only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
-        tried = [*able, *guard.failed]  # what failed had all that it needs
-        out_of_place += without_input(self.catalogue, tried, only_samples, run.samples, look)
-        skipped = [b for b in out_of_place if b.applies]
-        blind = {b.id for b in out_of_place}
-        could = frozenset(i for i in able if i not in blind and i not in guard.failed)
-        printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
-        ground = Ground(
-            look,
-            run.config,
-            notes,
-            printed,
-            sampled,
-            measured,
-            ran=could,
-            changed=run.changed,
-            raw=run.raw_config,
-            over=over,
-        )
-        built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
-        findings = confirmed(built, sampled, guard)
-        active = [f for f in findings if f.status == "active"]
-        machine_view = guard.ask("machine", None, view_of, measured, guard)
-        spoiled_at = broken_at if ranked is None or ranked.task else _first(broken_at, farmed_at)
-        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
-        out = {*blind, *guard.failed}
-        ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(
-            look,
-            self.catalogue,
-            run_state,
-            state.reasons,
-            active,
-            seen,
-            len(ran),
-            len(skipped),
-            findings,
-            len(guard.failed),
-            ends,
-        )
-        verdict = judge(case, best)
-        return Diagnosis(
-            at_step=look.step if rows else None,
-            verdict=verdict,
-            findings=as_decided(findings, verdict, validation_rises(look)),
-            pipeline=stages(findings, look, self.catalogue, ran),
-            coverage=seen,
-            not_evaluable=tuple(skipped),
-            checks=len(ran),
-            unknowns=_unknowns(seen, findings, look),
-            not_applicable=tuple(b for b in out_of_place if not b.applies),
-            machine=machine_view,
-            facts=guard.ask("facts", None, _facts, look) if rows else None,
-            checks_failed=guard.told(),
-            gaps=look.gaps,
-        )
+        return self._conclusions.of(Look(feed, rows, state.open()), state, feed.run, run_state)
+
+    def _concluded_anew(self) -> Conclusions:
+        limited = [rule for rule, _ in self._by_rows if rule.enabled and rule.limits]
+        return Conclusions(self.catalogue, self._row_rules, limited, self._samples, self.window)
 
 
 def _usual_before(run: Run, row: int) -> UsualRows:
@@ -450,50 +315,3 @@ def _usual_before(run: Run, row: int) -> UsualRows:
         return name is not None and name.group == "validation"
 
     return UsualRows(run.history.table, row, held_out)
-
-
-def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life]:
-    """The lives of what one look is enough to see."""
-    return {
-        (rule_id, signal.subject): dated(follow(UNBORN, signal, look.n, look.step, 1, 1), UNBORN, signal, look)
-        for rule_id, found in told.items()
-        for signal in found
-    }
-
-
-NEWEST_SAID = 400
-"""Newest lines about failed grading that tell of the newest rows."""
-FEW_ROWS = 100
-"""A shorter run counts as undertrained in published tables."""
-
-
-def breakdown(lives: Mapping[Key, Life]) -> int | None:
-    """Step at which the first critical fault began that spoils what comes after it; None if there is none."""
-    return _began(lives, Trait.BREAKS_POLICY, CRITICAL)
-
-
-def _began(lives: Mapping[Key, Life], trait: Trait, least: int) -> int | None:
-    """Step at which the first of the open faults with this trait began; None if there is none."""
-    bearers = having(trait)
-    return _first(*(life.onset_step for (i, _), life in lives.items() if i in bearers and life.level >= least))
-
-
-def _first(*steps: int | None) -> int | None:
-    return min((step for step in steps if step is not None), default=None)
-
-
-def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tuple[str, ...]:
-    out = [m.text + (f": {', '.join(m.blocks)} cannot run" if m.blocks else "") for m in seen.missing]
-    if any(m.metric == "val_score" for m in seen.missing):
-        out.append("Without validation nobody can tell learning from reward hacking.")
-    if any(m.metric == "rollout_train_logprob_diff" for m in seen.missing) and any(
-        f.id in having(Trait.COLLAPSE) for f in findings
-    ):
-        out.append("Sampler mismatch cannot be excluded as a cause: it is not logged.")
-    if 0 < look.n < FEW_ROWS:
-        out.append(f"{look.n} metric rows are few: below {FEW_ROWS} the course says little about where the run ends.")
-    return tuple(out)
-
-
-def _facts(look: Look) -> RunFacts:
-    return look.facts.told

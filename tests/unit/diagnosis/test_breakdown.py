@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.diagnosis.engine import breakdown
+from rltui.diagnosis.conclusions import breakdown
 from rltui.diagnosis.life import Life, Opening
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.rules.catalogue import having

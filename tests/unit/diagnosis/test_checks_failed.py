@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from rltui.cli import main
-from rltui.diagnosis import engine, insight, remarks
+from rltui.diagnosis import conclusions, insight, remarks
 from rltui.evidence import forecast
 from rltui.hardware.base import HardwareSample
 from rltui.rules import catalogue, registry
@@ -234,7 +234,7 @@ def test_a_file_whose_reader_raises_is_named_and_the_others_are_read(
 def test_a_diagnosis_that_fails_as_a_whole_is_no_clean_report(
     everything: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine, "judge", boom)
+    monkeypatch.setattr(conclusions, "judge", boom)
     assert main(["report", str(everything), "--format", "json"]) == 3
     printed = capsys.readouterr()
     data = json.loads(printed.out)
@@ -254,7 +254,7 @@ def test_a_watch_goes_on(
     log.write_text(row)
     (tmp_path / "exit").write_text("")
     if what == "judge":
-        monkeypatch.setattr(engine, "judge", boom)
+        monkeypatch.setattr(conclusions, "judge", boom)
     else:
         break_rules(monkeypatch, "grad-norm-explosion")
     code = main(["watch", str(log), "--timeout", "3", "--format", "json"])

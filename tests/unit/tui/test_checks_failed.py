@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rltui.diagnosis import engine
+from rltui.diagnosis import conclusions
 from rltui.rules import registry
 from rltui.tui import panes
 from rltui.tui.app import RltuiApp
@@ -71,7 +71,7 @@ async def test_a_screen_whose_diagnosis_fails_reads_on_and_says_where_it_stands(
     app = RltuiApp(SampleOpener(log))
     async with app.run_test(size=WIDE) as pilot:
         await wait_for(pilot, lambda: app.view.report is not None and app.view.report.checks > 0, "the diagnosis")
-        monkeypatch.setattr(engine, "judge", boom)
+        monkeypatch.setattr(conclusions, "judge", boom)
         with log.open("a") as more:
             more.write(rows(60, 80))
         await wait_for(pilot, lambda: "diagnosis stands at step 59" in screen_text(app), "where the diagnosis stands")
