@@ -153,7 +153,7 @@ class Engine:
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._conclusions.rewind(row)
-        self._near = self._usual = None
+        self._near = self._usual = self._logged = None
         self._absent = None, 0, []
         self._scales.clear()
         self._revaluations = Revaluations()
@@ -194,7 +194,7 @@ class Engine:
         self._scales.clear()
         self._revaluations = Revaluations()
         self._conclusions = self._concluded_anew()
-        self._near = self._usual = None
+        self._near = self._usual = self._logged = None
         self._keys = {}
         self._absent = None, 0, []
         self._looks = 0

@@ -346,6 +346,15 @@ def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[
     return tuple(keys_for(canonical, dialect, keys))
 
 
+def read_otherwise(before: Mapping[str, Meaning], now: Mapping[str, Meaning]) -> bool:
+    """Whether a key that had a meaning has another one now, or another unit."""
+
+    def reading(meaning: Meaning | None) -> tuple[object, ...]:
+        return () if meaning is None else (meaning.canonical, meaning.member, meaning.scale, meaning.shift)
+
+    return any(reading(now.get(key)) != reading(own) for key, own in before.items())
+
+
 def converts(meaning: Meaning) -> bool:
     """Whether a key is logged in another unit than the canonical one."""
     return meaning.scale != 1.0 or meaning.shift != 0.0

@@ -30,7 +30,7 @@ from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import LifeSigns, RunState, State, judge, outlived, stood
 from rltui.run.metric_series import Renamed, canonical_series, columns_by_key, courses, renamed
-from rltui.run.names import MetricName, Names, is_canonical, named
+from rltui.run.names import MetricName, Names, is_canonical, named, read_otherwise
 from rltui.run.notes import Notes
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, planned_steps, row_gap, usual
@@ -192,11 +192,13 @@ class Run:
 
     def refresh_names(self) -> None:
         """Takes up new columns, and what new values say about the meaning of keys."""
-        version, table = self.framework_version, self.history.table
+        version, table, before = self.framework_version, self.history.table, self._names.meanings
         changed = self._names.refresh(table.columns, self.dialect)
         if self._names.open and (changed or self._heard != (id(table), table.n)):
             self._heard = id(table), table.n
             changed |= self._names.listen(table.series)
+        if changed and table.n and read_otherwise(before, self._names.meanings):
+            table.read_otherwise()
         if changed or version != self._named_for:
             self._named_for = version
             self._metric_names = None

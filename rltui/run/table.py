@@ -174,6 +174,10 @@ class Table:
         changed, self._changed_from = self._changed_from, None
         return changed
 
+    def read_otherwise(self) -> None:
+        """Takes that columns have another meaning or unit than before: nothing that was derived from them holds."""
+        self._mark(0)
+
     # -- writing -------------------------------------------------------------------------------------------------
 
     def add(self, rows: Rows) -> None:
