@@ -19,7 +19,7 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.plots.numbers import setting_value
-from rltui.prose import each_once
+from rltui.prose import each_once, sentences
 from rltui.rules.bounds import as_number
 from rltui.rules.expectation import AnyOf, Calm, Configured, MetricMoved, PenaltyOff, Stands, Test, Updates
 from rltui.rules.expected_validation import HeldOut
@@ -258,8 +258,9 @@ def to_tell(causes: Sequence[Cause]) -> list[Fix]:
     whys = each_once(one.because for one in untested if one.because)[:1]
     if not looks and not whys:
         return []
-    told = f"Look first at {', then at '.join(looks)}" if looks else f"Find this out first: {whys[0]}"
-    return [Fix(f"{told}. {UNPROVEN}", None, "high", "none", act=told)]
+    asked = [f"Look first at {looks[0]}", *(f"Then look at {look}" for look in looks[1:])] if looks else []
+    told = sentences(*(asked or [f"Find this out first: {whys[0]}"]))
+    return [Fix(f"{told} {UNPROVEN}", None, "high", "none", act=told)]
 
 
 def _to_look(at: str) -> Fix:

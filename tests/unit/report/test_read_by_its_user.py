@@ -15,6 +15,7 @@ import pytest
 from rltui.diagnosis.kl_reward import table
 from rltui.frameworks.load import dialect
 from rltui.report.markdown_brief import _whole
+from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import learning, write
 from tests.unit.reported import told
@@ -288,3 +289,30 @@ def test_what_is_over_is_told_in_sentences(tmp_path: Path) -> None:
 
     why = trained(tmp_path / "run", down)["answer"]["why"]
     assert why.startswith("“Reward function at fault” is over. Its cause: ")
+
+
+def test_a_crash_before_the_first_row_is_told_in_one_clause(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(SETTINGS))
+    end = "Traceback (most recent call last):\n  load\nOSError: [Errno 28] No space left on device\n"
+    (folder / "train.log").write_text(end)
+    run = told(folder)[2]
+    assert "the start (150 steps planned)" in run["verdict"]["text"]
+
+
+def test_what_to_look_at_can_be_read_alone() -> None:
+    looks = {cause.look for rule in rules().values() for cause in rule.causes if cause.look}
+    assert looks
+    assert not [look for look in looks if "that part" in look or " its end" in look]
+
+
+def test_the_reward_is_not_blamed_for_length_if_it_fell(tmp_path: Path) -> None:
+    def longer(step: int, row: Row) -> None:
+        never_ends(step, row)
+        row["completions/mean_length"] = min(1000.0, 300.0 + 10 * step)
+        row["completions/clipped_ratio"] = min(0.98, 0.3 + step / 100)
+        scored(row, 0.3 - 0.0019 * step + row["loss"] / 9)
+
+    finding = found(trained(tmp_path / "run", longer, loss_type="grpo"), "truncation-high")
+    assert not any("pays for length" in text for text in texts(finding))
