@@ -57,7 +57,8 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     value, against = float(r.value[at]), ""
     least, shown, beats = least_gain(r), shows_gain(r, at), beats_start(r, at)
     if not beats:
-        against = "not distinguishable from the start" if value >= r.start else "no better than the start"
+        near = value >= 2 * r.start - least  # below the start by no more than would show a gain above it
+        against = "not distinguishable from the start" if near else "no better than the start"
         if least >= 1.0 and r.value.min() >= 0.0 and r.value.max() <= 1.0:
             against += ", whose noise would hide even 1.0"
         elif least > r.start:

@@ -316,3 +316,13 @@ def test_the_reward_is_not_blamed_for_length_if_it_fell(tmp_path: Path) -> None:
 
     finding = found(trained(tmp_path / "run", longer, loss_type="grpo"), "truncation-high")
     assert not any("pays for length" in text for text in texts(finding))
+
+
+def test_a_step_within_the_noise_of_the_start_is_not_called_worse(tmp_path: Path) -> None:
+    def level(step: int, row: Row) -> None:
+        scored(row, 0.3 + row["loss"])
+        if "eval_reward" in row:
+            row["eval_reward"] = 0.33 if step == 10 else 0.3 + row["loss"]
+
+    keep = trained(tmp_path / "run", level)["answer"]["keep"]
+    assert "not distinguishable from the start" in keep, keep
