@@ -298,7 +298,7 @@ def test_a_crash_before_the_first_row_is_told_in_one_clause(tmp_path: Path) -> N
     end = "Traceback (most recent call last):\n  load\nOSError: [Errno 28] No space left on device\n"
     (folder / "train.log").write_text(end)
     run = told(folder)[2]
-    assert "the start (150 steps planned)" in run["verdict"]["text"]
+    assert "the start, with 150 steps planned" in run["verdict"]["text"]
 
 
 def test_what_to_look_at_can_be_read_alone() -> None:
