@@ -19,7 +19,7 @@ from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.frameworks.spelling import words_of
 from rltui.plots.numbers import setting_value
-from rltui.prose import each_once
+from rltui.prose import each_once, sentences
 from rltui.rules.bounds import as_number
 from rltui.rules.expectation import AnyOf, Calm, Configured, MetricMoved, PenaltyOff, Stands, Test, Updates
 from rltui.rules.expected_validation import HeldOut
@@ -62,6 +62,10 @@ OTHER = 1.5
 """From this factor on, a logged setting differs from the one in the config."""
 MOST_FIXES = 3
 """Fixes of one finding: nobody tries more at once."""
+UNPROVEN = "No cause is proven"
+"""How the first fix of a finding ends if no cause of it is supported."""
+LOOKS = 2
+"""Places to look at that are named together if no cause is proven."""
 UNTESTED = 2
 """Rank of a fix that only an untested cause needs."""
 BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
@@ -86,11 +90,13 @@ Assumable = (Calm, Configured, HeldOut, MetricMoved, Stands)
 
 def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
-    last. A cause whose test raises is left out, and the others are weighed."""
+    last. A cause whose test raises is left out, as is one that says less than a supported one."""
     tried: list[Weighed | None] = [
         guard.ask(f"causes of {rule.id}", None, _weighed, text, ground, spell) for text in rule.causes
     ]
-    found = [one for one in tried if one is not None]
+    proven = {one.name for one in tried if one is not None and one.cause.status == "supported"}
+    said_better = {text.name for text in rule.causes if proven & {*text.unless}}
+    found = [one for one in tried if one is not None and not (one.name and one.name in said_better)]
     return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 
 
@@ -218,18 +224,21 @@ def fixes(
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
+    kept = {fix.act for *_, fix in found}  # to find what changed a setting is to look at it
     found += [
         ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
         for text in rule.causes
         if text.look and text.name not in mended and status.get(text.name) == "supported"
+        if f"{text.config} kept" not in kept
     ]
-    if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
+    proven = any(one.cause.status == "supported" for one in causes)
+    if proven or any(one[0][0] < UNTESTED for one in found):
         found = [one for one in found if one[0][0] < UNTESTED]
     if causes and causes[0].outside:  # what helps a policy whatever ails it does not help one that is well
         outside = {(0, place) for place, one in enumerate(causes) if one.outside}
         found = [one for one in found if one[0] in outside] or found
-    found = sorted(found, key=lambda one: one[:3])
-    return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
+    ordered = [one[3] for one in sorted(found, key=lambda one: one[:3])]
+    return (*([] if proven else to_tell([one.cause for one in causes])), *ordered)[:MOST_FIXES]
 
 
 def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
@@ -240,6 +249,18 @@ def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
 def _settings(fix: FixText, names: Dialect) -> str | None:
     """The settings that a fix turns in this framework, None if they are not known."""
     return names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
+
+
+def to_tell(causes: Sequence[Cause]) -> list[Fix]:
+    """What tells the causes apart if none is proven: a change made on a guess may hide what was wrong."""
+    untested = [one for one in causes if one.status == "untestable"]
+    looks = each_once(one.look for one in untested if one.look)[:LOOKS]
+    whys = each_once(one.because for one in untested if one.because)[:1]
+    if not looks and not whys:
+        return []
+    asked = [f"Look first at {looks[0]}", *(f"Then look at {look}" for look in looks[1:])] if looks else []
+    told = sentences(*(asked or [f"Find this out first: {whys[0]}"]))
+    return [Fix(f"{told} {UNPROVEN}", None, "high", "none", act=told)]
 
 
 def _to_look(at: str) -> Fix:

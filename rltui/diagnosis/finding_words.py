@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rltui.evidence.model import Finding
 from rltui.rules.catalogue import having
@@ -30,6 +30,12 @@ def seems_earlier(finding: Finding, root: Finding) -> bool:
 def in_sentence(title: str) -> str:
     """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
     return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]
+
+
+def titles(findings: Iterable[Finding]) -> list[str]:
+    """The titles of findings for a list. A title with a comma is quoted, as it would read like two."""
+    named = dict.fromkeys(in_sentence(finding.title) for finding in findings)
+    return [f"“{title}”" if "," in title else title for title in named]
 
 
 def worst_past(past: Sequence[Finding]) -> Finding | None:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from rltui.diagnosis.case import AT_THE_START
-from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, unanswered, weighed, where
+from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, UNPROVEN, fixes, to_tell, unanswered, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
@@ -25,7 +25,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Mark, Severity
 from rltui.evidence.outages import without
 from rltui.evidence.shapes import Trends, describe, settled
-from rltui.evidence.signal import WARNING
+from rltui.evidence.signal import WARNING, Signal
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.table import Series
@@ -209,7 +209,7 @@ def _explained(
         taken = [cause for cause in supported if cause.text not in circular]
         if taken and taken[0] is other.causes[0]:
             own = [cause for cause in root.causes if cause.text not in {one.text for one in taken}]
-            remedies = {fix.act or fix.text: fix for fix in (*other.fixes, *root.fixes)}
+            remedies = {fix.act or fix.text: fix for fix in (*other.fixes, *_of_proven(root.fixes))}
             causes = sorted((*taken, *own), key=lambda cause: BORNE_OUT[cause.status])
             return replace(root, causes=tuple(causes), fixes=tuple(remedies.values())[:MOST_FIXES])
     return root
@@ -352,7 +352,7 @@ class _Teller(Struct, frozen=True):
             root=root,
             evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),
             causes=signal.causes or advice.causes,
-            fixes=(signal.fixes if Mark.INTERRUPTED in signal.marks else (*signal.fixes, *advice.fixes))[:MOST_FIXES],
+            fixes=_fixes(signal, advice.fixes)[:MOST_FIXES],
             refute=advice.refute or tuple(one.text for one in rule.refutations),
             life=life.word if active else "resolved",
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
@@ -381,6 +381,21 @@ def _since_eased(life: Life, look: Look) -> str:
     if life.level == 0 or life.last_step >= look.step:
         return ""
     return f" This was last so at step {life.last_step}" + ("." if life.eased else ", and these numbers are of then.")
+
+
+def _fixes(signal: Signal, advised: Sequence[Fix]) -> tuple[Fix, ...]:
+    """Those of what the signal itself names come first. If it names causes, those of the page do not count."""
+    if Mark.INTERRUPTED in signal.marks:
+        return signal.fixes
+    if not signal.causes:
+        return (*signal.fixes, *advised)
+    proven = any(cause.status == "supported" for cause in signal.causes)
+    return (*([] if proven else to_tell(signal.causes)), *signal.fixes, *_of_proven(advised))
+
+
+def _of_proven(advised: Sequence[Fix]) -> list[Fix]:
+    """Without what is asked for only while no cause is proven."""
+    return [fix for fix in advised if not fix.text.endswith(UNPROVEN)]
 
 
 def _episode(o: Opening) -> Episode:

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rltui.diagnosis.outcome import DECISIVE, SET, Outcome, Spell, asked
+from rltui.diagnosis.outcome import DECISIVE, SEEN, SET, Outcome, Spell, asked
 from rltui.diagnosis.roots import OUTSIDE, dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
 from rltui.diagnosis.tested_grading import OF_GRADING
@@ -33,6 +33,7 @@ from rltui.rules.catalogue import rules
 from rltui.rules.coverage import no_use_for
 from rltui.rules.expectation import (
     AnyOf,
+    BetweenSaves,
     Configured,
     InSamples,
     OnMachine,
@@ -183,6 +184,17 @@ def _shared(ground: Ground, test: SharedData, spell: Spell) -> Outcome:
     return Outcome("met" if shared else "unmet", told, SET)
 
 
+def _between_saves(ground: Ground, test: BetweenSaves, spell: Spell) -> Outcome:
+    entry = ground.config.get("save_freq")
+    every = as_number(entry.value) if entry is not None else None
+    if entry is None or every is None or every < 1 or spell.onset is None:
+        return Outcome("unknown", f"the config does not say {_setting('save_freq')}", SET)
+    between = spell.onset % int(every) != 0
+    where = "lies between two saves" if between else "was to be saved"
+    told = f"{entry.key} = {setting_value(entry.value)}, and step {spell.onset} {where}"
+    return Outcome("met" if between == test.holds else "unmet", told, SET)
+
+
 def _setting(key: str) -> str:
     return f"the {config_meanings().get(key, key)}"
 
@@ -210,8 +222,9 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
                 weak = weak or Outcome("unknown", told, weak=True)
                 continue
             late_by = 0 if own.onset is None else own.onset - began - spell.early
-            is_late = not test.during and late_by > ground.look.facts.clock.stride  # neighbours came together
-            return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", late=is_late, finding=rule)
+            is_late = late_by > (late if test.during else ground.look.facts.clock.stride)  # neighbours came together
+            weight = SET if test.during and is_late else SEEN  # what came long after may be an effect as well
+            return Outcome("met", f"the finding “{_title(rule, own.level)}”{since}", weight, late=is_late, finding=rule)
     if weak is not None:
         return weak
     if stood:
@@ -387,6 +400,7 @@ _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Configured: _configured,
     PenaltyOff: _penalty_off,
     SharedData: _shared,
+    BetweenSaves: _between_saves,
     OtherFinding: _found,
     Said: _said,
     InSamples: _in_samples,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, risen
-from rltui.diagnosis.finding_words import began, in_sentence, over
+from rltui.diagnosis.finding_words import began, in_sentence, over, titles
 from rltui.diagnosis.stopping import may_pass, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
@@ -23,9 +23,9 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     if decision == "not-enough-evidence":
         if few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
-            return f"{rows} so far: too few to judge.{_open(because)}"
+            return f"{rows} so far: too few to judge.{_open(because or case.loud)}"
         blind = "No reward and no validation has a known name: whether this run learns cannot be judged."
-        return f"{blind}{_open(because)}"
+        return f"{blind}{_open(because or case.loud)}"
     if not because:
         return sentences(_broke_off(case), _clear(case))
     head, *others = because
@@ -56,9 +56,9 @@ def _broke_off(case: Case) -> str:
 def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
     """The titles of two open findings, critical ones first; more if they are critical."""
     others = sorted((f for f in found if but is None or f.id != but.id), key=lambda f: f.severity != "critical")
-    titles = list(dict.fromkeys(in_sentence(f.title) for f in others))
+    named = titles(others)
     most = max(2, sum(f.severity == "critical" for f in others))
-    return f" {said}: {listed(titles[:most])}." if titles else ""
+    return f" {said}: {listed(named[:most])}." if named else ""
 
 
 def _clear(case: Case) -> str:
@@ -83,7 +83,7 @@ def _clear(case: Case) -> str:
         head = "No fault found, with too few rows to tell a gain" if untold else NO_GAIN
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
-        named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
+        named = listed(titles(costs))
         head = (
             f"No fault found, but {named}"
             if head in (CLEAR, NO_FAULT, UP_TO_THERE, NO_GAIN)

@@ -4,16 +4,15 @@ the time and GPU hours left."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import hypot
 
 import numpy as np
 from msgspec import Struct
 
+from rltui.evidence.above_start import beats_start, least_gain, shows_gain
 from rltui.evidence.effects import ROUNDING
 from rltui.evidence.forecast import end_of_run
 from rltui.evidence.look import Look
 from rltui.evidence.model import BestCheckpoint, Finding
-from rltui.evidence.peak import FEW
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen
@@ -22,16 +21,7 @@ from rltui.prose import capital
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import Checkpoint
-from rltui.run.table import Floats
 
-GAIN, GAIN_OF_FEW = 2.5, 3.0
-"""Standard errors by which the best step must beat the start if nothing else shows a gain; the second for few points.
-With noise alone 4 of 100 runs with six evaluations have such a step, 3 with ten (simulated); with 2.0 it was 12 and 8.
-"""
-STEADY = 4.0
-"""Standard errors of the slope from the first evaluation up to the best, of four at least, that show a gain whatever
-came after: what a fault takes is no noise of the evaluations before. Of evaluations of pure noise 1 to 2 of 100 runs of
-5 to 30 have such a way up to their best (simulated)."""
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
 """Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
@@ -65,14 +55,12 @@ def best_checkpoint(
 
 def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None, before: int | None) -> BestCheckpoint:
     value, against = float(r.value[at]), ""
-    least = r.start + (GAIN_OF_FEW if len(r.value) < FEW else GAIN) * hypot(r.value_se, r.start_se)
-    risen = r.rose_to is not None and value + r.value_se >= r.rose_to
-    shown = value > r.start and (value >= least or risen or (r.held_out and _steadily(r.single[: at + 1])))
-    beats = shown or (value >= r.start and bool(r.learnt[at]))
+    least, shown, beats = least_gain(r), shows_gain(r, at), beats_start(r, at)
     if not beats:
-        against = "not distinguishable from the start" if value >= r.start else "no better than the start"
+        near = value >= 2 * r.start - least  # below the start by no more than would show a gain above it
+        against = "not distinguishable from the start" if near else "no better than the start"
         if least >= 1.0 and r.value.min() >= 0.0 and r.value.max() <= 1.0:
-            against += ", where a share can show no more"
+            against += ", whose noise would hide even 1.0"
         elif least > r.start:
             against += f", where a mean of {num(least)} or more would show a gain"
     first = 0 if r.held_out else r.width // 2  # its mean holds rows that are no start: else there would be two starts
@@ -91,16 +79,6 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
     logged = float(r.logged[at]) if r.logged is not None and int(r.steps[at]) == step else None
     return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before, unknown, logged)
-
-
-def _steadily(x: Floats) -> bool:
-    """Whether evaluations rise up to the last of them, beyond what is off the line through them."""
-    if len(x) < LEAST:
-        return False
-    t = np.arange(len(x)) - (len(x) - 1) / 2
-    slope = float((t * x).sum() / (t * t).sum())
-    off = x - x.mean() - slope * t
-    return slope > STEADY * float(np.sqrt((off * off).sum() / (len(x) - 2) / (t * t).sum()))
 
 
 def _unknown(r: Ranking, moved: int, above: bool, followed: bool, step: int) -> str:

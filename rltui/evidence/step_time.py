@@ -95,7 +95,7 @@ def slow_step(look: Look, step: int) -> SlowStep | None:
 def _why(tokens: float | None, rate: float | None, ratio: float) -> str:
     if tokens is None or rate is None or tokens <= 0:
         return "nobody can tell longer responses from fewer tokens/s, as no length is logged"
-    longer, slower = f"{num(tokens)} times the tokens", f"{num(rate)} times the tokens/s"
+    longer, slower = f"{num(tokens)} times the tokens", f"{num(rate)} times the usual rate"
     explained = log(tokens) / log(ratio)
     if explained >= MOSTLY:
         return f"longer responses ({longer})"

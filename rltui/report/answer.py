@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FIXES, WANTS = 2, 3
 """How many fixes are named, and how many kinds of missing data."""
 
+SAVING = "while the checkpoint was saved"
+"""How `crashes.toml` calls the phase of a crash that may have cut a checkpoint short."""
+
 CHOOSES = ("best checkpoint", "ranking of steps")
 """Parts of the diagnosis that are needed to name a checkpoint."""
 
@@ -141,7 +144,7 @@ def _why(report: Report, finding: Finding | None) -> str:
         past = worst_past(report.findings)
         if past is None and report.run.state == "stalled":
             return "not known, the log stops without a word."
-        return f"of “{in_sentence(past.title)}”, which is over: {_why(report, past)}" if past else NOTHING
+        return f"“{past.title}” is over. Its cause: {_why(report, past)}" if past else NOTHING
     causes = likely(finding)
     failed = any(one.rule == f"causes of {finding.id}" for one in report.checks_failed)
     if failed and not any(cause.status == "supported" for cause in causes):
@@ -246,15 +249,25 @@ def _keep(report: Report) -> str:
         return f"{nothing}. The best step{_before(best)} is {best.step} ({value}).{unknown}"
     if not best.beats_start:
         nothing = "nothing saved beats the start" if best.path is not None else f"{saved}, and no step beats the start"
+        one = "saved step" if best.path is not None else "step"
         if best.against.startswith("no better"):
-            return f"{nothing}. The step with the highest mean{_before(best)} is {best.step} ({value}), {best.against}."
+            return (
+                f"{nothing}. The {one} with the highest mean{_before(best)} is {best.step} ({value}), {best.against}."
+            )
         against = f", {best.against}" if best.against else ""
-        return f"{nothing}. The best{_before(best)} is step {best.step} ({value}{against})."
+        return f"{nothing}. The best {one}{_before(best)} is {best.step} ({value}{against})."
     if best.path is None:
         return f"{saved}. The best step{_before(best)} was {best.step} ({value}).{unknown}"
     limit = f" It is the best{_before(best)}." if best.before is not None else ""
     lost = " It is no longer on disk." if best.on_disk is False else ""
+    lost += " The run ended while it was saved, so check that it loads." if _cut_short(report, best) else ""
     return f"the checkpoint of step {best.step} ({value}).{limit}{lost}{unknown}"
+
+
+def _cut_short(report: Report, best: BestCheckpoint) -> bool:
+    """Whether this is the checkpoint that was being saved as the run crashed."""
+    run = report.run
+    return run.state == "crashed" and SAVING in run.state_because and best.step == run.steps.last
 
 
 def value_of_best(best: BestCheckpoint) -> str:

@@ -17,7 +17,7 @@ from rltui.report.answer import metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
 from rltui.report.courses import change_in_words, evidence_course, headed_keys
 from rltui.report.escape import code, fenced, plain
-from rltui.report.markdown_findings import SEVERITY, explained, name_of, possible, since, turned
+from rltui.report.markdown_findings import SEVERITY, explained, has_slope, name_of, possible, since
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import MetricSummary, Report
 from rltui.report.recording import evidence_label
@@ -109,6 +109,8 @@ def _whole(text: str, words: int) -> str:
             if len(" ".join([*kept, part]).split()) > most:
                 break
             kept.append(part)
+        while kept and " ".join(kept).count("(") > " ".join(kept).count(")"):
+            kept.pop()  # a cut within brackets leaves one open
         if kept:
             return cut(" ".join(kept).rstrip(",:"), most)
     return cut(first, most)
@@ -298,7 +300,7 @@ def _numbers(report: Report, evidence: Evidence) -> str:
     parts = [f"{label} {' → '.join(number(value, missing=missing) for value in course)}{unit}"]
     if summary is not None and summary.last_value is not None and not summary.overlap:
         parts.append(f"now {number(summary.last_value)}")
-    if evidence.slope_per_100_steps is not None and not turned(evidence):
+    if evidence.slope_per_100_steps is not None and has_slope(evidence):
         parts.append(f"{number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
     return ", ".join(parts)
 

@@ -103,7 +103,7 @@ def _evidence(report: Report, evidence: Evidence) -> str:
     if any(value is not None for value in windows):
         unit = f" {measured[1]}" if measured is not None else ""
         parts.append(" → ".join(number(value, missing=NOT_AVAILABLE) for value in windows) + unit)
-    if evidence.slope_per_100_steps is not None and not turned(evidence):
+    if evidence.slope_per_100_steps is not None and has_slope(evidence):
         parts.append(f"slope {number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
     if evidence.text:
         parts.append(plain(evidence.text))
@@ -111,10 +111,13 @@ def _evidence(report: Report, evidence: Evidence) -> str:
     return f"{label}{key} {', '.join(parts)}".rstrip()
 
 
-def turned(evidence: Evidence) -> bool:
-    """Whether it went one way and then the other, so that one slope for all of it would contradict the finding."""
+def has_slope(evidence: Evidence) -> bool:
+    """Whether one slope tells of all of it: not if it went one way and then the other, nor if most rows are alike, so
+    that a slope of 0 would stand beside two means that differ."""
     first, mid, last = evidence.first, evidence.mid, evidence.last
-    return first is not None and mid is not None and last is not None and (mid - first) * (last - mid) < 0
+    if not evidence.slope_per_100_steps:
+        return False
+    return first is None or mid is None or last is None or (mid - first) * (last - mid) >= 0
 
 
 def causes(report: Report) -> list[str]:

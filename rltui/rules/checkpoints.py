@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log, sqrt
 
+from rltui.evidence.above_start import beats_start
 from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
 from rltui.evidence.peak import least_of
@@ -24,14 +25,14 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     metric = look.reward if not r.held_out else "val_score"
     kept = usable(saved, look.step, broken_at)
     if not kept:
-        if broken_at is None:
+        if broken_at is None or not _better_than_start(r, peak(r, broken_at)):
             return []
         text = f"No whole checkpoint from before step {broken_at}, where the worst fault began, is on disk."
         return [Signal(CRITICAL, text, ((metric, ""),), onset_step=broken_at)]
     passed = broken_at if over or broken_at is not None else max(c.step for c in saved) + 1
     best, top = best_saved(r, kept), max(float(r.score[r.nearest(c.step)]) for c in kept)
     near, at = r.nearest(best.step), peak(r, passed)
-    lost = _lost(r, at, best.step, top)
+    lost = _lost(r, at, best.step, top) if _better_than_start(r, at) else 0.0
     chance = sqrt(2.0 * log(max(2.0, len(r.score) / r.width)))  # the best of so many independent means, in se
     texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
     level = NOTICE
@@ -43,6 +44,11 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     if not texts:
         return []
     return [Signal(level, " ".join(texts), ((metric, r.basis),), onset_step=int(r.steps[at]))]
+
+
+def _better_than_start(r: Ranking, at: int) -> bool:
+    """Or it may be, as the start is not known: else losing it costs nothing."""
+    return r.untrained is not None or beats_start(r, at)
 
 
 def _lost(r: Ranking, at: int, saved: int, top: float) -> float:

@@ -261,6 +261,15 @@ class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
     decisive: bool = False
 
 
+class BetweenSaves(Record, frozen=True, tag="between saves", tag_field="test"):
+    """The step that the finding is dated to lies between two planned saves, so that it was never saved. `holds`: false
+    asks for one that was planned to be saved."""
+
+    holds: bool = True
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class Said(Record, frozen=True, tag="log", tag_field="test"):
     """A line of the log with a warning, an error or a change matches, before or while the finding is open. Case is
     ignored."""
@@ -375,6 +384,7 @@ Test = (
     | PenaltyOff
     | SharedData
     | OtherFinding
+    | BetweenSaves
     | Said
     | Took
     | EveryPhase

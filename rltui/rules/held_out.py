@@ -119,7 +119,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
-    went = "rose" if since.end.value > since.start.value else "kept its level,"
+    went = "rose" if since.since_start.errors >= p["gain_se"] else "kept its level,"
     summary = (
         f"Train {name} {went} {num(since.start.value)} → {num(since.end.value)} since step {step} "
         f"(means of {since.end.points} rows), while {told.name} fell from "

@@ -67,7 +67,8 @@ class InvariantCheck(Struct, frozen=True):
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        return (Cause(self.cause, status="untestable", because=f"look at {self.look}"),) if self.cause else ()
+        because = f"look at {self.look}"
+        return (Cause(self.cause, status="untestable", because=because, look=self.look),) if self.cause else ()
 
     def judged_by(self, finding: Finding) -> bool:
         """The finding says that this invariant is broken."""

@@ -38,7 +38,8 @@ class CauseText(Record, frozen=True):
     where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
     fixes refer to it. `part`: what the run must have for it to be a cause at all. `outside`: it says that the policy is
     as before, so that no earlier checkpoint is better. `whole`: a part of the tests says nothing, as it holds of the
-    opposite cause, too: what one of them cannot tell is not supported."""
+    opposite cause, too: what one of them cannot tell is not supported. `unless`: names of causes that say more; it is
+    left out if one of them is supported."""
 
     text: Words
     config: str | None = None
@@ -48,6 +49,7 @@ class CauseText(Record, frozen=True):
     outside: bool = False
     whole: bool = False
     part: RunPart | None = None
+    unless: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.tests and not self.look:

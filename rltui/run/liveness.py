@@ -109,7 +109,9 @@ def _judged(seen: LifeSigns) -> RunState:
     last = int(table.steps[-1]) if table.n else None
     stood = "the start" if last is None else f"row {last}" if seen.counted else f"step {last}"
     known = planned is not None and not seen.counted
-    of = stood if not known else f"{stood} of {planned}" if last is not None else f"{stood}, of {planned} steps"
+    of = stood
+    if known:
+        of = f"{stood} of {planned}" if last is not None else f"{stood}, with {planned} steps planned"
     short, gap = steps_short(table, planned), row_gap(table)
     ended, deadly = _last_words(seen, last, gap)
     crash = named_end(deadly, seen.notes.of_kind("fault"))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.worth import Worth, _steadily, worth
+from rltui.diagnosis.worth import Worth, worth
+from rltui.evidence.above_start import _steadily
 from rltui.evidence.model import Diagnosis
 from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
