@@ -62,6 +62,8 @@ OTHER = 1.5
 """From this factor on, a logged setting differs from the one in the config."""
 MOST_FIXES = 3
 """Fixes of one finding: nobody tries more at once."""
+TELL = "tell apart:"
+"""How the `act` of a fix begins that is asked for only while no cause is proven."""
 UNPROVEN = "No cause is proven"
 """How the first fix of a finding ends if no cause of it is supported."""
 LOOKS = 2
@@ -260,7 +262,7 @@ def to_tell(causes: Sequence[Cause]) -> list[Fix]:
         return []
     asked = [f"Look first at {looks[0]}", *(f"Then look at {look}" for look in looks[1:])] if looks else []
     told = sentences(*(asked or [f"Find this out first: {whys[0]}"]))
-    return [Fix(f"{told} {UNPROVEN}", None, "high", "none", act=told)]
+    return [Fix(f"{told} {UNPROVEN}", None, "high", "none", act=f"{TELL} {told}")]
 
 
 def _to_look(at: str) -> Fix:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from rltui.diagnosis.case import AT_THE_START
-from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, UNPROVEN, fixes, to_tell, unanswered, weighed, where
+from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, TELL, fixes, to_tell, unanswered, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
@@ -395,7 +395,7 @@ def _fixes(signal: Signal, advised: Sequence[Fix]) -> tuple[Fix, ...]:
 
 def _of_proven(advised: Sequence[Fix]) -> list[Fix]:
     """Without what is asked for only while no cause is proven."""
-    return [fix for fix in advised if not fix.text.endswith(UNPROVEN)]
+    return [fix for fix in advised if not fix.act.startswith(TELL)]
 
 
 def _episode(o: Opening) -> Episode:
