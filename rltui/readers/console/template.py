@@ -47,6 +47,7 @@ from rltui.readers.console.step_template import (
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
+from rltui.readers.console.values_above import ends_step
 from rltui.readers.console.worded_lines import step_before_name
 from rltui.readers.name_words import either, is_named, last_word, measures, words
 
@@ -115,6 +116,15 @@ class TemplateLearner:
     def took_over(self) -> bool:
         """Whether lines found here state the steps that other lines stated at first."""
         return self._known.took_over
+
+    @property
+    def resumed(self) -> bool:
+        """Whether a line above all steps says that the log begins there."""
+        return self._known.ahead.resumed
+
+    @resumed.setter
+    def resumed(self, on: bool) -> None:
+        self._known.ahead.resumed = on
 
     def may_take_over(self, message: str) -> bool:
         """Whether a line below a step that was read elsewhere may be the first in another form that states steps."""
@@ -188,6 +198,7 @@ class TemplateLearner:
         anew = TemplateLearner()
         anew._readings = readings - 1
         anew._known.learn(self._known, none)
+        anew.resumed = self.resumed
         rows = [row for line in past for row in anew.take(*line) or ()]
         vars(self).update(vars(anew))
         return rows
@@ -434,7 +445,7 @@ class TemplateLearner:
         above = self._above() if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:
-            self._block.begin(len(begins), above)
+            self._block.begin(len(begins), above, ends=bool(begins) and ends_step(said))
         if again:
             self._block.told -= {slot.name for slot in slots}
         self._block.add(slots, source, self._at, self._time)
