@@ -38,6 +38,19 @@ def jsonl(first: int, last: int, shift: float = 0.0) -> str:
     return "".join(json.dumps({"step": n, "reward": n / 100 + shift, "kl": n}) + "\n" for n in range(first, last + 1))
 
 
+def trainer(first: int, last: int, shift: float = 0.0, total: int = 100) -> str:
+    """Dict lines above the bar of a trainer, which begins at 0 also if the training goes on from a checkpoint."""
+
+    def bar(n: int) -> str:
+        return f"\r{n:3}%|{'█' * (n * 10 // total):<10}| {n}/{total} [00:{n % 60:02}<01:00,  1.02s/it]"
+
+    return bar(0) + "".join(
+        f"{bar(n)}\r{' ' * 60}\r{{'loss': {1 / n + shift:.4f}, 'reward': {n / 100 + shift:.3f}, 'epoch': {n / 50:.2f}}}"
+        f"\n{bar(n)}"
+        for n in range(first, last + 1)
+    )
+
+
 def written(folder: Path, files: dict[str, str]) -> Path:
     """A folder with these files, written one after the other."""
     for at, (name, text) in enumerate(files.items()):
@@ -81,7 +94,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("names", PAIRS, ids=lambda names: names[0])
-@pytest.mark.parametrize("log", [own_loop, verl])
+@pytest.mark.parametrize("log", [own_loop, verl, trainer])
 def test_a_job_that_was_requeued_is_one_run(names: tuple[str, str], log: Any, tmp_path: Path) -> None:
     folder = written(tmp_path / "run", {names[0]: log(1, 20), names[1]: RESUMED + log(21, 40)})
     assert rewards(folder, tmp_path) == WHOLE
@@ -90,12 +103,39 @@ def test_a_job_that_was_requeued_is_one_run(names: tuple[str, str], log: Any, tm
     assert told["restarts"] == [21]
 
 
-@pytest.mark.parametrize("log", [own_loop, verl, jsonl])
+@pytest.mark.parametrize("log", [own_loop, verl, jsonl, trainer])
 def test_a_log_that_begins_where_the_other_ended_is_of_the_same_run(log: Any, tmp_path: Path) -> None:
     suffix = "jsonl" if log is jsonl else "out"
     folder = written(tmp_path / "run", {f"train-7.{suffix}": log(1, 20), f"train-8.{suffix}": log(21, 40)})
     assert rewards(folder, tmp_path) == WHOLE
     assert run_of(folder)["restarts"] == [21]
+
+
+STARTED = "***** Running training *****\n"
+
+
+@pytest.mark.parametrize(("log", "head"), [(trainer, ""), (own_loop, STARTED)])
+def test_a_launch_that_says_nothing_of_a_checkpoint(log: Any, head: str, tmp_path: Path) -> None:
+    """It holds its beginning, so that it is not cut, and yet its first row is of a later step."""
+    folder = written(tmp_path / "run", {"slurm-1.out": head + log(1, 27), "slurm-2.out": head + log(21, 40, 1)})
+    assert rewards(folder, tmp_path) == {n: pytest.approx(n / 100 + (n > 20)) for n in range(1, 41)}
+    assert run_of(folder)["restarts"] == [21]
+
+
+CUT = {
+    "without its beginning": (trainer(1, 27), trainer(21, 40, 1).partition("\n")[2]),
+    "other bars begin at 0": (
+        trainer(1, 27),
+        "Generating:   0%|          | 0/512 [00:00<?, ?it/s]\n" + trainer(21, 40, 1).partition("\n")[2],
+    ),
+    "both begin at the first step": (trainer(1, 27), trainer(1, 40, 1)),
+    "rows without a beginning": (own_loop(1, 27), own_loop(21, 40, 1)),
+}
+
+
+@pytest.mark.parametrize(("one", "two"), CUT.values(), ids=CUT)
+def test_a_log_that_may_be_cut(one: str, two: str, tmp_path: Path) -> None:
+    assert len(locate([str(written(tmp_path / "runs", {"slurm-1.out": one, "slurm-2.out": two}))])) == 2
 
 
 def test_steps_that_were_made_again_count_as_the_later_launch_has_them(tmp_path: Path) -> None:
