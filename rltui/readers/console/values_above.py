@@ -38,10 +38,11 @@ def ends_step(message: str) -> bool:
 
 class Ahead:
     """Numbers that wait for the step line below them, and their line numbers. `names`: the names of such numbers; empty
-    while it is not known that this log has them. `resumed`: a line above all steps says that the log begins there."""
+    while it is not known that this log has them. `of_block`: their step stands in a heading. `resumed`: a line above
+    all steps says that the log begins there."""
 
     def __init__(self) -> None:
-        self.resumed = False
+        self.resumed = self.of_block = False
         self.names: frozenset[str] = frozenset()
         self.cells: Cells = {}
         self.lines: tuple[int, ...] = ()
@@ -49,7 +50,7 @@ class Ahead:
     def copy(self) -> Ahead:
         twin = Ahead()
         twin.names, twin.cells, twin.lines = self.names, dict(self.cells), self.lines
-        twin.resumed = self.resumed
+        twin.resumed, twin.of_block = self.resumed, self.of_block
         return twin
 
     def keep(self, cells: Mapping[str, float], line: int) -> Cells:
@@ -70,9 +71,15 @@ class Ahead:
         """The numbers of a step: those that wait for the next step are replaced by those that waited for this one."""
         return [*(slot for slot in slots if slot.name not in self.names), *as_slots(self.cells)]
 
+    def wait(self, slots: Sequence[Slot]) -> bool:
+        """Takes numbers below another line between two steps: they wait too. True if there are any."""
+        more = {slot.name: slot.value for slot in slots if slot.name in self.names}
+        self.cells |= more
+        return bool(more)
+
     def go_on(self, slots: Sequence[Slot]) -> None:
         """Takes numbers below a step line: they wait for the next one."""
-        self.cells = {slot.name: slot.value for slot in slots if slot.name in self.names}
+        self.cells, self.lines = {slot.name: slot.value for slot in slots if slot.name in self.names}, ()
 
 
 def _may_stand_above(first: TemplateLine, between: Sequence[Sequence[str]]) -> Iterator[Cells]:
@@ -104,7 +111,7 @@ def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
     found = (above for above in _may_stand_above(lines[0], between) if stand_above(above, between, counts, surely))
     if (above := next(found, None)) is None:
         return
-    ahead.names, ahead.cells = frozenset(above), above
+    ahead.names, ahead.cells, ahead.of_block = frozenset(above), above, of_block
     lines[0].lines = (*lines[0].above_lines, *lines[0].lines)
     for line in lines:
         if of_block:

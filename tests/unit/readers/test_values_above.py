@@ -95,3 +95,14 @@ def test_a_heading_with_a_colon_goes_on_below() -> None:
     data = log("Iteration {i} done:\nMean return: {x}\nloss: {y}\n", 501)
     cut = data[data.index(b"Mean") :]
     assert both(cut) == {step: cells for step, cells in LATE.items() if step > 501}
+
+
+@pytest.mark.parametrize("form", [form for form in ABOVE if form.startswith("a heading")])
+@pytest.mark.parametrize("size", [97, 211])
+def test_a_log_that_is_looked_at_after_each_piece(size: int, form: str) -> None:
+    """Rows that come after an early look and before the form is settled are read as all others. A look at the first
+    lines alone cannot tell yet to which step their numbers belong."""
+    data = log(ABOVE[form])
+    rows, _ = looked_at([data[at : at + size] for at in range(0, len(data), size)])
+    found = {step: (cells.get("Mean return"), cells.get("loss")) for step, cells in rows.items() if step > 3}
+    assert found == {1 + i: ((i + 1) / 32, (i + 1) / 64) for i in range(3, STEPS)}
