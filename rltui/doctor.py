@@ -246,7 +246,7 @@ def frameworks() -> InstallCheck:
 DATA_OF = (
     *("compare.tables", "diagnosis.constants", "diagnosis.kl_reward", "diagnosis.reliability", "diagnosis.remarks"),
     *("diagnosis.tail", "discovery.file_roles", "evidence.forecast", "hardware.processes", "manual.glossary"),
-    *("readers.config_file", "readers.console.log_keys", "readers.console.notes", "readers.console.template"),
+    *("readers.config_file", "readers.log_keys", "readers.console.notes", "readers.console.template"),
     *("readers.formats", "readers.keys"),
     *(
         "frameworks.parts",

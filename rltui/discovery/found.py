@@ -414,7 +414,9 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
     }
     at_home: dict[str | None, list[str]] = defaultdict(list)
     for c in candidates:
-        at_home[homes[c.id]].append(c.id)
+        of_launches = {climb(os.path.dirname(path), root) for path, _ in c.files} if c.attempts else set()
+        for home in sorted({homes[c.id], *of_launches}):
+            at_home[home].append(c.id)
     for kind, paths in others.items():
         for path in paths:
             near = at_home.get(nearest(path, at_home), [])

@@ -1,6 +1,8 @@
 """Logs of one run that several launches wrote, one each: a job that was requeued and goes on from its checkpoint has a
 new number, and so a new log. And logs of one launch that say the same, one from each node.
 
+The logs lie in one folder, or in one folder for each job, which has its number for a name.
+
 Names alone cannot tell a requeued job from the next experiment, as both only differ in a number. So what the logs hold
 decides: a later launch of a run says that it resumes, or its first step is the next one after the last of the earlier
 launch. Two logs that both begin at the first step are two runs.
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -38,6 +40,8 @@ _AGAIN = lazy(
     r"[-_.]?(?:resumed?|restart(?:ed)?|continued?|cont|requeued?|retry|again)[-_]?(\d*)(?=[-_.]|$)", re.IGNORECASE
 )
 """What somebody calls the log of a later launch: `train_resume.log`."""
+_JOB = lazy(r"((?:slurm|job|jobid|pbs|lsf|sge)[-_.]?)?(\d+)", re.IGNORECASE)
+"""A folder that has the number of a job for its name."""
 
 
 class LogBegin(Struct, frozen=True):
@@ -92,10 +96,12 @@ def together(
     """Joins the logs of one run into one unit. Returns all units, and for the log of a node those of others that say
     the same, which are left out. `written`: path -> when it was last written."""
     families: dict[tuple[str, str, str], list[tuple[tuple[int, ...], bool, Unit]]] = defaultdict(list)
+    in_home = Counter(unit.home for unit in units)
     for unit in units:
         if unit.kind in KINDS and not unit.inside and len({os.path.splitext(path)[0] for path, _ in unit.files}) == 1:
+            place, number = _job_folder(unit) if in_home[unit.home] == 1 else (unit.home, ())
             name, numbers, of_node = _family(unit.files[0][0])
-            families[unit.home, unit.kind, name].append((numbers, of_node, unit))
+            families[place, unit.kind, name].append(((*number, *numbers), of_node, unit))
     out = {id(unit): unit for unit in units}
     repeated: dict[str, list[str]] = {}
     for members in families.values():
@@ -136,8 +142,26 @@ def _family(path: str) -> tuple[str, tuple[int, ...], bool]:
     return _NUMBER.sub("#", name), (*numbers, later), bool(found) and found[-1]["node"] is not None
 
 
+def is_of_job(folder: str) -> bool:
+    """Whether a folder of this name may be that of a job."""
+    return _JOB.fullmatch(folder) is not None
+
+
+def _job_folder(unit: Unit) -> tuple[str, tuple[int, ...]]:
+    """The place of a log that is alone in its home, and the number of the job that the home is named by: homes that
+    differ only in it are one place."""
+    above, name = os.path.split(unit.home)
+    job = _JOB.fullmatch(name)
+    if job is None:
+        return unit.home, ()
+    below = os.path.relpath(os.path.dirname(unit.files[0][0]), unit.home)
+    return os.path.join(above, f"{job[1] or ''}#", below), (int(job[2]),)
+
+
 def _says_the_same(one: _Log, other: _Log) -> bool:
     """Whether two logs are of nodes of one launch that print the same rows."""
+    if one.unit.home != other.unit.home:
+        return False
     *job, node, _ = one.numbers if len(one.numbers) > 1 else (0, *one.numbers)
     *other_job, _, _ = other.numbers if len(other.numbers) > 1 else (0, *other.numbers)
     if job != other_job or one.numbers == other.numbers or not (job or node == 0 or one.of_node):

@@ -117,6 +117,12 @@ def _last_part(key: str) -> str:
     return key.rpartition("/")[2].lower()
 
 
+def is_fraction(meaning: Meaning) -> bool:
+    """Whether a key stands for a metric that is between 0 and 1 by what it is."""
+    metric = None if meaning.canonical is None or meaning.scale != 1 else metrics().get(meaning.canonical)
+    return metric is not None and metric.unit == "fraction" and metric.range.startswith("0..1")
+
+
 def meant_as(canonical: str, key: Meaning) -> Meaning:
     """The meaning of a key, if it stands for this metric."""
     m = metrics()[canonical]

@@ -33,7 +33,7 @@ class TemplateWords(Record):
     numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name,
     its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
     those that come before another one. `one_of_many`: before the number of one sample of a step.
-    `overall`: in the name of a counter that never begins anew."""
+    `overall`: in the name of a counter that never begins anew. `ends`: say that a step is over."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -53,6 +53,7 @@ class TemplateWords(Record):
     items: frozenset[str]
     one_of_many: frozenset[str]
     overall: frozenset[str]
+    ends: frozenset[str]
     places: frozenset[str]
     out_of: frozenset[str]
     prose: frozenset[str]

@@ -15,6 +15,7 @@ from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
 from rltui.readers.keys import first_of, is_time, names
 from rltui.readers.literals import NO_VALUE, literal
+from rltui.readers.log_keys import log_keys
 from rltui.readers.number_text import unwrapped
 from rltui.readers.rows import number
 
@@ -320,9 +321,11 @@ def one_value(row: dict[str, object]) -> dict[str, object]:
 
 def run_column(columns: Iterable[str]) -> str | None:
     """The column that names the run of each row."""
-    there = _spelt_alike(map(str, columns))
-    held = set(row_words().values) & there.keys()  # then `name` is a metric's, not a run's
-    return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
+    columns = list(map(str, columns))
+    there, keys = _spelt_alike(columns), log_keys()
+    others = bool(set(row_words().values) & there.keys())  # then `name` is a metric's, not a run's
+    others |= not (set(columns).isdisjoint(keys.level) or set(columns).isdisjoint(keys.message))  # a logger's
+    return next((there[name] for name in row_words().runs if name in there and not (name == "name" and others)), None)
 
 
 def by_name(row: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rltui.readers.keys import names
 from rltui.run.columns import Axis
 from rltui.run.table import Floats, Ints, Table
 
@@ -88,6 +89,8 @@ def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
     return found
 
 
+FEWEST = 3
+"""Rows that must state their epoch, to tell how fast it rises."""
 ROWS_A_STEP = 2
 """Only with more than this many times as many rows as steps between two rows does a single spacing fit the bar."""
 
@@ -95,14 +98,42 @@ ROWS_A_STEP = 2
 class Spacing(NamedTuple):
     """Steps from one row to the next, if the bar is in another file: a Slurm job has its rows in `.out` and its bar in
     `.err`, and a row comes each time the bar has moved on by `steps`. `first`: the first step was logged too, whatever
-    the spacing."""
+    the spacing. `begun`: the step of the checkpoint that the launch went on from."""
 
     steps: int
     first: bool
+    begun: int = 0
 
 
-def spacing(rows: int, bar: int) -> Spacing | None:
-    """The spacing, from the number of rows and the newest step of the bar; None if these do not tell."""
+class Begun(NamedTuple):
+    """How much of the training was over as a launch began, as a `share` of what is over at its newest row, and how far
+    rounding may move that share."""
+
+    share: float
+    error: float
+
+
+def begun(counted: Table) -> Begun | None:
+    """What the epochs of the rows tell of that: they rise evenly, and go on where the launch before ended. None if they
+    do not tell that the launch went on from anything."""
+    column = next((counted.columns[key] for key in names("epoch") if key in counted.columns), None)
+    n = 0 if column is None else column.axis.count
+    if column is None or n < FEWEST:
+        return None
+    epochs, counts = column.values[:n], counted.steps[column.axis.rows[:n]]
+    a_row = (epochs[-1] - epochs[0]) / (counts[-1] - counts[0])
+    rounding = 2 * float(_tolerance(epochs[:, None])[0])
+    before = float(epochs[0] - a_row * counts[0])
+    if not a_row > 0 or before <= max(rounding, a_row):  # it began with less than one row before
+        return None
+    return Begun(before / float(epochs[-1]), rounding / float(epochs[-1]))
+
+
+def spacing(rows: int, bar: int, went_on: Begun | None = None) -> Spacing | None:
+    """The spacing, from the number of rows and the newest step of the bar; None if these do not tell. `went_on`: the
+    launch went on from a checkpoint."""
+    if went_on is not None:
+        return _spacing_after(rows, bar, went_on)
     steps = round(bar / rows) if rows else 0
     if steps < 1 or rows <= ROWS_A_STEP * steps:
         return None
@@ -110,6 +141,17 @@ def spacing(rows: int, bar: int) -> Spacing | None:
     if abs(ahead) > steps:
         return None
     return Spacing(steps, steps > 1 and ahead > 1)
+
+
+def _spacing_after(rows: int, bar: int, went_on: Begun) -> Spacing | None:
+    """The spacing of a launch that went on from a checkpoint: rows come at multiples of the spacing, so the newest one
+    is at the last of these."""
+    before, off = went_on.share * bar, went_on.error * bar
+    steps = round((bar - before) / rows)
+    if steps < 1 or rows <= ROWS_A_STEP * steps or off >= rows / 2:
+        return None
+    first = bar // steps * steps - rows * steps
+    return Spacing(steps, False, first) if first > 0 and abs(first - before) <= steps + off else None
 
 
 def spaced(table: Table, apart: Spacing) -> Table:
@@ -125,6 +167,6 @@ def spaced(table: Table, apart: Spacing) -> Table:
 
 def _at(counts: Ints, apart: Spacing) -> Ints:
     if not apart.first:
-        return counts * apart.steps
+        return apart.begun + counts * apart.steps
     found: Ints = np.maximum(1, (counts - 1) * apart.steps)
     return found

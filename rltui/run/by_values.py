@@ -1,13 +1,14 @@
 """What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
-seconds or tokens count one step or the whole run so far, whether a success "in percent" is really a share, whether a
-bare `L` is a loss or a length, and whether `dead_groups` is a share or a count."""
+seconds or tokens count one step or the whole run so far, whether a success "in percent" is really a share and a
+fraction really in percent, whether a bare `L` is a loss or a length, and whether `dead_groups` is a share or a
+count."""
 
 from __future__ import annotations
 
 import numpy as np
 from msgspec.structs import replace
 
-from rltui.frameworks.resolve import PERCENT, Meaning, is_bare_clip, meant_as
+from rltui.frameworks.resolve import PERCENT, Meaning, is_bare_clip, is_fraction, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -17,11 +18,13 @@ TOKENS_SEEN, TOKENS_OF_STEP = "total_tokens_seen", "total_tokens_step"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
-"""Two paces in seconds are the same if they differ by at most this factor."""
+"""Two paces in seconds are the same if they differ by at most this factor, and so are a ratio and 1."""
 ANEW = 4
 """A timer that restarts falls to at most 1/ANEW of its value, and at most one row in ANEW is a restart."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
 SHARE = "called a percentage, but never above 1: it is taken for a share"
+IN_PERCENT = "goes above 1, which no fraction does: it is taken for a percentage"
+HUNDRED = 100.0
 LETTER = "l"
 TOKENS = 20.0
 """Least median of an `L` that is a length in tokens: a loss of log-probabilities begins below 12, the logarithm of the
@@ -37,6 +40,8 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
     if meaning.scale == PERCENT:
         return replace(meaning, scale=1.0, told=SHARE) if is_share(points) else None
+    if is_fraction(meaning):
+        return replace(meaning, scale=PERCENT, told=IN_PERCENT) if is_in_percent(points) else None
     if meaning.key.lower() == LETTER:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
@@ -74,6 +79,13 @@ def is_share(points: Series) -> bool:
     if len(x) < LEAST or x.min() < 0 or x.max() > 1 or not x.any():
         return False
     return median(x[x > 0]) >= SUCCESS
+
+
+def is_in_percent(points: Series) -> bool:
+    """Whether the values of what is a fraction by its name are percentages: they go far above 1, and not above 100. A
+    ratio stays about 1, and whole numbers may be counts."""
+    x = points.values
+    return len(x) >= LEAST and x.min() >= 0 and ABOUT < x.max() <= HUNDRED and bool((x != np.round(x)).any())
 
 
 def is_elapsed(points: Series) -> bool:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.align import Spacing, aligned, spaced, spacing
+from rltui.run.align import Spacing, aligned, begun, spaced, spacing
 from rltui.run.clocks import behind, tells
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
@@ -65,7 +65,8 @@ class History:
         filled = [part for part in self.parts if part.table.n]
         if len(filled) != 1 or not filled[0].counted:
             return None
-        told = None if self._bar is None else spacing(int(filled[0].table.steps[-1]), self._bar)
+        rows = filled[0].table
+        told = None if self._bar is None else spacing(int(rows.steps[-1]), self._bar, begun(rows))
         return Spacing(self._every, False) if told is None and self._bar is None and self._every else told
 
     @property

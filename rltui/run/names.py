@@ -22,6 +22,7 @@ from rltui.frameworks.resolve import (
     Meaning,
     bare_key,
     is_bare_clip,
+    is_fraction,
     is_of_dead_groups,
     keys_for,
     meant_as,
@@ -95,6 +96,8 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
         return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
+    if is_fraction(meaning):
+        return True
     if meaning.canonical is None and (
         is_bare_clip(meaning.key) or is_of_dead_groups(meaning.key) or of_problem_set(meaning.key) is not None
     ):

@@ -12,6 +12,7 @@ from typing import TypeVar
 from rltui.discovery.relaunches import FEWEST, LogBegin, LogEnd
 from rltui.readers.base import NO_STEP, Counted, Note, Record, Rows
 from rltui.readers.compressed import line_reader, packing
+from rltui.readers.console.progress_bar import bar, may_be_bar
 from rltui.readers.formats import make
 from rltui.sources.base import FileStat, Place, SourceError
 
@@ -70,8 +71,23 @@ def _begin(place: Place, file: FileStat, format: str) -> LogBegin | None:
     for step, _, cells in rows:
         by_step.setdefault(step, {}).update(cells)
     apart = [b - a for a, b in pairwise(sorted(by_step))]
-    resumes = any(isinstance(record, Note) and record.kind == "resume" and record.after is None for record in records)
-    return LogBegin(rows[0][0], median_low(apart) if apart else 0, by_step, resumes, rows[0][1])
+    notes = [record for record in records if isinstance(record, Note) and record.after is None]
+    stride = median_low(apart) if apart else 0
+    resumes = any(note.kind == "resume" for note in notes)
+    if not resumes and 0 < stride < rows[0][0]:  # a log that holds its launch is not cut, so it began at a later step
+        planned = [record.total for record in records if isinstance(record, Note) and record.kind == "progress"]
+        resumes = any(note.kind == "start" for note in notes) or _began_at(head, planned) == 0
+    return LogBegin(rows[0][0], stride, by_step, resumes, rows[0][1])
+
+
+def _began_at(head: bytes, planned: Sequence[int | None]) -> int | None:
+    """What the first bar of the training shows in the beginning of a log; None if there is none. Its total is the one
+    that is `planned`."""
+    for line in head.replace(b"\r", b"\n").split(b"\n"):
+        painted = bar(line) if may_be_bar(line) else None
+        if painted is not None and painted.total and painted.total in planned:
+            return painted.done
+    return None
 
 
 def _end(place: Place, file: FileStat, format: str) -> LogEnd | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rltui.discovery.file_roles import evaluates
 from rltui.discovery.found import Found, NotARun, NothingYet, NotListed, RunCandidate, group
-from rltui.discovery.relaunches import LogBegin, LogEnd, Looks
+from rltui.discovery.relaunches import LogBegin, LogEnd, Looks, is_of_job
 from rltui.discovery.units import RUN_MARK
 from rltui.evidence.guard import error_text
 from rltui.prose import counted, joined
@@ -161,7 +161,7 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     formats.update(found.candidate.files)
     for path in [path for path, format in formats.items() if format is None]:
         del formats[path]  # it may have been empty
-    listing = found.place.walk(found.candidate.root)
+    listing = found.place.walk(_watched(found))
     if listing.error is not None:
         return None
     failed: dict[str, str] = {}
@@ -172,6 +172,13 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     if len(same) != 1:
         return None
     return replace(found, candidate=same[0], listing=listing, unreadable=_below(same[0], failed))
+
+
+def _watched(found: Found) -> str:
+    """The directory in which files of the run may appear: below what the user named, a job that is requeued may write
+    into the next folder of jobs."""
+    root, above = found.candidate.root, os.path.dirname(found.candidate.root)
+    return above if is_of_job(os.path.basename(root)) and above == found.listing.root else root
 
 
 def _here(argument: str, place: Place, format_in: str | None, looked: Looked) -> list[Found]:

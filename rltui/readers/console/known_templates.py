@@ -321,6 +321,8 @@ class KnownTemplates:
         if counter is None:
             if self._may_outlive(template) and len(lines) <= self._course.stated:
                 return []
+            if self._may_be_stray(lines, kind) and len(lines) <= FAR:
+                return []
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
@@ -344,9 +346,20 @@ class KnownTemplates:
         training, `[sft] epoch 3 loss 1.02`, and is over."""
         return self.counts_weakly and self._newest_place < template.lines[0].place
 
+    def _may_be_stray(self, lines: Sequence[list[Slot]], kind: str) -> bool:
+        """Whether lines in a few plain words that stated steps may be those of a text, `Step 3: time 5, length 10`, as
+        these blocks with another count came more often."""
+        if self._followed is None or kind != "block" or not self._course.stated < SETTLED < len(lines):
+            return False
+        counter = counter_of(list(lines), SEEN - 1, [0] * len(lines))
+        return counter is not None and is_named(lines[0][counter].name, words().counters)
+
     def _outlives(self, template: Template, counter: int) -> bool:
         """Whether they count one by one, by a plainer counter, for longer than that part did."""
         lines = template.lines
+        if self._may_be_stray([line.slots for line in lines], "block" if not lines[0].message else "line"):
+            same = counter_name(lines[0].slots[counter]) == self.main
+            return len(lines) > (self._course.stated + SEEN if same else FAR)
         if not self._may_outlive(template) or len(lines) <= self._course.stated:
             return False
         slot = lines[0].slots[counter]

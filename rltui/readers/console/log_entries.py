@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from rltui.readers.console.log_keys import log_keys
 from rltui.readers.keys import first_of, names, time_of
+from rltui.readers.log_keys import log_keys
 from rltui.readers.row_kinds import measures
 
 Entry = tuple[str, str]

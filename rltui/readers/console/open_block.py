@@ -43,6 +43,7 @@ class BlockState(Struct):
     fenced: bool = False  # inside code that was printed
     text: bool = False  # a text with a heading of its own was printed in it
     over: Above = NOTHING  # numbers above its heading
+    ends: bool = False  # its heading says that the step is over
     columns: tuple[str, ...] = ()  # names of the columns of a table in it
     title: str = ""  # the title above it, which names no count
     inner: frozenset[str] = frozenset()  # names in lines about work inside the step
@@ -214,9 +215,10 @@ class OpenBlock:
         numbers its parts: it looks unlike the headings of the steps so far."""
         return bool(self.state.headed) and self.heads.names(begins, message)
 
-    def begin(self, headed: int, over: Above) -> None:
-        """Begins the block below a heading with `headed` counts; 0 for one without a heading."""
-        self.state = BlockState(headed=headed, over=over)
+    def begin(self, headed: int, over: Above, ends: bool) -> None:
+        """Begins the block below a heading with `headed` counts; 0 for one without a heading. `ends`: the heading says
+        that its step is over."""
+        self.state = BlockState(headed=headed, over=over, ends=ends)
 
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
         """Takes the numbers of a line."""
@@ -227,6 +229,7 @@ class OpenBlock:
         """Ends the block. Returns it as one line, its key, and the names that were already given out."""
         (line, key), (told, self.told) = self.line(), (self.told, set())
         line.above, line.above_lines, line.passed = self.state.over
+        line.ends = self.state.ends
         self.state = BlockState(source=self.state.source)
         self.pairs.take()
         return line, key, told

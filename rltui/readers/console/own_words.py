@@ -185,6 +185,13 @@ class OwnWords(OpenEnd[_Known]):
         if self._block is not None:
             self._block.over = True
 
+    def resume(self) -> None:
+        """Takes note that the program says that it goes on from a checkpoint. The step that it names is one from
+        before."""
+        self.other()
+        if self._learner is not None and self._step() < 0:
+            self._learner.resumed = True
+
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
         raw = without_texts(raw)
@@ -291,7 +298,7 @@ class OwnWords(OpenEnd[_Known]):
             block.go_on(begun, {} if self._learner is None else self._learner.pairs_since(block.at))
         elif self._learner is not None and begun.cells and not self._processes.told:
             begun.above = self._learner.above
-            begun.before = frozenset(begun.above)
+            begun.before, begun.resumed = frozenset(begun.above), self._learner.resumed
         closed, self._block, begun.time, begun.at = self.close(), begun, self._time, self.at
         self._below_heads.begin()
         lead = split_lead(message)

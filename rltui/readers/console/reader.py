@@ -413,7 +413,7 @@ class ConsoleReader(LineReader):
         elif self._own is not None and not painted:
             message = plain(message)
             if any(note.kind == "resume" for note in notes):
-                self._own.other()  # the step that it names is one from before
+                self._own.resume()
             elif self._dialect_line(self._own, prefix, message):
                 self._own.other()
                 matters = self._took = True

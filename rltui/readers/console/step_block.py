@@ -25,7 +25,7 @@ from rltui.readers.console.lead import Lead, bare, of_container, program, split_
 from rltui.readers.console.line_pairs import MAX_BLOCK, attributes
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import part_of_step
-from rltui.readers.console.values_above import stand_above
+from rltui.readers.console.values_above import ends_step, stand_above
 from rltui.readers.name_words import has_word, is_named, measures, words
 
 COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
@@ -75,6 +75,7 @@ class StepBlock(Struct):
     known: frozenset[str] = frozenset()  # names in the messages of earlier headings
     own: set[str] = field(default_factory=set)  # names in the message of this heading
     above: dict[str, float] = field(default_factory=dict)  # numbers right above the first step
+    resumed: bool = False  # a line above the first step says that the log begins there
     before: frozenset[str] = frozenset()  # names of numbers that are, or may be, above their step
     text: bool = False  # below it a text with headings of its own is printed
     fenced: bool = False  # a piece of code is
@@ -145,7 +146,8 @@ class StepBlock(Struct):
         """Ends this step, as `following` begins. Numbers between the two go to `following` if this log writes numbers
         above their step. `above`: those right above it, below lines that belong to no step."""
         counts = [self.step, following.step]
-        if self.above and not stand_above(self.above, [[*self.below_names, *above]], counts):
+        surely = self.resumed or ends_step(self.message)
+        if self.above and not stand_above(self.above, [[*self.below_names, *above]], counts, surely):
             self.cells = {**self.cells, **self.ahead}
             return
         self.cells = {**self.cells, **self.above}

@@ -225,7 +225,8 @@ class TemplateLine(Struct):
     right `above` that belong to no other line, with the names of those that are `passed`: words stand between.
     `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
     wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
-    `training`: the one that its words name. `over`: the step that was known as it came."""
+    `training`: the one that its words name. `over`: the step that was known as it came.
+    `ends`: it is a block whose heading says that the step is over."""
 
     slots: list[Slot]
     message: str = ""
@@ -241,6 +242,7 @@ class TemplateLine(Struct):
     time: float = nan
     training: str = ""
     over: int | None = None
+    ends: bool = False
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""

@@ -47,6 +47,7 @@ from rltui.readers.console.step_template import (
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
+from rltui.readers.console.values_above import ends_step
 from rltui.readers.console.worded_lines import step_before_name
 from rltui.readers.name_words import either, is_named, last_word, measures, words
 
@@ -115,6 +116,15 @@ class TemplateLearner:
     def took_over(self) -> bool:
         """Whether lines found here state the steps that other lines stated at first."""
         return self._known.took_over
+
+    @property
+    def resumed(self) -> bool:
+        """Whether a line above all steps says that the log begins there."""
+        return self._known.ahead.resumed
+
+    @resumed.setter
+    def resumed(self, on: bool) -> None:
+        self._known.ahead.resumed = on
 
     def may_take_over(self, message: str) -> bool:
         """Whether a line below a step that was read elsewhere may be the first in another form that states steps."""
@@ -188,6 +198,7 @@ class TemplateLearner:
         anew = TemplateLearner()
         anew._readings = readings - 1
         anew._known.learn(self._known, none)
+        anew.resumed = self.resumed
         rows = [row for line in past for row in anew.take(*line) or ()]
         vars(self).update(vars(anew))
         return rows
@@ -395,8 +406,9 @@ class TemplateLearner:
         if self._evaluated and cells:
             of = set_of(message)
             cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
-        if self._known.ahead.names and self._known.kind == "line" and cells and not begins:
-            cells = self._known.ahead.keep(cells, self._at)
+        ahead = self._known.ahead
+        if ahead.names and cells and not begins and (not ahead.of_block or self._under is not None):
+            cells = ahead.keep(cells, self._at)
             if not cells:
                 return []
         if self._under is not None and self._under.slots[0].name == COUNTED:
@@ -434,7 +446,7 @@ class TemplateLearner:
         above = self._above() if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:
-            self._block.begin(len(begins), above)
+            self._block.begin(len(begins), above, ends=bool(begins) and ends_step(said))
         if again:
             self._block.told -= {slot.name for slot in slots}
         self._block.add(slots, source, self._at, self._time)
@@ -456,10 +468,13 @@ class TemplateLearner:
         if over and (self._known.main is None or self._known.counts):
             line.slots = self._counted.block(over, line.slots)
             key = key_of("block", line.slots)
-        if self._known.ahead.names and self._known.kind == "block":
-            waiting, line.slots = line.slots, self._known.ahead.in_place(line.slots)
-            self._known.ahead.go_on(waiting)
-            key = key_of("block", line.slots)
+        if self._known.ahead.names and self._known.ahead.of_block:
+            if any(map(may_count if self._known.main is None else self._known.is_main, line.slots)):
+                waiting, line.slots = line.slots, self._known.ahead.in_place(line.slots)
+                self._known.ahead.go_on(waiting)
+                key = key_of("block", line.slots)
+            elif self._known.ahead.wait(line.slots):  # other lines ended the block of the step before
+                return []
         if len(line.slots) < 2:
             return []
         if key not in self._known:
@@ -485,7 +500,8 @@ class TemplateLearner:
         if self._known.counts and not self._block.headed:
             slots = self._counted.copy().block(self._block.state.title, slots)
         at = next((i for i, s in enumerate(slots) if self._known.is_main(s)), None)
-        if self._known.kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
+        of_block = self._known.kind == "block" or self._known.ahead.of_block
+        if not of_block or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
         line = TemplateLine(slots, lines=self._block.pairs.lines, time=self._block.pairs.time)
         known = (t for t in self._known.decided if t.counter == at and not t.prefix)

@@ -11,28 +11,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from rltui.readers.console.layouts import as_slots
 from rltui.readers.console.named_numbers import Slot
 from rltui.readers.console.step_template import TemplateLine
-from rltui.readers.name_words import measures
+from rltui.readers.name_words import has_word, measures, words
 
 Cells = dict[str, float]
 
 
-def stand_above(above: Mapping[str, float], between: Sequence[Sequence[str]], counts: Sequence[int]) -> bool:
+def stand_above(
+    above: Mapping[str, float], between: Sequence[Sequence[str]], counts: Sequence[int], surely: bool = False
+) -> bool:
     """Whether the numbers `above` the first step line belong to it. The same names of metrics must come last in each
     group `between` two step lines: other numbers may be left out of a group. `counts`: the steps; a log that was cut
-    begins with a later count, so it cannot tell."""
+    begins with a later count, so it cannot tell, unless it is `surely` not cut or its step lines end their steps."""
     wanted = {name for name in above if measures((name,))}
     if not wanted or not between:
         return False
-    begins = counts[0] <= max(1, counts[1] - counts[0])
+    begins = surely or counts[0] <= max(1, counts[1] - counts[0])
     told = ([name for name in names if name in above or measures((name,))] for names in between)
     return begins and all(wanted <= set(names[-len(above) :]) <= above.keys() for names in told)
 
 
+def ends_step(message: str) -> bool:
+    """Whether a step line says that its step is over, so that nothing of it follows: `step 501 done`. With a colon at
+    its end, something does."""
+    return has_word(message, words().ends) and not message.rstrip().endswith(":")
+
+
 class Ahead:
     """Numbers that wait for the step line below them, and their line numbers. `names`: the names of such numbers; empty
-    while it is not known that this log has them."""
+    while it is not known that this log has them. `of_block`: their step stands in a heading. `resumed`: a line above
+    all steps says that the log begins there."""
 
     def __init__(self) -> None:
+        self.resumed = self.of_block = False
         self.names: frozenset[str] = frozenset()
         self.cells: Cells = {}
         self.lines: tuple[int, ...] = ()
@@ -40,6 +50,7 @@ class Ahead:
     def copy(self) -> Ahead:
         twin = Ahead()
         twin.names, twin.cells, twin.lines = self.names, dict(self.cells), self.lines
+        twin.resumed, twin.of_block = self.resumed, self.of_block
         return twin
 
     def keep(self, cells: Mapping[str, float], line: int) -> Cells:
@@ -60,9 +71,15 @@ class Ahead:
         """The numbers of a step: those that wait for the next step are replaced by those that waited for this one."""
         return [*(slot for slot in slots if slot.name not in self.names), *as_slots(self.cells)]
 
+    def wait(self, slots: Sequence[Slot]) -> bool:
+        """Takes numbers below another line between two steps: they wait too. True if there are any."""
+        more = {slot.name: slot.value for slot in slots if slot.name in self.names}
+        self.cells |= more
+        return bool(more)
+
     def go_on(self, slots: Sequence[Slot]) -> None:
         """Takes numbers below a step line: they wait for the next one."""
-        self.cells = {slot.name: slot.value for slot in slots if slot.name in self.names}
+        self.cells, self.lines = {slot.name: slot.value for slot in slots if slot.name in self.names}, ()
 
 
 def _may_stand_above(first: TemplateLine, between: Sequence[Sequence[str]]) -> Iterator[Cells]:
@@ -90,10 +107,11 @@ def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:
     if not of_block:  # other lines may stand between the numbers below a step line and those above the next
         between = [[*names, *below.above] for names, below in zip(between, lines[1:], strict=True)]
     counts = [int(line.slots[counter].value) for line in lines]
-    found = (above for above in _may_stand_above(lines[0], between) if stand_above(above, between, counts))
+    surely = ahead.resumed or lines[0].ends or ends_step(lines[0].message)
+    found = (above for above in _may_stand_above(lines[0], between) if stand_above(above, between, counts, surely))
     if (above := next(found, None)) is None:
         return
-    ahead.names, ahead.cells = frozenset(above), above
+    ahead.names, ahead.cells, ahead.of_block = frozenset(above), above, of_block
     lines[0].lines = (*lines[0].above_lines, *lines[0].lines)
     for line in lines:
         if of_block:

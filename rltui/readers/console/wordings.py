@@ -6,7 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import split_lead
+from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.trainings import is_another, training_of
 
 ALONE = 8
@@ -47,15 +47,16 @@ class Wordings:
 
     def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
         """The numbers of a line that count: all, or only those that the usual lines do not state."""
-        begin = _BEGIN.match(message)
-        key = " ".join(begin[0].split()) if begin is not None else ""
+        lead = split_lead(message)  # its time stamp would end each beginning
+        begin = _BEGIN.match(lead.message)
+        key = " ".join((program(lead), *begin[0].split())) if begin is not None else ""
         usual = next(iter(self._known.values()), None)  # the first one, unless another went on for long without it
         usual = max(
             (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),
             key=lambda one: one.went_on,
             default=usual,
         )
-        own = self._known.get(key) or _Wording(training=training_of(split_lead(message)))
+        own = self._known.get(key) or _Wording(training=training_of(lead))
         if len(self._known) < MOST:
             self._known[key] = own
         behind = usual is not None and own is not usual and step <= usual.newest

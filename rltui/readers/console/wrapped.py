@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rltui.readers.console.log_entries import entry, in_order, is_document, is_newest_first, json_object, shown
-from rltui.readers.console.log_keys import log_keys
 from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
+from rltui.readers.log_keys import log_keys
 from rltui.readers.row_kinds import one_value
 
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')

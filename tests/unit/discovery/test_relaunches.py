@@ -38,6 +38,19 @@ def jsonl(first: int, last: int, shift: float = 0.0) -> str:
     return "".join(json.dumps({"step": n, "reward": n / 100 + shift, "kl": n}) + "\n" for n in range(first, last + 1))
 
 
+def trainer(first: int, last: int, shift: float = 0.0, total: int = 100) -> str:
+    """Dict lines above the bar of a trainer, which begins at 0 also if the training goes on from a checkpoint."""
+
+    def bar(n: int) -> str:
+        return f"\r{n:3}%|{'█' * (n * 10 // total):<10}| {n}/{total} [00:{n % 60:02}<01:00,  1.02s/it]"
+
+    return bar(0) + "".join(
+        f"{bar(n)}\r{' ' * 60}\r{{'loss': {1 / n + shift:.4f}, 'reward': {n / 100 + shift:.3f}, 'epoch': {n / 50:.2f}}}"
+        f"\n{bar(n)}"
+        for n in range(first, last + 1)
+    )
+
+
 def written(folder: Path, files: dict[str, str]) -> Path:
     """A folder with these files, written one after the other."""
     for at, (name, text) in enumerate(files.items()):
@@ -73,11 +86,15 @@ PAIRS = [
     ("train_20261120_101010.log", "train_20261121_093000.log"),
     ("logs/attempt_0/train.log", "logs/attempt_1/train.log"),
     ("attempt_0/rank0.log", "attempt_1/rank0.log"),
+    ("101/train.log", "102/train.log"),
+    ("99/logs/train.log", "100/logs/train.log"),
+    ("slurm-101/slurm-101.out", "slurm-102/slurm-102.out"),
+    ("job_7/run.log", "job_8/run.log"),
 ]
 
 
 @pytest.mark.parametrize("names", PAIRS, ids=lambda names: names[0])
-@pytest.mark.parametrize("log", [own_loop, verl])
+@pytest.mark.parametrize("log", [own_loop, verl, trainer])
 def test_a_job_that_was_requeued_is_one_run(names: tuple[str, str], log: Any, tmp_path: Path) -> None:
     folder = written(tmp_path / "run", {names[0]: log(1, 20), names[1]: RESUMED + log(21, 40)})
     assert rewards(folder, tmp_path) == WHOLE
@@ -86,12 +103,39 @@ def test_a_job_that_was_requeued_is_one_run(names: tuple[str, str], log: Any, tm
     assert told["restarts"] == [21]
 
 
-@pytest.mark.parametrize("log", [own_loop, verl, jsonl])
+@pytest.mark.parametrize("log", [own_loop, verl, jsonl, trainer])
 def test_a_log_that_begins_where_the_other_ended_is_of_the_same_run(log: Any, tmp_path: Path) -> None:
     suffix = "jsonl" if log is jsonl else "out"
     folder = written(tmp_path / "run", {f"train-7.{suffix}": log(1, 20), f"train-8.{suffix}": log(21, 40)})
     assert rewards(folder, tmp_path) == WHOLE
     assert run_of(folder)["restarts"] == [21]
+
+
+STARTED = "***** Running training *****\n"
+
+
+@pytest.mark.parametrize(("log", "head"), [(trainer, ""), (own_loop, STARTED)])
+def test_a_launch_that_says_nothing_of_a_checkpoint(log: Any, head: str, tmp_path: Path) -> None:
+    """It holds its beginning, so that it is not cut, and yet its first row is of a later step."""
+    folder = written(tmp_path / "run", {"slurm-1.out": head + log(1, 27), "slurm-2.out": head + log(21, 40, 1)})
+    assert rewards(folder, tmp_path) == {n: pytest.approx(n / 100 + (n > 20)) for n in range(1, 41)}
+    assert run_of(folder)["restarts"] == [21]
+
+
+CUT = {
+    "without its beginning": (trainer(1, 27), trainer(21, 40, 1).partition("\n")[2]),
+    "other bars begin at 0": (
+        trainer(1, 27),
+        "Generating:   0%|          | 0/512 [00:00<?, ?it/s]\n" + trainer(21, 40, 1).partition("\n")[2],
+    ),
+    "both begin at the first step": (trainer(1, 27), trainer(1, 40, 1)),
+    "rows without a beginning": (own_loop(1, 27), own_loop(21, 40, 1)),
+}
+
+
+@pytest.mark.parametrize(("one", "two"), CUT.values(), ids=CUT)
+def test_a_log_that_may_be_cut(one: str, two: str, tmp_path: Path) -> None:
+    assert len(locate([str(written(tmp_path / "runs", {"slurm-1.out": one, "slurm-2.out": two}))])) == 2
 
 
 def test_steps_that_were_made_again_count_as_the_later_launch_has_them(tmp_path: Path) -> None:
@@ -163,6 +207,39 @@ def test_several_runs(name: str, one: str, two: str, tmp_path: Path) -> None:
     assert len(locate([str(folder)])) == 2
 
 
+IN_FOLDERS = {
+    "both begin at the first step": ("1/train.log", own_loop(1, 20), "2/train.log", own_loop(1, 20, 0.3)),
+    "other metrics": ("1/train.log", own_loop(1, 20), "2/train.log", SEVERAL["other metrics"][2]),
+    "far ahead": ("1/train.log", own_loop(1, 20), "2/train.log", SEVERAL["far ahead"][2]),
+    "other names": ("1/train.log", own_loop(1, 20), "2/other.log", RESUMED + own_loop(21, 40)),
+    "no job numbers": ("a1/train.log", own_loop(1, 20), "a2/train.log", own_loop(21, 40)),
+    "of two experiments": ("a/1/train.log", own_loop(1, 20), "b/2/train.log", RESUMED + own_loop(21, 40)),
+    "the same rows": ("0/train.log", own_loop(1, 20), "1/train.log", own_loop(1, 20)),
+}
+
+
+@pytest.mark.parametrize(("first", "one", "second", "two"), IN_FOLDERS.values(), ids=IN_FOLDERS)
+def test_several_runs_in_folders(first: str, one: str, second: str, two: str, tmp_path: Path) -> None:
+    assert len(locate([str(written(tmp_path / "runs", {first: one, second: two}))])) == 2
+
+
+def test_jobs_with_folders_beside_another_run(tmp_path: Path) -> None:
+    """The settings of each job are those of the run."""
+    logs = {
+        "101/train.log": own_loop(1, 20),
+        "102/train.log": RESUMED + own_loop(21, 40),
+        "103/train.log": own_loop(1, 20, 0.5),
+    }
+    folder = written(tmp_path / "runs", logs | {f"{job}/config.yaml": "lr: 1.0e-6\n" for job in (101, 102, 103)})
+    found = sorted(locate([str(folder)]), key=lambda one: len(one.files))
+    assert [len(one.files) for one in found] == [1, 2]
+    assert [{os.path.basename(os.path.dirname(path)) for path in one.candidate.configs} for one in found] == [
+        {"103"},
+        {"101", "102"},
+    ]
+    assert rewards(Path(f"{folder}#102"), tmp_path) == WHOLE
+
+
 def test_the_older_log_was_written_while_the_newer_one_was(tmp_path: Path) -> None:
     folder = written(tmp_path / "runs", {"slurm-2.out": own_loop(21, 40), "slurm-1.out": own_loop(1, 20)})
     assert len(locate([str(folder)])) == 2
@@ -221,17 +298,22 @@ def test_nodes_that_print_the_same_rows_are_one_run(names: tuple[str, ...], tmp_
     assert f"not read as they repeat the first rank's: {len(names) - 1}" in locate([str(folder)])[0].candidate.note
 
 
-def test_a_requeued_job_is_taken_up_while_its_run_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("names", [("slurm-101.out", "slurm-102.out"), ("101/train.log", "102/train.log")])
+def test_a_requeued_job_is_taken_up_while_its_run_is_watched(
+    names: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("rltui.session.live.LOOK_AGAIN_S", 0.0)
     monkeypatch.setattr("rltui.session.live.LOOK_AGAIN_AT_ONCE_S", 0.0)
     folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "slurm-101.out").write_text(own_loop(1, 25))
+    older, newer = (folder / name for name in names)
+    older.parent.mkdir(parents=True)
+    older.write_text(own_loop(1, 25))
     live = LiveRun(locate([str(folder)])[0])
     frames_until(live, lambda: len(content(live.opened)) == 25)
-    (folder / "slurm-102.out").write_text(RESUMED + own_loop(21, 30, 1))
+    newer.parent.mkdir(exist_ok=True)
+    newer.write_text(RESUMED + own_loop(21, 30, 1))
     frames_until(live, lambda: len(content(live.opened)) == 30)
-    with (folder / "slurm-102.out").open("a") as out:
+    with newer.open("a") as out:
         out.write(own_loop(31, 40, 1))
     frames_until(live, lambda: len(content(live.opened)) == 40)
     live.close()

@@ -25,10 +25,10 @@ from rltui.frameworks.parts import TrueComponents
 from rltui.hardware.processes import Roles
 from rltui.manual.glossary import Glossary
 from rltui.readers.config_file import ConfigFiles
-from rltui.readers.console.log_keys import LogKeys
 from rltui.readers.console.notes import NoteRules
 from rltui.readers.formats import Format
 from rltui.readers.keys import Keys
+from rltui.readers.log_keys import LogKeys
 from rltui.readers.name_words import TemplateWords
 from rltui.readers.row_kinds import RowWords
 from rltui.rollouts.formats.fields import KnownNames

@@ -67,3 +67,37 @@ def test_numbers_below(style: str, head: str, tmp_path: Path, capsys: pytest.Cap
     """The near miss: they look the same from the second step on."""
     found = exported(tmp_path / "train.log", HEADS[head] + "".join(map(BELOW[style], range(1, N))), capsys)
     assert found == {i: (float(rise(i)), i / 1000, 0.01) for i in range(1, N)}
+
+
+ANSWER = "Sure! Step 1: compute 12 * 3 = 36.\nStep 2: subtract 6, reward: 30.\n"
+
+
+@pytest.mark.parametrize("head", ["", "Resuming from step 0\n"])
+@pytest.mark.parametrize("style", [style for style in ABOVE if style != "lines of numbers between"])
+def test_an_answer_between_two_steps(style: str, head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends what stands below the step above it, and takes nothing from the step below it."""
+    parts = [ABOVE[style](i) + (ANSWER if i % 7 == 0 else "") for i in range(1, N)]
+    found = exported(tmp_path / "train.log", head + "".join(parts), capsys)
+    assert found == {i: (float(rise(i)), i / 1000, 0.01) for i in range(1, N)}
+
+
+@pytest.mark.parametrize("answer", [ANSWER, "Step 3: time 5, length 10\n"])
+@pytest.mark.parametrize("at", [0, 2, 3])
+def test_an_answer_before_the_steps_are_known(
+    at: int, answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line that is taken for a step must not keep the blocks with the steps from being read."""
+    blocks = [f"Iteration {i}:\n  reward: {rise(i)}\n  kl: {i / 1000}\n  loss: 0.01\n" for i in range(1, N)]
+    found = exported(tmp_path / "train.log", "".join([*blocks[:at], answer, *blocks[at:]]), capsys)
+    assert found == {i: (float(rise(i)), i / 1000, 0.01) for i in range(1, N)}
+
+
+@pytest.mark.parametrize("style", [style for style in ABOVE if style != "lines of numbers between"])
+def test_one_answer_among_the_first_steps(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The numbers right below it may be taken for its own, but none of a later step; the newest row may still wait."""
+    parts = [ABOVE[style](i) for i in range(1, N)]
+    path = tmp_path / "train.log"
+    path.write_text("".join([*parts[:3], "Step 3: time 5, length 10\n", *parts[3:]]))
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    rows = {row["step"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert {i: rows[i]["reward_mean"] for i in range(5, N - 1)} == {i: float(rise(i)) for i in range(5, N - 1)}

@@ -61,3 +61,48 @@ def test_of_a_log_that_was_cut_the_first_numbers_are_of_no_step(form: str) -> No
     data = log(BELOW[form], 31)
     cut = data[data.index(b"Mean") :]
     assert returns([cut]) == {31 + i: (i + 1) / 32 for i in range(1, STEPS)}
+
+
+RESUMED = [
+    "Resuming from checkpoint ckpt/step_500\n",
+    "resumed from step 500\nbatch size: 64\n",
+    "INFO loading the model\nContinuing training from global step 500\n",
+]
+
+
+def both(data: bytes) -> dict[int, tuple[float | None, float | None]]:
+    rows, _ = looked_at([data])
+    return {step: (cells.get("Mean return"), cells.get("loss")) for step, cells in rows.items()}
+
+
+LATE = {501 + i: ((i + 1) / 32, (i + 1) / 64) for i in range(STEPS)}
+
+
+@pytest.mark.parametrize("before", RESUMED)
+@pytest.mark.parametrize("form", {**ABOVE, **BELOW})
+def test_a_log_that_says_that_it_resumes_was_not_cut(form: str, before: str) -> None:
+    assert both(before.encode() + log({**ABOVE, **BELOW}[form], 501)) == LATE
+
+
+@pytest.mark.parametrize("before", ["", "lr: 1e-6\nloading the model\n"])
+@pytest.mark.parametrize("form", [form for form in ABOVE if form.startswith("a heading")])
+def test_a_heading_that_says_that_its_step_is_over(form: str, before: str) -> None:
+    """Nothing of its step follows it, so it does not matter whether the log was cut."""
+    assert both(before.encode() + log(ABOVE[form], 501)) == LATE
+
+
+def test_a_heading_with_a_colon_goes_on_below() -> None:
+    data = log("Iteration {i} done:\nMean return: {x}\nloss: {y}\n", 501)
+    cut = data[data.index(b"Mean") :]
+    assert both(cut) == {step: cells for step, cells in LATE.items() if step > 501}
+
+
+@pytest.mark.parametrize("form", [form for form in ABOVE if form.startswith("a heading")])
+@pytest.mark.parametrize("size", [97, 211])
+def test_a_log_that_is_looked_at_after_each_piece(size: int, form: str) -> None:
+    """Rows that come after an early look and before the form is settled are read as all others. A look at the first
+    lines alone cannot tell yet to which step their numbers belong."""
+    data = log(ABOVE[form])
+    rows, _ = looked_at([data[at : at + size] for at in range(0, len(data), size)])
+    found = {step: (cells.get("Mean return"), cells.get("loss")) for step, cells in rows.items() if step > 3}
+    assert found == {1 + i: ((i + 1) / 32, (i + 1) / 64) for i in range(3, STEPS)}

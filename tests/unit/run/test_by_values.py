@@ -80,6 +80,31 @@ def test_tokens_are_of_a_step_or_of_the_run_by_their_course(key: str, tmp_path: 
     assert told["total_tokens_seen"]["count"] == ROWS
 
 
+@pytest.mark.parametrize("key", ["clip_frac", "train/clipfrac", "truncated_ratio", "mfu", "error_rate"])
+def test_a_fraction_that_goes_far_above_1_is_in_percent(key: str, tmp_path: Path) -> None:
+    _table(tmp_path, key, [0.5 + (row * 7) % 40 / 2 for row in range(ROWS)])
+    report = reported(tmp_path)
+    name = next(name for name, metric in report["metrics"].items() if metric["key"] == key)
+    assert ends(report, name) == (ROWS, pytest.approx(0.005), pytest.approx(0.17))
+    assert "percentage" in report["metrics"][name]["trap"]
+    assert not _loud(tmp_path, "invariant-violated")
+
+
+OTHERS = {
+    "a fraction": [(row * 7) % 40 / 50 for row in range(ROWS)],
+    "rounding": [1.0000001 - row / 200 for row in range(ROWS)],
+    "a ratio": [0.9 + (row * 7) % 40 / 100 for row in range(ROWS)],
+    "counts": [float((row * 7) % 40) for row in range(ROWS)],
+    "amounts": [(row * 7) % 40 * 10.5 for row in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("values", OTHERS.values(), ids=OTHERS)
+def test_other_numbers_stay_as_they_are(values: list[float], tmp_path: Path) -> None:
+    told = ends(reported(_table(tmp_path, "clip_frac", values)), "clip_frac")
+    assert told == (ROWS, pytest.approx(values[0]), pytest.approx(values[-1]))
+
+
 def _entropy(row: int) -> float:
     return 1.4 - row / 100
 

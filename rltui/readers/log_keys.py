@@ -1,4 +1,4 @@
-"""The keys of JSON lines that hold what a program printed. They are listed in a data file (`../data/log_keys.json`)."""
+"""The keys of JSON lines that hold what a program printed. They are listed in a data file (`data/log_keys.json`)."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ class LogKeys(Record):
 
 @kept
 def log_keys() -> LogKeys:
-    return read(Path(__file__).parent.with_name("data") / "log_keys.json", LogKeys)
+    return read(Path(__file__).with_name("data") / "log_keys.json", LogKeys)
