@@ -240,7 +240,7 @@ def fixes(
         outside = {(0, place) for place, one in enumerate(causes) if one.outside}
         found = [one for one in found if one[0] in outside] or found
     ordered = [one[3] for one in sorted(found, key=lambda one: one[:3])]
-    return (*([] if proven else to_tell([one.cause for one in causes])), *ordered)[:MOST_FIXES]
+    return (*([] if proven else to_tell([one.cause for one in causes], ordered)), *ordered)[:MOST_FIXES]
 
 
 def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:
@@ -253,12 +253,13 @@ def _settings(fix: FixText, names: Dialect) -> str | None:
     return names.settings_of(fix.lever, fix.change.key if fix.change is not None else "")
 
 
-def to_tell(causes: Sequence[Cause]) -> list[Fix]:
-    """What tells the causes apart if none is proven: a change made on a guess may hide what was wrong."""
+def to_tell(causes: Sequence[Cause], advised: Sequence[Fix] = ()) -> list[Fix]:
+    """What tells the causes apart if none is proven: a change made on a guess may hide what was wrong. Nothing if there
+    is no place to look at and what is `advised` already begins with finding out."""
     untested = [one for one in causes if one.status == "untestable"]
     looks = each_once(one.look for one in untested if one.look)[:LOOKS]
     whys = each_once(one.because for one in untested if one.because)[:1]
-    if not looks and not whys:
+    if not looks and (not whys or any(fix.risk == "none" for fix in advised[:1])):
         return []
     asked = [f"Look first at {looks[0]}", *(f"Then look at {look}" for look in looks[1:])] if looks else []
     told = sentences(*(asked or [f"Find this out first: {whys[0]}"]))

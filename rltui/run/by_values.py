@@ -82,10 +82,12 @@ def is_share(points: Series) -> bool:
 
 
 def is_in_percent(points: Series) -> bool:
-    """Whether the values of what is a fraction by its name are percentages: they go far above 1, and not above 100. A
-    ratio stays about 1, and whole numbers may be counts."""
+    """Whether the values of what is a fraction by its name are percentages: several go above 1, some of them far, and
+    none above 100. A ratio stays about 1, whole numbers may be counts, and one value far off is an error."""
     x = points.values
-    return len(x) >= LEAST and x.min() >= 0 and ABOUT < x.max() <= HUNDRED and bool((x != np.round(x)).any())
+    if len(x) < LEAST or not ABOUT < x.max() <= HUNDRED or x.min() < 0:
+        return False
+    return int((x > 1.0).sum()) >= LEAST and bool((x != np.round(x)).any())
 
 
 def is_elapsed(points: Series) -> bool:

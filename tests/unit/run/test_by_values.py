@@ -92,6 +92,7 @@ def test_a_fraction_that_goes_far_above_1_is_in_percent(key: str, tmp_path: Path
 
 OTHERS = {
     "a fraction": [(row * 7) % 40 / 50 for row in range(ROWS)],
+    "one value that is wrong": [37.2 if row == 30 else (row * 7) % 40 / 50 for row in range(ROWS)],
     "rounding": [1.0000001 - row / 200 for row in range(ROWS)],
     "a ratio": [0.9 + (row * 7) % 40 / 100 for row in range(ROWS)],
     "counts": [float((row * 7) % 40) for row in range(ROWS)],
