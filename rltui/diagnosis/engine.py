@@ -153,6 +153,10 @@ class Engine:
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._conclusions.rewind(row)
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is kept of the rows as they were."""
         self._near = self._usual = self._logged = None
         self._absent = None, 0, []
         self._scales.clear()
@@ -188,15 +192,11 @@ class Engine:
 
     def _restart(self) -> None:
         self._states = [State()]
-        self._earlier = None
+        self._forget()
         self._blocks.clear()
         self._outages.clear()
-        self._scales.clear()
-        self._revaluations = Revaluations()
         self._conclusions = self._concluded_anew()
-        self._near = self._usual = self._logged = None
         self._keys = {}
-        self._absent = None, 0, []
         self._looks = 0
         self._revised = None
 
@@ -310,8 +310,8 @@ class Engine:
 def _usual_before(run: Run, row: int) -> UsualRows:
     """Of what is trained on: rules of evaluations are asked at each look."""
 
-    def held_out(key: str) -> bool:
+    def evaluates(key: str) -> bool:
         name = run.names.get(key)
         return name is not None and name.group == "validation"
 
-    return UsualRows(run.history.table, row, held_out)
+    return UsualRows(run.history.table, row, evaluates)
