@@ -105,7 +105,8 @@ class Conclusions:
         out_of_place += without_input(self._catalogue, tried, only_samples, run.samples, look)
         skipped = [b for b in out_of_place if b.applies]
         blind = {b.id for b in out_of_place}
-        could = frozenset(i for i in able if i not in blind and i not in guard.failed)
+        failed = guard.failed
+        could = frozenset(i for i in able if i not in blind and i not in failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
         ground = Ground(
             look,

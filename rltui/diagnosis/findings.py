@@ -15,8 +15,9 @@ from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
-from rltui.diagnosis.roots import Fired, roots, tempered
+from rltui.diagnosis.roots import Fired, roots
 from rltui.diagnosis.stopping import Brief, StopCase, healed
+from rltui.diagnosis.tempered import tempered
 from rltui.diagnosis.tested import Ground
 from rltui.evidence.beside_rows import MACHINE, SAMPLES
 from rltui.evidence.clock import whole_parts
@@ -118,7 +119,7 @@ def build(
     causes are tested on; its samples and what was measured of the machine give their numbers to the evidence."""
     look = ground.look
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
-    shown = _tempered(shown, catalogue)
+    shown = tempered(shown, catalogue, look.step)
     active = {key: life for key, life in shown.items() if life.level > 0}
     ground = replace(
         ground, spells=_widest({key: _spell(catalogue[key[0]], life, look) for key, life in shown.items()})
@@ -231,9 +232,9 @@ def _not_by_itself(
     return root if len(causes) == len(root.causes) else replace(root, causes=causes)
 
 
-def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Brief]:
-    """The open findings without words, as severe as `build` has them."""
-    shown = _tempered({key: life for key, life in lives.items() if life.openings}, catalogue)
+def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], step: int) -> list[Brief]:
+    """The open findings at a step without words, as severe as `build` has them."""
+    shown = tempered({key: life for key, life in lives.items() if life.openings}, catalogue, step)
     return [
         Brief(i, SEVERITY[life.level], life.onset_step, life.last_step, tuple(_episode(o) for o in life.openings))
         for (i, _), life in shown.items()
@@ -244,7 +245,7 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
 def at_the_end(lives: Mapping[Key, Life], case: StopCase) -> dict[Key, Life]:
     """The lives of a run that is over: a fall that is made good is over as well, as no row comes that would show it for
     longer."""
-    over = {f.id for f in briefly(lives, case.catalogue) if healed(case, f)}
+    over = {f.id for f in briefly(lives, case.catalogue, case.look.step) if healed(case, f)}
     return {key: closed(life, case.look.n) if key[0] in over and life.level else life for key, life in lives.items()}
 
 
@@ -292,20 +293,6 @@ def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
         loudest = max(other, spell, key=lambda one: one.level)
         early, peak = max(spell.early, other.early), max(spell.peak, other.peak)
         out[rule] = structs.replace(loudest, onset=onset, end=max(spell.end, other.end), early=early, peak=peak)
-    return out
-
-
-def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key, Life]:
-    """The lives with the level that each has beside the others."""
-    levels: dict[str, int] = {}
-    for (rule_id, _), life in lives.items():
-        levels[rule_id] = max(levels.get(rule_id, 0), life.level)
-    out = dict(lives)
-    for key, life in lives.items():
-        level = tempered(key[0], life.level, levels, catalogue)
-        if level < life.level:
-            last = structs.replace(life.openings[-1], peak=level)
-            out[key] = structs.replace(life, level=level, openings=(*life.openings[:-1], last))
     return out
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from rltui.diagnosis.life import Key
-from rltui.evidence.signal import CRITICAL, WARNING
+from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
@@ -37,18 +37,6 @@ class Fired(Struct, frozen=True):
     @property
     def key(self) -> Key:
         return self.id, self.subject
-
-
-def tempered(rule: str, own: int, others: Mapping[str, int], catalogue: Mapping[str, Rule]) -> int:
-    """The level of an open finding of a rule beside the others (id -> level). Once the task is solved, that nothing
-    more can be learnt is no disaster: a warning at most. Answers that are cut off solve nothing."""
-
-    def is_open(trait: Trait, least: int) -> bool:
-        return any(level >= least and trait in catalogue[i].traits for i, level in others.items())
-
-    if own < CRITICAL or Trait.NO_SIGNAL not in catalogue[rule].traits:
-        return own
-    return WARNING if is_open(Trait.SOLVED, 1) and not is_open(Trait.CUT_OFF, CRITICAL) else own
 
 
 def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> dict[Key, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,3 +76,21 @@ def present_share(holds: NDArray[np.bool_], rows: float) -> int:
     before = n - held
     usual = (int(holds[:before].sum()) + 1) / (before + 1)
     return held if n * usual**held < RARE else size
+
+
+SURE = 2.0
+"""Standard errors by which a share of few rows must lie beyond its limit: with one group it is 0 or 1 each time."""
+LEAST_SPREAD = 0.01
+"""Rows whose shares hardly differ may hold shares of many groups, of a hundred at most."""
+
+
+def least_share(shares: Floats | NDArray[np.bool_]) -> float:
+    """What a share (a number from 0 to 1 in each row) is at least, to `SURE` errors. The error is Wilson's (1927), by
+    which five of five rows are no certainty. Rows that differ by less than all or nothing are of several draws each,
+    and tell more in proportion."""
+    share = float(np.add.reduce(shares)) / len(shares)
+    most = share * (1.0 - share)
+    spread = float(np.add.reduce((shares - share) ** 2)) / len(shares) / most if most > 0.0 else 1.0
+    drawn = len(shares) / min(1.0, max(spread, LEAST_SPREAD))
+    half = SURE * sqrt(most / drawn + (0.5 * SURE / drawn) ** 2)
+    return (share + 0.5 * SURE**2 / drawn - half) / (1.0 + SURE**2 / drawn)

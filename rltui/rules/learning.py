@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import numpy as np
 
 from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
-from rltui.evidence.present import present_share
+from rltui.evidence.present import SURE, least_share, present_share
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
@@ -28,8 +26,6 @@ from rltui.rules.traits import Trait
 from rltui.run.sums import median
 
 NO_VARIANCE = "groups have no reward variance"
-SURE = 2.0
-"""Standard errors by which a share of few groups must lie beyond its limit: with one group it is 0 or 1 each time."""
 
 
 @rule("no-learning-signal", Look)
@@ -49,19 +45,19 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     limit = max(p["tiny"], p["relative"] * usual)
     if len(live) and usual < 10 * p["tiny"]:
         limit = p["relative"] * usual  # a model whose gradients are tiny by scale
-    rows, share = window, 0.0
+    rows, share, least = window, 0.0, 0.0
     if ((newest := gradient[-window:]) < limit).any() or not newest.all():  # else no need to look at all rows
         tiny = gradient < limit if limit else gradient == 0.0
         rows = present_share(tiny, p["window"])
         share = float(tiny[-rows:].mean())
+        least = least_share(tiny[-rows:]) if share >= p["warn"] else 0.0
     faint = _faint(look, p, window) or _cut_off(look, p, window, memory) if share < p["warn"] else None
     if faint is not None:
         return [faint]
     eased = share < p["notice"]
     if eased and not held(look, "no-learning-signal"):
         return []
-    sure = share - SURE * sqrt(share * (1.0 - share) / rows)
-    level = CRITICAL if share >= p["critical"] else WARNING if sure >= p["warn"] else EASED if eased else NOTICE
+    level = CRITICAL if share >= p["critical"] else WARNING if least >= p["warn"] else EASED if eased else NOTICE
     dead = look.facts.dead_groups
     beside = f", and {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
     summary = f"The gradient is zero on {percent(share)} of the last {rows} rows{beside}"
@@ -194,7 +190,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = min(level, NOTICE)  # that nothing more can be learnt is told by the reward
     elif share >= p["critical"] and lasting and not learns:
         level = CRITICAL
-    elif (share - SURE * found.se >= p["warn"] and not learns) or idle:
+    elif (share >= p["warn"] and not learns and least_share(dead[-found.rows :]) >= p["warn"]) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
     gradient = look.facts.metric("grad_norm")

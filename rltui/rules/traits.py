@@ -81,6 +81,9 @@ class Trait(StrEnum):
     NO_ROOM = "no-room"
     """When critical, the next checkpoint cannot be written: what is computed until then is lost with the run."""
 
+    HINT = "hint"
+    """It says that something changed, not what is wrong: in a run that was sick before it is no second fault."""
+
     COST_ONLY = "cost-only"
     """It says nothing about whether the model learns."""
 

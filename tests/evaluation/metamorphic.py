@@ -1,6 +1,6 @@
 """The same run, told otherwise: does the verdict change?
 
-    python -m tests.evaluation metamorphic [--every N] [--part K] [--jobs J] [-v] [--runs DIR]
+    python -m tests.evaluation metamorphic [--every N] [--part K] [--change NAME] [--jobs J] [-v] [--runs DIR]
 
 Each labelled run is read, written again as JSONL with its config beside it (the plain telling), and once more for each
 change below. Changes that leave the run what it is must leave the decision and the loud findings what they are.
@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -306,8 +307,8 @@ def said(folder: Path) -> Said:
         opened.close()
 
 
-def one(path: Path) -> dict[str, tuple[Said, Said]] | None:
-    """For each change: what is said of the plain telling, and of the changed one."""
+def one(path: Path, only: tuple[str, ...] = ()) -> dict[str, tuple[Said, Said]] | None:
+    """For each change, or only these: what is said of the plain telling, and of the changed one."""
     plain = telling(path)
     if plain is None:
         return None
@@ -319,7 +320,7 @@ def one(path: Path) -> dict[str, tuple[Said, Said]] | None:
         values = [row[k] for row in plain.rows for k in names if k in row]
         varies = len(set(values)) > 1 and all(resolve(k, None).scale == 1.0 for k in names)  # 190 in a hundred is none
         for i, (name, change) in enumerate(CHANGES.items()):
-            if name == "reward + 1" and not varies:
+            if (only and name not in only) or (name == "reward + 1" and not varies):
                 continue
             folder = Path(scratch) / f"run{i}"
             write(change(plain), folder, csv=name == "as CSV")
@@ -336,12 +337,13 @@ def main(words: list[str]) -> None:
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--runs", type=Path, default=labelled_runs())
+    parser.add_argument("--change", action="append", choices=list(CHANGES), default=[])
     parser.add_argument("-v", action="store_true")
     args = parser.parse_args(words)
     labels = [orjson.loads(line) for line in (args.runs / "LABELS.jsonl").read_bytes().splitlines()]
     paths = [args.runs / label["path"] for label in labels[args.part :: args.every]]
     with ProcessPoolExecutor(args.jobs) as pool:
-        results = list(zip(paths, pool.map(one, paths), strict=True))
+        results = list(zip(paths, pool.map(partial(one, only=tuple(args.change)), paths), strict=True))
     print("| change | runs | same decision | same loud findings |\n|---|---|---|---|")
     for name in CHANGES:
         pairs = [r[name] for _, r in results if r is not None and name in r]
