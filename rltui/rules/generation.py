@@ -187,6 +187,18 @@ def _task_falls(look: Look) -> bool:
     return look.reward == "score_mean" and look.facts.errors("score_mean") <= -3.0
 
 
+def _longer(look: Look, p: Params) -> bool:
+    """Whether the mean length grew beyond its noise: lately, at once, or from the first rows to the newest. What grows
+    at the end of a long level stretch is no trend of all of it."""
+    length = look.facts.metric("response_length_mean")
+    grew = length is not None and length.since_start is not None and length.since_start.direction > 0
+    return (
+        grew
+        or trend(np.log(look.values("response_length_mean")[-int(p["window"]) :])).direction > 0
+        or bool(_jumped(look, p))
+    )
+
+
 @rule("length-explosion", Look)
 def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses grow for a long time and reward does not follow."""
@@ -199,9 +211,7 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     opened = held(look, "length-explosion")
     if eased and not opened:
         return []
-    window = int(p["window"])
-    growing = trend(np.log(length[-window:])).direction > 0 or _jumped(look, p) is not None
-    if not growing and not opened:
+    if not opened and not _longer(look, p):
         return []
     held_out = validation(look)
     cut_now = look.facts.cut.value if look.facts.cut is not None else 0.0
