@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
+from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, interrupted, risen
 from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import may_pass, speaks, validation_rises
@@ -97,14 +97,11 @@ COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRI
 
 
 def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
-    """What is critical was so from the start, and no step beats the start: there is no best to use, but a fault to mend
-    before the run is started again."""
+    """What is critical shows in no course, and no step beats the start: there is no best to use, but a fault to mend
+    before the run is started again, however late it came."""
     if best is not None and best.beats_start:
         return False
-    steps = case.look.steps
-    first = int(steps[min(len(steps) - 1, max(ENOUGH_ROWS, int(AT_THE_START * len(steps))))])
-    stood = [f for f in because if f.severity == "critical" and not case.has(f, *COURSES)]
-    return any(f.onset_step is not None and f.onset_step <= first for f in stood)
+    return any(f.severity == "critical" and not case.has(f, *COURSES) for f in because)
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
