@@ -8,6 +8,7 @@ from functools import partial
 
 from rltui.diagnosis.case import Case
 from rltui.diagnosis.findings import Kept, at_the_end, build
+from rltui.diagnosis.going_back import began_from
 from rltui.diagnosis.life import UNBORN, Key, Life, dated, follow
 from rltui.diagnosis.machine import Present, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
@@ -145,7 +146,7 @@ class Conclusions:
         return Diagnosis(
             at_step=look.step if rows else None,
             verdict=verdict,
-            findings=as_decided(findings, verdict, validation_rises(look)),
+            findings=as_decided(findings, verdict, validation_rises(look), began_from(look.facts.clock)),
             pipeline=stages(findings, look, self._catalogue, ran),
             coverage=seen,
             not_evaluable=tuple(skipped),

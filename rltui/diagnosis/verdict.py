@@ -126,10 +126,11 @@ def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
     return sorted([*because[:1], *others, *because[1:]], key=place)
 
 
-def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool) -> tuple[Finding, ...]:
+def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool, origin: str) -> tuple[Finding, ...]:
     """The findings in the order in which they are told: open ones before what is over, what leads the verdict, then
     the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it.
-    `rises`: validation does."""
+    `rises`: validation does. `origin`: what the
+    first step was made from, in words."""
     open_ids = {f.id for f in findings if f.status == "active"}
 
     def head(f: Finding) -> str:
@@ -143,7 +144,7 @@ def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool) -> tu
         at = place.get(head(f), last)
         return f.status != "active", at != 0, -worst[head(f)], at
 
-    return tuple(going_back(f, best, rises) for f in sorted(findings, key=order))
+    return tuple(going_back(f, best, rises, origin) for f in sorted(findings, key=order))
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:

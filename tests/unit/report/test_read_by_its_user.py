@@ -326,3 +326,15 @@ def test_a_step_within_the_noise_of_the_start_is_not_called_worse(tmp_path: Path
 
     keep = trained(tmp_path / "run", level)["answer"]["keep"]
     assert "not distinguishable from the start" in keep, keep
+
+
+@pytest.mark.parametrize(("before", "origin"), [(0, "the model that training began with"), (100, "at step 101")])
+def test_a_log_that_goes_on_began_from_a_checkpoint(before: int, origin: str, tmp_path: Path) -> None:
+    def falls(step: int, row: Row) -> None:
+        row["step"] = step + before
+        scored(row, max(0.02, 0.5 - 0.01 * step) + 0.02 * math.sin(step))
+        row.pop("eval_reward", None)
+
+    report = trained(tmp_path / "run", falls, max_steps=ROWS + before)
+    again = [fix["text"] for one in report["findings"] for fix in one["fixes"] if "Start again from" in fix["text"]]
+    assert again and all(origin in text for text in again)
