@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.diagnosis.outcome import Answer, Outcome, Spell, label_of
-from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested import AT_RESUME, RESUMED, Ground, acting
 from rltui.diagnosis.tested_numbers import JUST_BEFORE
 from rltui.evidence.guard import Guard
@@ -347,7 +346,7 @@ def _strayed(ground: Ground, change: NewValue, meant: float, spell: Spell) -> st
     if series is None or change.times is None or change.times > 1 or series.values[-1] > OTHER * meant:
         return ""
     off = series.where((series.steps >= began - JUST_BEFORE) & (series.values > OTHER * meant))
-    if not len(off) or off.steps[0] > began + dating_tolerance(spell.end) + spell.early:
+    if not len(off) or off.steps[0] > began + spell.late + spell.early:
         return ""
     first, last = int(off.steps[0]), int(off.steps[-1])
     most, label = setting_value(float(f"{off.values.max():.2g}")), label_of(change.key)

@@ -276,7 +276,7 @@ class Engine:
         if all(level < WARNING for level in state.open().values()):
             return Reasons()
         case = StopCase(Look(feed, state.n, state.open()), self.catalogue, None, before)
-        return reasons(case, briefly(state.lives, self.catalogue, case.look.step))
+        return reasons(case, briefly(state.lives, self.catalogue, case.look))
 
     def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:
         samples = self._samples.of(run.hardware)

@@ -119,7 +119,7 @@ def build(
     causes are tested on; its samples and what was measured of the machine give their numbers to the evidence."""
     look = ground.look
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
-    shown = tempered(shown, catalogue, look.step)
+    shown = tempered(shown, catalogue, look.made)
     active = {key: life for key, life in shown.items() if life.level > 0}
     ground = replace(
         ground, spells=_widest({key: _spell(catalogue[key[0]], life, look) for key, life in shown.items()})
@@ -137,7 +137,7 @@ def build(
         )
         for (i, subject), life in active.items()
     ]
-    root_of = roots(fired, catalogue, look.step)
+    root_of = roots(fired, catalogue, look.made)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
         teller.finding(
@@ -232,9 +232,9 @@ def _not_by_itself(
     return root if len(causes) == len(root.causes) else replace(root, causes=causes)
 
 
-def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], step: int) -> list[Brief]:
-    """The open findings at a step without words, as severe as `build` has them."""
-    shown = tempered({key: life for key, life in lives.items() if life.openings}, catalogue, step)
+def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], look: Look) -> list[Brief]:
+    """The open findings at a look without words, as severe as `build` has them."""
+    shown = tempered({key: life for key, life in lives.items() if life.openings}, catalogue, look.made)
     return [
         Brief(i, SEVERITY[life.level], life.onset_step, life.last_step, tuple(_episode(o) for o in life.openings))
         for (i, _), life in shown.items()
@@ -245,7 +245,7 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], step: int)
 def at_the_end(lives: Mapping[Key, Life], case: StopCase) -> dict[Key, Life]:
     """The lives of a run that is over: a fall that is made good is over as well, as no row comes that would show it for
     longer."""
-    over = {f.id for f in briefly(lives, case.catalogue, case.look.step) if healed(case, f)}
+    over = {f.id for f in briefly(lives, case.catalogue, case.look) if healed(case, f)}
     return {key: closed(life, case.look.n) if key[0] in over and life.level else life for key, life in lives.items()}
 
 
@@ -256,7 +256,8 @@ def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     heads = life.signal.proofs[0][0] if life.signal is not None and life.signal.proofs else ""
     last = look.step if last is None else last
     level = life.level or life.peak
-    return Spell(life.onset_step, last, early, level, moved or "", heads, max(level, life.openings[-1].peak))
+    peak = max(level, life.openings[-1].peak)
+    return Spell(life.onset_step, last, early, level, moved or "", heads, peak, look.facts.clock.first_step)
 
 
 def _until_seen(onset: int | None, look: Look) -> int:

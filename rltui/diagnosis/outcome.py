@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.signal import num
@@ -41,8 +42,7 @@ class Spell(Struct, frozen=True):
     """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
     may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
     highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
-    that it heads, which tells of several validation sets which it is
-    about."""
+    that it heads, which tells of several validation sets which it is about. `first`: the first step of the log."""
 
     onset: int | None
     end: int
@@ -51,6 +51,12 @@ class Spell(Struct, frozen=True):
     moved: str = ""
     heads: str = ""
     peak: int = 0
+    first: int = 0
+
+    @property
+    def late(self) -> int:
+        """Steps by which another onset may be dated wrongly against this one."""
+        return dating_tolerance(self.end - self.first)
 
 
 LEVEL_POINTS = 20

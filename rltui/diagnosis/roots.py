@@ -13,10 +13,10 @@ from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 
-def dating_tolerance(step: int) -> int:
-    """By how many steps two onsets may be dated wrongly against each other, at this step of the run. What began within
-    it of something else may have begun before."""
-    return max(10, step // 20)
+def dating_tolerance(made: int) -> int:
+    """By how many steps two onsets may be dated wrongly against each other, after so many steps of a log. What began
+    within it of something else may have begun before."""
+    return max(10, made // 20)
 
 
 OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
@@ -39,8 +39,8 @@ class Fired(Struct, frozen=True):
         return self.id, self.subject
 
 
-def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> dict[Key, str]:
-    """Symptom -> id of its root, among the findings that are open.
+def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> dict[Key, str]:
+    """Symptom -> id of its root, among the findings that are open after `made` steps.
 
     An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
     the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
@@ -52,7 +52,7 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
     for f in fired:
         if f.id not in worst or f.level > worst[f.id].level:
             worst[f.id] = f
-    late = dating_tolerance(step)
+    late = dating_tolerance(made)
     speakers = {i: {s for s in worst if i in catalogue[s].relations.suppresses} for i in worst}
 
     def explains(cause: Fired, effect: Fired) -> bool:

@@ -294,7 +294,7 @@ def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
     kl, clock = case.look.facts.metric("kl_ref"), case.look.facts.clock
     span = case.look.step - (finding.onset_step or 0)
     waits = case.goes_on and finding.severity != "critical"
-    least = max(SHARE * case.look.step, DRIFT_ROWS * clock.stride if waits else 1.0)
+    least = max(SHARE * case.look.made, DRIFT_ROWS * clock.stride if waits else 1.0)
     far = kl is not None and kl.now.value > FAR_KL and not leapt(kl.values, kl.now.value)
     return far or span >= least
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from msgspec import structs
 
@@ -13,18 +14,18 @@ from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 
-def tempered(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], step: int) -> dict[Key, Life]:
-    """The lives with the level that each has beside the others at a step. Two kinds become a note: what another one
-    speaks for that is no quieter, and a hint of a change in a run that was sick before that change."""
+def tempered(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], made: int) -> dict[Key, Life]:
+    """The lives with the level that each has beside the others after `made` steps. Two kinds become a note: what
+    another one speaks for that is no quieter, and a hint of a change in a run that was sick before that change."""
     levels: dict[str, int] = {}
     for (rule_id, _), life in lives.items():
         levels[rule_id] = max(levels.get(rule_id, 0), life.level)
     onsets = [at for (i, _), life in lives.items() if (at := _sick_since(catalogue[i], life)) is not None]
-    sick = min(onsets, default=step)
+    sick = min(onsets, default=inf)
     out = dict(lives)
     for key, life in lives.items():
         level, began = _beside(key[0], life.level, levels, catalogue), life.onset_step
-        if began is not None and Trait.HINT in catalogue[key[0]].traits and sick < began - dating_tolerance(step):
+        if began is not None and Trait.HINT in catalogue[key[0]].traits and sick < began - dating_tolerance(made):
             level = min(level, NOTICE)
         if level < life.level:
             last = structs.replace(life.openings[-1], peak=level)

@@ -200,7 +200,7 @@ def _setting(key: str) -> str:
 
 
 def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
-    late = dating_tolerance(spell.end) + spell.early
+    late = spell.late + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     by = spell.end if test.during else began + late
     stood, weak = "", None
@@ -285,7 +285,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
-    pattern, late = _compiled(test.pattern), dating_tolerance(spell.end)
+    pattern, late = _compiled(test.pattern), spell.late
     first = None if spell.onset is None else spell.onset - JUST_BEFORE
     long_before: Outcome | None = None
     for note in ground.notes:
@@ -342,7 +342,7 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    near = dating_tolerance(spell.onset) + spell.early + DATED_OFF * (ground.look.facts.clock.stride - 1)
+    near = dating_tolerance(spell.onset - spell.first) + spell.early + DATED_OFF * (ground.look.facts.clock.stride - 1)
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
     if not at and not others:

@@ -21,7 +21,6 @@ from rltui.diagnosis.outcome import (
     missing,
     value_of,
 )
-from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import AROUND, JUST_BEFORE, gap_before, shifts_about
 from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around
 from rltui.evidence.look import Look
@@ -79,7 +78,7 @@ def stood_still(look: Look, own: Spell, spell: Spell) -> str:
     if own.onset > facts.start.last_step or own.level >= WARNING:
         return ""
     before = facts.within(None, (facts.start.first_step + spell.onset) // 2, NOW_POINTS)
-    after = facts.within(None, spell.onset + dating_tolerance(spell.end), BEGINS)
+    after = facts.within(None, spell.onset + spell.late, BEGINS)
     return _where_it_was(facts, before, after, "was {} at the start and {} as it began")
 
 
@@ -221,7 +220,7 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     onset = spell.onset if spell.onset is not None else spell.end
     steps, values, label = facts.series.steps, facts.values, label_of(facts.name)
     first = int(steps.searchsorted(onset - JUST_BEFORE))
-    last = int(steps.searchsorted(onset + dating_tolerance(spell.end) + spell.early, "right"))
+    last = int(steps.searchsorted(onset + spell.late + spell.early, "right"))
     if last <= first:
         return Outcome("unknown", f"there are too few points of {label} before step {onset}")
     low = lowest(values, first, last)
@@ -251,7 +250,7 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
     if facts is None:
         return missing(look, test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
-    last = onset + dating_tolerance(spell.end) + spell.early
+    last = onset + spell.late + spell.early
     near = [
         shift
         for shift in shifts_about(facts, onset, last)
@@ -295,7 +294,7 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
     gone = {name: facts for name in test.metrics if (facts := fact_of(look, name)) and _far(facts, onset)}
     if len(gone) < 2 or (test.led not in gone and fact_of(look, test.led) is not None):
         return Outcome("unknown", f"too little had moved away from the start before step {onset}")
-    last = onset + dating_tolerance(spell.end) + spell.early
+    last = onset + spell.late + spell.early
     steps = next(iter(gone.values())).series.steps
     near = steps[int(steps.searchsorted(onset - AROUND)) : int(steps.searchsorted(last, "right"))]
     told: list[str] = []

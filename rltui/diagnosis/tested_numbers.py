@@ -21,7 +21,6 @@ from rltui.diagnosis.outcome import (
     missing,
     value_of,
 )
-from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
@@ -95,7 +94,7 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
 
 def _begun_by(facts: MetricFacts, spell: Spell, onset: int) -> int:
     """The step by which a metric has to have set out if it is a cause: as far as the finding can be dated."""
-    return onset + spell.early + dating_tolerance(spell.end) + gap_before(facts, onset)
+    return onset + spell.early + spell.late + gap_before(facts, onset)
 
 
 def _moved_later(facts: MetricFacts, before: Level, after: Level, spell: Spell) -> str:
@@ -151,7 +150,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     label = label_of(test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
-    late = dating_tolerance(spell.end) + spell.early
+    late = spell.late + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
         gap = gap_before(facts, shift.step)
@@ -256,7 +255,7 @@ def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
     onset, meaning = spell.onset, metrics().get(facts.name)
     if onset is None:
         return ""
-    if onset <= (first_rows := facts.start.first_step + dating_tolerance(spell.end)):
+    if onset <= (first_rows := facts.start.first_step + spell.late):
         until = onset + int(LATE * (spell.end - onset))
         level = facts.median_within(None, until, FIRST)
         if level is None or until <= first_rows or NUMBERS[test.op](level, test.value):

@@ -254,6 +254,11 @@ class Look:
         self._series, self._trends, self._blocks = known.series, known.trends, known.blocks
 
     @property
+    def made(self) -> int:
+        """Steps since the first one of the log."""
+        return self.step - int(self.steps[0]) if self.n else 0
+
+    @property
     def set_since(self) -> int | None:
         """The first step that was made with the settings of the newest row; None before the first row."""
         if not self.n:

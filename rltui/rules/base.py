@@ -154,6 +154,12 @@ def logged_for(look: Look, name: str, rows: float) -> bool:
     return series is not None and enough(rows, series.steps)
 
 
+def begins_with_the_run(look: Look, first_step: float) -> bool:
+    """Whether the log begins where the training does: with one of the first steps, or with the first row of a log that
+    has one every so many steps. Of one that begins later nobody knows how it began."""
+    return look.facts.clock.first_step <= max(first_step, look.facts.clock.stride)
+
+
 def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
     """The rows that a sentence with a `head` (after `skip` rows) and a `tail` compares. The evidence beside it has
     means of other windows, so its numbers differ a little."""

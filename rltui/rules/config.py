@@ -124,8 +124,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     if rate <= notice:
         return []
-    done = look.step - int(look.steps[0])
-    early = look.n <= EARLY_ROWS or done <= max(EARLY_STEPS, 0.1 * (look.settings.planned_steps or 0))
+    early = look.n <= EARLY_ROWS or look.made <= max(EARLY_STEPS, 0.1 * (look.settings.planned_steps or 0))
     swings = _loss_swings(look, p)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
@@ -268,8 +267,7 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if (dead is not None and dead >= p["dead"]) or seldom_right(look, p["seldom"], 20):
         return []
     planned = look.settings.planned_steps
-    done = look.step - int(look.steps[0])
-    half = planned is not None and done >= p["warn_share"] * planned and dead is not None
+    half = planned is not None and look.made >= p["warn_share"] * planned and dead is not None
     text = f"Reward {'is flat' if level else 'gained next to nothing'} and {still} after {look.n} rows"
     text += ": the updates are too small"
     text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."

@@ -15,6 +15,7 @@ from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
+    begins_with_the_run,
     farmed,
     gained,
     gaining,
@@ -279,7 +280,7 @@ def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
 def _left_its_start(look: Look, kl: Floats, level: float, p: Params) -> bool:
     """The KL is above its own start; of a log that begins in the middle of a run nobody knows. What stands where it was
     at the first step ran nowhere: the reference is another model than the one that training started from."""
-    began = int(look.steps[0]) <= p["first_step"]
+    began = begins_with_the_run(look, p["first_step"])
     return not began or level >= p["grown"] * float(kl[: int(p["first_rows"])].min())
 
 
@@ -306,7 +307,7 @@ def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
 def _soonest(look: Look, rows: int, p: Params) -> float:
     """In how many rows the KL must double to run away. It begins at 0, and doubles in few rows while it has few: one
     that grows with the square of the steps does so in .41 of all its rows, however tame it is."""
-    whole = int(look.steps[0]) <= p["first_step"]
+    whole = begins_with_the_run(look, p["first_step"])
     return min(p["doubling_rows"], p["doubling_share"] * rows) if whole else p["doubling_rows"]
 
 

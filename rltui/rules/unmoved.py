@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import num
-from rltui.rules.base import Params, logged_for, opened, tail
+from rltui.rules.base import Params, begins_with_the_run, logged_for, opened, tail
 from rltui.rules.traits import Trait
 
 
@@ -53,7 +53,7 @@ def _where_it_began(look: Look, p: Params) -> bool:
     """The KL stands where it stood at the first steps, and twice as much would have been seen. Next to the reference
     that is the noise of the measurement."""
     kl = look.facts.metric("kl_ref")
-    if kl is None or int(look.steps[0]) > p["first_step"] or not 0.0 <= kl.start.value <= p["moved_kl"]:
+    if kl is None or not begins_with_the_run(look, p["first_step"]) or not 0.0 <= kl.start.value <= p["moved_kl"]:
         return False
     courses = (kl.since_start, kl.since_first)
     return all(one is not None and one.direction <= 0 and one.smallest <= abs(kl.start.value) for one in courses)
