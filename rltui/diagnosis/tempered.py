@@ -15,8 +15,8 @@ from rltui.rules.traits import Trait
 
 
 def tempered(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule], made: int) -> dict[Key, Life]:
-    """The lives with the level that each has beside the others after `made` steps. Two kinds become a note: what
-    another one speaks for that is no quieter, and a hint of a change in a run that was sick before that change."""
+    """The lives with the level that each has beside the others after `made` steps. A hint of a change is a note in a
+    run that was sick before that change."""
     levels: dict[str, int] = {}
     for (rule_id, _), life in lives.items():
         levels[rule_id] = max(levels.get(rule_id, 0), life.level)
@@ -46,10 +46,6 @@ def _beside(rule: str, own: int, others: Mapping[str, int], catalogue: Mapping[s
     def is_open(trait: Trait, least: int) -> bool:
         return any(level >= least and trait in catalogue[i].traits for i, level in others.items())
 
-    if own >= WARNING and any(
-        level >= own and rule in catalogue[i].relations.suppresses for i, level in others.items()
-    ):
-        return NOTICE
     if own < CRITICAL or Trait.NO_SIGNAL not in catalogue[rule].traits:
         return own
     return WARNING if is_open(Trait.SOLVED, 1) and not is_open(Trait.CUT_OFF, CRITICAL) else own

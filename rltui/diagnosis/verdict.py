@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, interrupted, risen
+from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
 from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import may_pass, speaks, validation_rises
@@ -97,11 +97,14 @@ COURSES = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS, Trait.OVERFITS, Trait.DRI
 
 
 def _never_worked(case: Case, because: Sequence[Finding], best: BestCheckpoint | None) -> bool:
-    """What is critical shows in no course, and no step beats the start: there is no best to use, but a fault to mend
-    before the run is started again, however late it came."""
+    """What is critical was so from the start, and no step beats the start: there is no best to use, but a fault to mend
+    before the run is started again."""
     if best is not None and best.beats_start:
         return False
-    return any(f.severity == "critical" and not case.has(f, *COURSES) for f in because)
+    steps = case.look.steps
+    first = int(steps[min(len(steps) - 1, max(ENOUGH_ROWS, int(AT_THE_START * len(steps))))])
+    stood = [f for f in because if f.severity == "critical" and not case.has(f, *COURSES)]
+    return any(f.onset_step is not None and f.onset_step <= first for f in stood)
 
 
 def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
@@ -129,8 +132,7 @@ def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
 def as_decided(findings: Sequence[Finding], verdict: Verdict, rises: bool, origin: str) -> tuple[Finding, ...]:
     """The findings in the order in which they are told: open ones before what is over, what leads the verdict, then
     the worst first, among equals those that the verdict names in its order. What goes with a root stays behind it.
-    `rises`: validation does. `origin`: what the
-    first step was made from, in words."""
+    `rises`: validation does. `origin`: what the first step was made from, in words."""
     open_ids = {f.id for f in findings if f.status == "active"}
 
     def head(f: Finding) -> str:

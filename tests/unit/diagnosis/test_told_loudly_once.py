@@ -45,32 +45,6 @@ def test_a_jump_in_a_run_that_was_sick_is_a_note(tmp_path: Path) -> None:
     assert said.get("sudden-change", "info") == "info"
 
 
-def test_a_reward_at_its_floor_is_not_told_as_a_decline_too(tmp_path: Path) -> None:
-    columns, fallen = learning(ROWS), (np.maximum(0, np.arange(ROWS) - AT) / 25).clip(max=1)
-    columns["score"] = columns["score"].clip(0, 0.7) * (1 - fallen)
-    columns["score_max"] = np.where(fallen < 1, 1.0, 0.0)
-    columns["score_min"] = np.zeros(ROWS)
-    columns["kl"] = columns["kl"] + 0.5 * fallen
-    columns["entropy"] = columns["entropy"] * (1 - 0.9 * fallen)
-    said, _ = findings(tmp_path, columns)
-    loud = {rule for rule, severity in said.items() if severity != "info"}
-    assert loud & {"reward-floor", "reward-collapse"}
-    assert "reward-peak-decline" not in loud
-
-
-def test_groups_without_variance_speak_for_a_gradient_of_zero(tmp_path: Path) -> None:
-    columns = learning(ROWS)
-    columns["score"] = wave(0.3, 0.02, ROWS, 1)
-    dead = np.where(np.arange(ROWS) < 60, 0.2, 0.9) + wave(0, 0.02, ROWS, 12)
-    columns["frac_reward_zero_std"] = dead.clip(0, 1)
-    columns["grad"] = np.where(
-        np.random.default_rng(5).random(ROWS) < (np.arange(ROWS) >= 60) * 0.85, 0.0, columns["grad"]
-    )
-    said, _ = findings(tmp_path, columns)
-    assert said["zero-variance-groups"] != "info"
-    assert said.get("no-learning-signal", "info") == "info"
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_answers_that_grow_late_are_seen_growing(seed: int, tmp_path: Path) -> None:
     """A trend of all rows does not show what grew in the newest fifth of them."""
@@ -80,15 +54,6 @@ def test_answers_that_grow_late_are_seen_growing(seed: int, tmp_path: Path) -> N
     columns["cut"] = (0.01 + late * 0.015).clip(max=0.7)
     said, _ = findings(tmp_path, columns)
     assert said["length-explosion"] != "info"
-
-
-def test_what_never_gained_is_mended_however_late_its_fault_came(tmp_path: Path) -> None:
-    columns, n = learning(ROWS), np.arange(ROWS)
-    columns["score"] = wave(0.3, 0.03, ROWS, 30)
-    columns["kl"] = (0.002 + 0.0001 * n) * np.exp(np.maximum(0, n - AT) / 8).clip(max=2000)
-    said, verdict = findings(tmp_path, columns)
-    assert said["kl-runaway"] == "critical"
-    assert verdict["decision"] == "pause-and-fix"
 
 
 def test_five_of_five_are_no_certainty() -> None:
