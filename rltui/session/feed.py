@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -81,7 +82,9 @@ class Source:
 
 @dataclass(slots=True)
 class Feed(Source):
-    """Reads one file forwards and parses it."""
+    """Reads one file forwards and parses it. `takes_back`: rows that its reader gave ahead can be taken back."""
+
+    takes_back: ClassVar[bool] = True
 
     run: str = ""  # the run to read, if the file holds several
     reader: Reader = field(init=False)
@@ -93,7 +96,11 @@ class Feed(Source):
         self.reader = self._made()
 
     def _made(self) -> Reader:
-        return make_unpacking(self.format, os.path.basename(self.path), self.run)
+        made = make_unpacking(self.format, os.path.basename(self.path), self.run)
+        lines = line_reader(made)
+        if lines is not None:
+            lines.takes_back = self.takes_back
+        return made
 
     def _begin(self, head: bytes) -> None:
         """Takes the first bytes: a table whose header is in another piece gets that."""
@@ -145,6 +152,8 @@ class Feed(Source):
 class EndsFeed(Feed):
     """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
     too large."""
+
+    takes_back: ClassVar[bool] = False  # it is not followed
 
     extent: Extent | None = None
     _ends_reader: Reader | None = field(default=None, init=False)

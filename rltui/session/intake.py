@@ -19,6 +19,7 @@ from rltui.readers.base import (
     ConfigRecord,
     Counted,
     Exit,
+    Foretold,
     HardwareRow,
     Hint,
     LogLine,
@@ -26,6 +27,7 @@ from rltui.readers.base import (
     Record,
     Rows,
     RunInfo,
+    TakenBack,
     Treated,
     Ungraded,
 )
@@ -177,6 +179,13 @@ class Intake:
                 run.exit = record
             elif isinstance(record, HardwareRow):
                 run.recorded_hardware.append(record)
+            elif isinstance(record, Foretold):
+                feed.part.mark()
+            elif isinstance(record, TakenBack):
+                feed.part.go_back()
+                if run.framework is not None:
+                    feed.part.table.rename(self._name)
+                run.history.rebuild()
             elif isinstance(record, Treated):
                 feed.remarks[record.text] += record.rows
 

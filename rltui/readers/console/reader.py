@@ -11,12 +11,13 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record, Recurring
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record, Recurring
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.evaluations import EvaluationsBeside
+from rltui.readers.console.foretelling import Foretelling
 from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines, may_be_joined
 from rltui.readers.console.lead import plain
@@ -43,13 +44,15 @@ FULL_BLOCK = 1_000_000
 one."""
 
 
-class ConsoleReader(LineReader):
+class ConsoleReader(Foretelling):
     """Reads a console log of any dialect. `format`: the dialect that was recognised. It changes only this: a log of
     verl or TRL is not searched for other trainers' lines."""
 
     whole = False
+    carried = ("_torn_line",)
 
     def __init__(self, format: str = "console") -> None:
+        super().__init__()
         self.format = format
         self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
         self.skipped: Counter[str] = Counter()
@@ -96,7 +99,7 @@ class ConsoleReader(LineReader):
         """Those of them that recur and hold named numbers, the most frequent first."""
         return self._untaken.recurring()
 
-    def feed(self, data: bytes) -> list[Record]:
+    def _feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
             data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
         return self._take_text(self._unwrapper.feed(data), len(data))
@@ -125,7 +128,7 @@ class ConsoleReader(LineReader):
             out += self._newest.take()
         return out
 
-    def finish(self) -> list[Record]:
+    def _finish(self) -> list[Record]:
         opened = self._take_text(held, len(held)) if (held := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
         line, standing = self._line, self._notes.standing() if rest else {}
@@ -142,8 +145,7 @@ class ConsoleReader(LineReader):
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
-    def rest(self) -> list[Record]:
-        """Rows that were held back for lines to come, as nothing follows for now."""
+    def _rest(self) -> list[Record]:
         if self._own is not None and self._own.learns:
             self._bars.take_newest(self._buffer.rest, self._line)
         self._read_open(b"", over=False)
