@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from math import nan
 
 from msgspec import Struct
 
 from rltui.readers.base import Counted, Foretold, Hint, LineReader, Record, Rows, TakenBack
+from rltui.readers.console.twin import twin
 
 
 class _Row(Struct, frozen=True):
@@ -82,7 +82,7 @@ def _cells(block: Rows, i: int, bad: Mapping[str, frozenset[int]]) -> dict[str, 
 _Told = _Row | Counted
 
 
-class Ahead:
+class GivenAhead:
     """What was given ahead of the bytes that are known to follow."""
 
     def __init__(self) -> None:
@@ -90,6 +90,8 @@ class Ahead:
         self._since: list[_Told] = []  # confirmed since the first of those was given
         self._others: list[Record] = []  # notes and the like, given once
         self._hinted = False
+        self.over = False
+        """Whether the log was read as if it was over."""
 
     @property
     def rows_wait(self) -> bool:
@@ -201,7 +203,7 @@ class Foretelling(LineReader):
 
     def __init__(self) -> None:
         self._before: dict[str, object] | None = None  # the state before the end was looked at
-        self._ahead = Ahead()
+        self._ahead = GivenAhead()
 
     @abstractmethod
     def _feed(self, data: bytes) -> list[Record]: ...
@@ -216,27 +218,38 @@ class Foretelling(LineReader):
         """See `Reader`."""
         if not self.takes_back:
             return self._feed(data)
+        ahead = self._ahead
         if self._before is not None and data:
             self._go_back(self._before)
-        out = self._ahead.confirm(self._feed(data))
-        if self._ahead.rows_wait:  # they were given ahead, so those that follow them are too
-            further = self._look_ahead()
-            out += self._ahead.foretell(self._rest(), further)
-        return out
+        out = ahead.confirm(self._feed(data))
+        if not ahead.rows_wait:
+            ahead.over = False
+            return out
+        return [*out, *self._look()]  # rows were given ahead, so those that follow them are too
 
     def finish(self) -> list[Record]:
         """See `Reader`."""
         if not self.takes_back:
             return self._finish()
-        further = self._look_ahead()
-        return self._ahead.foretell(self._finish(), further)
+        self._ahead.over = True
+        return self._look()
 
     def rest(self) -> list[Record]:
-        """Rows that were held back for lines to come, as nothing follows for now."""
+        """Rows that were held back for lines to come, as nothing follows for now; the second time, as if nothing ever
+        did: what is shown of a log that has become quiet is what it holds."""
         if not self.takes_back:
             return self._rest()
+        self._ahead.over |= self._before is not None
+        return self._look()
+
+    @property
+    def waits(self) -> bool:
+        """Whether something may still be held back, so that `rest` must be called again later."""
+        return self._before is not None and not self._ahead.over
+
+    def _look(self) -> list[Record]:
         further = self._look_ahead()
-        return self._ahead.foretell(self._rest(), further)
+        return self._ahead.foretell(self._finish() if self._ahead.over else self._rest(), further)
 
     def _look_ahead(self) -> bool:
         """Keeps the state. Returns whether it was kept already, as nothing came since the look before."""
@@ -244,7 +257,8 @@ class Foretelling(LineReader):
             return True
         same = (self, self.skipped, self.skipped_at, self._ahead)
         state = {key: x for key, x in vars(self).items() if key not in self.carried}
-        self._before = deepcopy(state, {id(one): one for one in same})
+        known: dict[int, object] = {id(one): one for one in same}
+        self._before = {key: twin(x, known) for key, x in state.items()}
         self._before |= {"skipped": dict(self.skipped), "skipped_at": dict(self.skipped_at)}
         return False
 

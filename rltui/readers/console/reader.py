@@ -45,8 +45,8 @@ one."""
 
 
 class ConsoleReader(Foretelling):
-    """Reads a console log of any dialect. `format`: the dialect that was recognised. It changes only this: a log of
-    verl or TRL is not searched for other trainers' lines."""
+    """Reads a console log of any dialect. `format`: the dialect that its first lines showed. It is only a name: a log
+    that is followed may show another one in its first piece than in its first 64 KiB."""
 
     whole = False
     carried = ("_torn_line",)
@@ -68,7 +68,7 @@ class ConsoleReader(Foretelling):
         self._bars = BarRows(self._rows, self._news, self._intake.skip)
         self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
-        own = format == "console" and self._patterns is None
+        own = self._patterns is None
         self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
         self._evaluations = EvaluationsBeside()  # asked only if `_own` is None
         self._dialects = Dialects()  # asked only while `_own` is not None
@@ -190,7 +190,7 @@ class ConsoleReader(Foretelling):
 
     @property
     def waits(self) -> bool:
-        return self._bars.waits
+        return self._bars.waits or super().waits
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 

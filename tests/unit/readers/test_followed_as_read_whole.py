@@ -67,6 +67,15 @@ STYLES: dict[str, Callable[[int], str]] = {
         if i <= 15
         else f"step {i - 15} | loss {loss(i)} | reward {reward(i)}\n"
     ),
+    "another logger above verl's": lambda i: (
+        f"step {i} | loss {loss(i)} | reward {reward(i)}\n"
+        if i <= 15
+        else f"(TaskRunner pid=991) step:{i - 5} - actor/pg_loss:{loss(i)} - critic/rewards/mean:{reward(i)}\n"
+    ),
+    "answers above counted lines": lambda i: (
+        "Step 1: read it, time: 5.\nStep 2: add them, reward: 30.\nStep 3: so it is 42.\n" * (i == 1)
+        + f"[{i}/{STEPS + 9}] loss={loss(i)} | reward={reward(i)}\n"
+    ),
     "durations and memory": lambda i: f"step {i}/{STEPS} | loss {loss(i)} | 1m{i:02d}s | mem 6{i % 9}.2/79.1GiB\n",
     "an answer above the steps": lambda i: (
         "Step 2: add them, reward: 30.\n" * (i == 1) + f"iter {i} loss {loss(i)} reward {reward(i)}\n"
