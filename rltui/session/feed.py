@@ -22,13 +22,15 @@ from rltui.sources.base import Follower, Place, SourceError
 
 
 class Batch(Struct):
-    """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
+    """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt.
+    `again`: the file is one document, and all of it was read again."""
 
     records: list[Record]
     bytes_read: int
     more: bool
     restarted: bool = False
     error: SourceError | None = None
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -126,9 +128,10 @@ class Feed(Source):
         if delta.data and self._at_begin:
             self._begin(delta.data)
         records = self.reader.feed(delta.data) if delta.data else []
-        if self.reader.whole and delta.data and not delta.more:
+        whole = self.reader.whole and bool(delta.data) and not delta.more
+        if whole:
             records += self.reader.finish()
-        return Batch(records, len(delta.data), delta.more, restarted, delta.error)
+        return Batch(records, len(delta.data), delta.more, restarted, delta.error, again=whole)
 
     def finish(self) -> list[Record]:
         return self.reader.finish()

@@ -145,6 +145,10 @@ class Intake:
         pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
         if batch.restarted:
             feed.restarting = True
+        if batch.again and any(isinstance(one, Rows) and NO_STEP in one.steps for one in batch.records):
+            feed.part.table.keep(0)  # they are counted from the first one on
+            feed.part.table.counted = 0
+            self._run.history.rebuild()
         self.records(feed, batch.records)
         return changed
 

@@ -5,13 +5,14 @@ otherwise: `train: loss=` below `Epoch 3/40` is a step's only once that heading 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from rltui.discovery.found import NotARun
-from rltui.session import run_reader
+from rltui.session import live, run_reader
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 
@@ -166,6 +167,33 @@ def test_a_log_that_seemed_over_goes_on_as_if_it_had_not(
     expected = whole(tmp_path / "whole.log", data)
     for at in random.Random(style).sample(range(200, len(data)), 6):
         assert followed(tmp_path / f"{at}.log", iter([data[:at], data[at:]]), quiet=False) == expected, at
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(30, 1), (500, 14)])
+def test_dicts_are_counted_once_whatever_their_file_seems_to_be(
+    rows: int, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some dicts may be a document, which is read again as it grows. What a file is shows in its first 64 KiB, not in
+    its first piece."""
+    monkeypatch.setattr(live, "LOOK_AGAIN_AT_ONCE_S", 0.0)
+    lines = [f"{{'loss': {loss(i)}, 'reward': {reward(i)}}}\n".encode() for i in range(1, rows + 1)]
+    expected = whole(tmp_path / "whole.log", b"".join(lines))
+    assert len(expected[0]) == 2 * rows
+    path = tmp_path / "a" / "train.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(lines[:2]))
+    found = locate([str(path)])[0]
+    assert found.candidate.files[0][1] == "json"
+    run = live.LiveRun(found)
+    for at in range(2, rows, at_once):
+        with path.open("ab") as out:
+            out.write(b"".join(lines[at : at + at_once]))
+        run.next_frame(0.0)
+    until = time.monotonic() + 60
+    while len(run.opened.run.history.table.steps) != rows and time.monotonic() < until:
+        run.next_frame(0.01)
+    run.close()
+    assert read(run.opened) == expected
 
 
 def test_rows_are_shown_within_the_quiet_they_are_held_back_in(tmp_path: Path) -> None:
