@@ -76,9 +76,9 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
     """A new reader for one file. `name`: its base name, used if the content is ambiguous; `run`: the one to read, if
     the file holds several. Raises ValueError for a format that is not held in a file."""
     if format in CONSOLES:
-        from rltui.readers.console.reader import ConsoleReader
+        from rltui.readers.console.launches import ConsoleLog
 
-        return ConsoleReader(format)
+        return ConsoleLog(format)
     if format == "wrapped-console":
         from rltui.readers.console.hard_wraps import WrappedConsole
 

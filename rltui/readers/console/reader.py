@@ -8,6 +8,7 @@ one of a few marks are looked at.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -51,7 +52,8 @@ class ConsoleReader(Foretelling):
     whole = False
     carried = ("_torn_line",)
 
-    def __init__(self, format: str = "console") -> None:
+    def __init__(self, format: str = "console", above: int = 0) -> None:
+        """`above`: the number of lines above its first."""
         super().__init__()
         self.format = format
         self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
@@ -69,12 +71,12 @@ class ConsoleReader(Foretelling):
         self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         own = self._patterns is None
-        self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
+        self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest, self._names) if own else None
         self._evaluations = EvaluationsBeside()  # asked only if `_own` is None
         self._dialects = Dialects()  # asked only while `_own` is not None
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # printed YAML may come
-        self._line = 1  # number of the line that the next byte belongs to
+        self._line = above + 1  # number of the line that the next byte belongs to
         self._blanks = Blanks()
         self._filter = LineFilter()
         self._joined = JoinedLines()
@@ -85,6 +87,26 @@ class ConsoleReader(Foretelling):
         if self._own is None and self._patterns is None:
             self._untaken.settle()
         self._set_looks()
+
+    @property
+    def step(self) -> int | None:
+        """The newest step."""
+        return self._rows.step
+
+    @property
+    def row_line(self) -> int:
+        """Number of the line with which the newest row was known; 0 for none."""
+        return self._rows.pace.newest
+
+    @property
+    def lines_a_row(self) -> float | None:
+        """How many lines came from row to row; None if there are too few rows."""
+        return self._rows.pace.lines_a_row
+
+    @property
+    def counted(self) -> bool:
+        """Whether rows are counted, as nothing tells their steps."""
+        return any(lines is not None and lines.counts for lines in (self._bars, self._own, self._patterns))
 
     @property
     def guesses_steps(self) -> bool:
@@ -196,13 +218,14 @@ class ConsoleReader(Foretelling):
 
     def _read(self, block: bytes) -> list[Record]:
         text = self._rows.cut(as_utf8(block))
+        first = self._line
         self._scan(text)
         self._reach(len(text))
+        self._rows.paced(text, first)
         return [*self._news.take(), *self._take_rows()]
 
     def _take_rows(self) -> list[Record]:
-        counting = (self._bars, self._own, self._patterns)
-        rows = self._rows.take(any(lines is not None and lines.counts for lines in counting))
+        rows = self._rows.take(self.counted)
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more
@@ -319,6 +342,7 @@ class ConsoleReader(Foretelling):
     def _segment(self, segment: bytes, shape: bytes, text: bytes, at: int, behind: bool = False) -> bool:
         """Reads one line or printed bar, at a place of the text. `behind`: it follows a bar on its line. Returns
         whether a line of this shape can matter."""
+        self._rows.pace.at = self._line
         if self._before_steps and (self._rows.step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
@@ -493,6 +517,9 @@ class ConsoleReader(Foretelling):
     def _set_looks(self) -> None:
         known = self._own is None
         self._filter.look_for([] if known else self._dialects.marks, not known, self._before_steps)
+
+    def _names(self) -> Collection[str]:
+        return self._rows.names
 
     def _skip_here(self, reason: str) -> None:
         self._intake.skip_when_whole(reason, self._line)
