@@ -198,8 +198,8 @@ class Foretelling(LineReader):
     takes_back = False
     skipped: Counter[str]
     skipped_at: dict[str, str]
-    carried: tuple[str, ...] = ()
-    """What stays as a look ahead left it."""
+    torn_line: int
+    """The newest line that was read without its end: stays as a look ahead left it, as its notes replace those."""
 
     def __init__(self) -> None:
         self._before: dict[str, object] | None = None  # the state before the end was looked at
@@ -256,16 +256,16 @@ class Foretelling(LineReader):
         if self._before is not None:
             return True
         same = (self, self.skipped, self.skipped_at, self._ahead)
-        state = {key: x for key, x in vars(self).items() if key not in self.carried}
         known: dict[int, object] = {id(one): one for one in same}
-        self._before = {key: twin(x, known) for key, x in state.items()}
+        self._before = {key: twin(x, known) for key, x in vars(self).items()}
         self._before |= {"skipped": dict(self.skipped), "skipped_at": dict(self.skipped_at)}
         return False
 
     def _go_back(self, before: dict[str, object]) -> None:
+        torn = self.torn_line
         for held in (self.skipped, self.skipped_at):  # others hold references to them
             kept = before.pop("skipped" if held is self.skipped else "skipped_at")
             held.clear()
             held.update(kept)  # type: ignore[call-overload]
         vars(self).update(before)
-        self._before = None
+        self._before, self.torn_line = None, torn

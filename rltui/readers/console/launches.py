@@ -46,6 +46,15 @@ class ConsoleLog(Foretelling):
         self._look_at = LOOK_EVERY
 
     @property
+    def torn_line(self) -> int:
+        """The newest line that was read without its end."""
+        return self._reader.torn_line
+
+    @torn_line.setter
+    def torn_line(self, line: int) -> None:
+        self._reader.torn_line = line
+
+    @property
     def gives_lines(self) -> bool:
         """Whether plain lines are given out for the log pane."""
         return self._reader.gives_lines

@@ -47,7 +47,7 @@ class _StepLines(Struct):
     added: int = 0
 
 
-class Pace(Struct):
+class LinePace(Struct):
     """The lines with which rows were known: how many rows, and the first and newest of their lines. `at`: the number of
     the line that is read."""
 
@@ -86,7 +86,7 @@ class LogRows:
         self._sure_step: int | None = None  # without those that may come again
         self.came = False
         self.clock = LineClock()
-        self.pace = Pace()
+        self.pace = LinePace()
         self._rows = RowBuilder(skipped, skipped_at)
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps

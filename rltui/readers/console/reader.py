@@ -50,7 +50,6 @@ class ConsoleReader(Foretelling):
     that is followed may show another one in its first piece than in its first 64 KiB."""
 
     whole = False
-    carried = ("_torn_line",)
 
     def __init__(self, format: str = "console", above: int = 0) -> None:
         """`above`: the number of lines above its first."""
@@ -82,7 +81,7 @@ class ConsoleReader(Foretelling):
         self._joined = JoinedLines()
         self._newest = NewestLines()
         self._took = False  # something was taken from the line
-        self._torn_line = 0  # the newest line that was read without its end
+        self.torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
             self._untaken.settle()
@@ -180,7 +179,7 @@ class ConsoleReader(Foretelling):
         that they belong to. Afterwards the state is as before. `over`: the log ends here."""
         held = self._joined.first_held
         self._filter.learns = False
-        self._torn_line = self._line if rest else self._torn_line
+        self.torn_line = self._line if rest else self.torn_line
         self._rows.foretells = self._news.foretells = True
         self._rows.look_ahead()
         if rest or held:
@@ -410,7 +409,7 @@ class ConsoleReader(Foretelling):
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
-        if self._line == self._torn_line:  # the notes of the complete line replace those of its beginning
+        if self._line == self.torn_line:  # the notes of the complete line replace those of its beginning
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         notes = [note._replace(laps=self._rows.laps) for note in notes]
         prefix, message = split_prefix(decoded)
@@ -426,7 +425,7 @@ class ConsoleReader(Foretelling):
             self._rows.resumed()
             self._news.resumed(step)
         matters = bool(notes or configs) or self._notes.fails
-        if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
+        if self._line != self.torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)

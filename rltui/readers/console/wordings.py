@@ -20,7 +20,7 @@ MOST = 400
 _BEGIN = lazy(r"[^\d]*")
 
 
-class Ignored(Struct, frozen=True):
+class IgnoredLine(Struct, frozen=True):
     """A line of which numbers were ignored: its step and all its numbers, its line number and its time."""
 
     step: int
@@ -41,7 +41,7 @@ class _Wording(Struct):
     backs: int = 0  # how often its step went back
     names: set[str] = field(default_factory=set)
     training: str = ""
-    ignored: list[Ignored] = field(default_factory=list)
+    ignored: list[IgnoredLine] = field(default_factory=list)
 
 
 class Wordings:
@@ -52,9 +52,9 @@ class Wordings:
 
     def __init__(self) -> None:
         self._known: dict[str, _Wording] = {}
-        self._late: list[Ignored] = []
+        self._late: list[IgnoredLine] = []
 
-    def late(self) -> list[Ignored]:
+    def late(self) -> list[IgnoredLine]:
         """Lines before the newest one that count after all; given once."""
         late, self._late = self._late, []
         return late
@@ -98,7 +98,7 @@ class Wordings:
         if usual is not None and not usual.backs and behind and own.alone <= ALONE and not apart:
             told = {name: x for name, x in cells.items() if name not in usual.names}
             if len(told) < len(cells):
-                own.ignored.append(Ignored(step, dict(cells), message, at, time))
+                own.ignored.append(IgnoredLine(step, dict(cells), message, at, time))
             return told
         if own.ignored and own.ignored[-1].step <= step:
             self._late += own.ignored
