@@ -82,19 +82,42 @@ class ConsoleLog(Foretelling):
 
     def _feed(self, data: bytes) -> list[Record]:
         out: list[Record] = []
-        at = 0
+        at, at_once = 0, True
         while at < len(data):
-            end = self._end(data, at)
+            left, lines = self._row_line + self._look_at - self._lines, data.count(b"\n", at)
+            end, before = len(data), None
+            if lines >= left and at_once:  # that is quicker, and right if rows come so often that nothing is asked
+                before, self._reader = self._reader, self._copied()
+            elif lines >= left:
+                lines, end = left, at
+                for _ in range(left):
+                    end = data.index(b"\n", end) + 1
             piece = data if end - at == len(data) else data[at:end]
-            out += self._piece(piece)
+            self._reader.pace.longest = 0
+            told = self._reader._feed(piece)
+            now = self._lines + lines
+            if before is not None:
+                at_once = False
+                if max(self._reader.pace.longest, now - self._reader.row_line) >= LOOK_EVERY:
+                    self._reader = before
+                    continue
+            out += told
+            self._take(piece, lines)
             at = end
             if self._lines >= self._row_line + self._look_at:
                 self._look_at *= 2
                 out += self._ask()
                 if self._look_at > MOST_LINES:
                     self._since, self._next = None, None
+        if self.takes_back and self._stays_away and self._next is None:
+            self._begin_next()  # it is asked with each look
         self._count_skipped()
         return out
+
+    def _copied(self) -> ConsoleReader:
+        copied = twin(self._reader, {})
+        assert isinstance(copied, ConsoleReader)
+        return copied
 
     def _finish(self) -> list[Record]:
         out, before = self._reader._finish(), self._reader
@@ -112,23 +135,14 @@ class ConsoleLog(Foretelling):
         self._count_skipped()
         return out
 
-    def _end(self, data: bytes, at: int) -> int:
-        """Where the next piece ends: at the line at which it is asked whether another launch began."""
-        left = self._row_line + self._look_at - self._lines
-        if data.count(b"\n", at) < left:
-            return len(data)
-        for _ in range(left):
-            at = data.index(b"\n", at) + 1
-        return at
-
-    def _piece(self, data: bytes) -> list[Record]:
-        out = self._reader._feed(data)
-        self._lines += data.count(b"\n")
+    def _take(self, data: bytes, lines: int) -> None:
+        """Keeps what may be of another launch. `lines`: the lines that end in these bytes, which were read."""
+        self._lines += lines
         if self._reader.row_line > self._row_line:
             self._row_line, self._look_at = self._reader.row_line, LOOK_EVERY
             self._next, self._of_next = None, Rows()
-            text = data if self._since is None else self._since + data
             over = self._lines - self._row_line  # complete lines after that one
+            text = (self._since or b"") + data if lines <= over else data
             begin = len(text)
             for _ in range(over + 1):
                 begin = text.rfind(b"\n", 0, begin)
@@ -139,7 +153,6 @@ class ConsoleLog(Foretelling):
             self._since += data
             if len(self._since) > MOST_BYTES:
                 self._since = None
-        return out
 
     def _of_next_take(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -148,15 +161,11 @@ class ConsoleLog(Foretelling):
 
     def _ask(self) -> list[Record]:
         """The rows of another launch, if one began: its reader then reads on."""
-        usual, lines = self._reader.lines_a_row, self._lines - self._row_line
-        if usual is None or lines <= USUAL * usual + FEW or (self._since is None and self._next is None):
+        if not self._stays_away:
             return []
         if self._next is None:
-            self._next = ConsoleReader(self.format, self._row_line)
-            self._next.gives_lines = False
-            self._of_next_take(self._next._feed(self._since or b""))
-            self._since = None
-        if not self._began(self._next):
+            self._begin_next()
+        if self._next is None or not self._began(self._next):
             return []
         rows, self._of_next = self._of_next, Rows()
         reader, self._next = self._next, None
@@ -164,6 +173,19 @@ class ConsoleLog(Foretelling):
         self._reader, self._row_line = reader, max(self._row_line, reader.row_line)
         self._since, self._look_at = None, LOOK_EVERY
         return [rows] if len(rows) else []
+
+    @property
+    def _stays_away(self) -> bool:
+        """Whether many more lines came since the newest row than usually between two rows."""
+        usual = self._reader.pace.lines_a_row
+        return usual is not None and self._lines - self._row_line > USUAL * usual + FEW
+
+    def _begin_next(self) -> None:
+        if self._since is not None:
+            self._next = ConsoleReader(self.format, self._row_line)
+            self._next.gives_lines = False
+            self._of_next_take(self._next._feed(self._since))
+            self._since = None
 
     def _began(self, reader: ConsoleReader) -> bool:
         """Whether what this reader reads is another launch: its steps rise, and begin below the newest one."""

@@ -49,15 +49,18 @@ class _StepLines(Struct):
 
 class LinePace(Struct):
     """The lines with which rows were known: how many rows, and the first and newest of their lines. `at`: the number of
-    the line that is read."""
+    the line that is read. `longest`: the most lines from one row to the next, since its reader last set it to 0."""
 
     at: int = 0
+    longest: int = 0
     rows: int = 0
     first: int = 0
     newest: int = 0
 
     def row(self, line: int) -> None:
         """Takes a row that was known with this line."""
+        if self.rows:
+            self.longest = max(self.longest, line - self.newest)
         self.rows += 1
         self.first = self.first or line
         self.newest = max(self.newest, line)

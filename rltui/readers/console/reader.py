@@ -23,7 +23,7 @@ from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines, may_be_joined
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
-from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
+from rltui.readers.console.log_records import LinePace, LogNews, LogRows, NewestLines
 from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
@@ -98,9 +98,9 @@ class ConsoleReader(Foretelling):
         return self._rows.pace.newest
 
     @property
-    def lines_a_row(self) -> float | None:
-        """How many lines came from row to row; None if there are too few rows."""
-        return self._rows.pace.lines_a_row
+    def pace(self) -> LinePace:
+        """With which lines rows were known."""
+        return self._rows.pace
 
     @property
     def counted(self) -> bool:
