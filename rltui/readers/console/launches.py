@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
-from rltui.readers.base import NO_STEP, Counted, LeftOut, Record, Recurring, Rows
+from rltui.readers.base import NO_STEP, Counted, LeftOut, LogLine, Record, Recurring, Rows
 from rltui.readers.console.foretelling import Foretelling
+from rltui.readers.console.log_records import MAX_LOG_LINES
 from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.console.twin import twin
 
@@ -112,7 +113,7 @@ class ConsoleLog(Foretelling):
         if self.takes_back and self._stays_away and self._next is None:
             self._begin_next()  # it is asked with each look
         self._count_skipped()
-        return out
+        return out if at_once else _with_newest_lines(out)
 
     def _copied(self) -> ConsoleReader:
         copied = twin(self._reader, {})
@@ -204,3 +205,12 @@ class ConsoleLog(Foretelling):
             if held != own:
                 held.clear()
                 held.update(own)  # type: ignore[arg-type]
+
+
+def _with_newest_lines(records: list[Record]) -> list[Record]:
+    """These records, of the plain lines only the newest: several pieces gave as many each."""
+    over = sum(isinstance(record, LogLine) for record in records) - MAX_LOG_LINES
+    if over <= 0:
+        return records
+    first = [record for record in records if isinstance(record, LogLine)][over]
+    return [record for record in records if not isinstance(record, LogLine) or record.line >= first.line]
