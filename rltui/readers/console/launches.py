@@ -99,7 +99,9 @@ class ConsoleLog(Foretelling):
             now = self._lines + lines
             if before is not None:
                 at_once = False
-                if max(self._reader.pace.longest, now - self._reader.row_line) >= LOOK_EVERY:
+                usual = self._reader.pace.lines_a_row
+                longest = max(self._reader.pace.longest, now - self._reader.row_line)
+                if usual is not None and longest >= max(LOOK_EVERY, USUAL * usual + FEW):
                     self._reader = before
                     continue
             out += told
