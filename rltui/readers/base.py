@@ -173,6 +173,14 @@ class Counted(NamedTuple):
     steps: dict[int, int]
 
 
+class Foretold(NamedTuple):
+    """The rows that follow were given ahead, as the log stands: they may be taken back."""
+
+
+class TakenBack(NamedTuple):
+    """The rows since `Foretold` do not count: what followed in the log shows that its end is to be read otherwise."""
+
+
 class Treated(NamedTuple):
     """What the reader did with rows and the user should know: a phrase in the plural, and the number of rows."""
 
@@ -209,7 +217,21 @@ class Hint(NamedTuple):
     text: str
 
 
-Record = Rows | Note | Ungraded | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow | Counted | Hint | Treated
+Record = (
+    Rows
+    | Note
+    | Ungraded
+    | LogLine
+    | ConfigRecord
+    | RunInfo
+    | Exit
+    | HardwareRow
+    | Counted
+    | Hint
+    | Treated
+    | Foretold
+    | TakenBack
+)
 
 
 class Reader(Protocol):
@@ -229,7 +251,10 @@ class Reader(Protocol):
 
 
 class LineReader(ABC):
-    """What a reader of free-form lines has in addition to `Reader`."""
+    """What a reader of free-form lines has in addition to `Reader`. `takes_back`: whoever follows the log takes back
+    rows (`TakenBack`)."""
+
+    takes_back = False
 
     @property
     @abstractmethod

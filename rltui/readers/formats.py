@@ -20,6 +20,9 @@ SAMPLES = "samples"
 MESSAGES = "messages"
 """The format of a log that holds warnings and errors but no metric: it belongs to a run, but is not a run by itself."""
 
+CONSOLES = frozenset(("verl-console", "trl-console", "console"))
+"""One format under the name of the dialect that its first lines show."""
+
 Held = Literal["in a file", "in a database", "in a folder", "by a service"]
 
 
@@ -52,6 +55,11 @@ def formats() -> dict[str, Format]:
     return read(Path(__file__).with_name("data") / "formats.json", dict[str, Format])
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether files of both formats are read alike."""
+    return one == other or {one, other} <= CONSOLES
+
+
 @cache
 def in_order_of_belief() -> tuple[str, ...]:
     """The names, those of the highest rank first."""
@@ -67,10 +75,10 @@ def formats_held(how: Held) -> tuple[str, ...]:
 def make(format: str, name: str = "", run: str = "") -> Reader:
     """A new reader for one file. `name`: its base name, used if the content is ambiguous; `run`: the one to read, if
     the file holds several. Raises ValueError for a format that is not held in a file."""
-    if format in ("verl-console", "trl-console", "console"):
-        from rltui.readers.console.reader import ConsoleReader
+    if format in CONSOLES:
+        from rltui.readers.console.launches import ConsoleLog
 
-        return ConsoleReader(format)
+        return ConsoleLog(format)
     if format == "wrapped-console":
         from rltui.readers.console.hard_wraps import WrappedConsole
 

@@ -40,6 +40,13 @@ class Filled(NamedTuple):
     revised: bool
 
 
+class Marked(NamedTuple):
+    """The columns at one moment: the arrays of each axis and how many points they held, and those of each column."""
+
+    axes: dict[Axis, tuple[Ints, Ints, Floats, int]]
+    columns: dict[str, tuple[Axis, Floats, bool]]
+
+
 class ColumnSet(dict[str, Column]):
     """Columns that are logged together share an axis. The table keeps the numbers, steps and times of the rows."""
 
@@ -193,6 +200,21 @@ class ColumnSet(dict[str, Column]):
                 axis.cut(count)
                 for key in keys:
                     self[key].values = self[key].values[:count].copy()
+
+    def mark(self) -> Marked:
+        """What `go_back` goes back to. Nothing is copied: what is there is never changed in place."""
+        axes = {axis: (axis.rows, axis.steps, axis.times, axis.count) for axis, _ in self.axes()}
+        return Marked(axes, {key: (one.axis, one.values, one.all_finite) for key, one in self.items()})
+
+    def go_back(self, marked: Marked) -> None:
+        """Makes the columns what they were, in copies, as views that were handed out keep what they show."""
+        self.clear()
+        axes = {
+            axis: Axis(rows[:n].copy(), steps[:n].copy(), times[:n].copy())
+            for axis, (rows, steps, times, n) in marked.axes.items()
+        }
+        for key, (axis, values, all_finite) in marked.columns.items():
+            self[key] = Column(axes[axis], values[: axes[axis].count].copy(), all_finite)
 
     def rename(self, name: Callable[[str], str], steps: Ints, times: Floats) -> None:
         """Renames columns; if two meet, the cells of the later one win."""

@@ -51,6 +51,19 @@ class Part(Struct):
     attempt: int = 0
     resumes: bool = False
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _marked: tuple[bool, bool, int, dict[str, tuple[int, str]]] | None = None
+
+    def mark(self) -> None:
+        """Takes note of the part as it is: the rows that follow may be taken back."""
+        self.table.mark()
+        self._marked = self.counts, self.one_by_one, self.laps, dict(self.left_out)
+
+    def go_back(self) -> None:
+        """Takes back all rows since `mark` was called."""
+        if self._marked is not None:
+            self.counts, self.one_by_one, self.laps, self.left_out = self._marked
+            self._marked = None
+            self.table.go_back()
 
     @property
     def counted(self) -> bool:

@@ -8,6 +8,7 @@ back with a part of a row only, and the next row goes on where the run was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from itertools import pairwise
 from math import nan
 
@@ -15,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from rltui.readers.base import FIRST_STEP, NO_STEP, Rows
-from rltui.run.column_set import ColumnSet, cells_of
+from rltui.run.column_set import ColumnSet, Marked, cells_of
 from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
@@ -91,6 +92,10 @@ def _shared(old: Mapping[str, float], new: Mapping[str, float]) -> tuple[int, in
     return len(both), sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
 
 
+def _copied(x: object) -> object:
+    return copy(x) if isinstance(x, list | GoneBack) else x
+
+
 class Table:
     """Rows in rising order of steps. A second row of the same step is folded into the first, cell by cell."""
 
@@ -110,6 +115,8 @@ class Table:
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
         self._head = -1  # row of the newest record: after a restart it lies before the end
         self._back: GoneBack | None = None  # records went back: a restart or a late revision, not known yet
+        self._marked: tuple[dict[str, object], Marked] | None = None  # what `go_back` goes back to
+        self._revised_from = 0  # the first row that was revised since then
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -403,5 +410,23 @@ class Table:
         """Renames columns; if two meet, the cells of the later one win."""
         self.columns.rename(name, self.steps, self.times)
 
+    def mark(self) -> None:
+        """Takes note of the table as it is, for `go_back`."""
+        held = {name: _copied(x) for name, x in vars(self).items() if name not in ("columns", "_marked")}
+        self._marked, self._revised_from = (held, self.columns.mark()), self.n
+
+    def go_back(self) -> None:
+        """Makes the table what it was when `mark` was called; only once."""
+        if self._marked is None:
+            return
+        (held, columns), self._marked = self._marked, None
+        changed, revised = self._changed_from, self._revised_from
+        vars(self).update(held)
+        self._steps, self._times = self.steps.copy(), self.times.copy()
+        self.columns.go_back(columns)
+        self._changed_from = changed
+        self._mark(min(self.n, revised))
+
     def _mark(self, row: int) -> None:
+        self._revised_from = min(self._revised_from, row)
         self._changed_from = row if self._changed_from is None else min(self._changed_from, row)

@@ -139,9 +139,9 @@ def _epoch(reader: Reader, data: bytes) -> int | None:
 
 def _fed(reader: Reader, data: bytes, extent: Extent) -> list[Record]:
     if reader.format.endswith("console"):
-        from rltui.readers.console.reader import ConsoleReader
+        from rltui.readers.console.launches import ConsoleLog
 
-        if isinstance(reader, ConsoleReader):
+        if isinstance(reader, ConsoleLog):
             reader.gives_lines = extent.lines
     records = reader.feed(data)
     return records if extent.lines else [record for record in records if not isinstance(record, LogLine)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -21,13 +22,15 @@ from rltui.sources.base import Follower, Place, SourceError
 
 
 class Batch(Struct):
-    """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt."""
+    """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt.
+    `again`: the file is one document, and all of it was read again."""
 
     records: list[Record]
     bytes_read: int
     more: bool
     restarted: bool = False
     error: SourceError | None = None
+    again: bool = False
 
 
 @dataclass(slots=True)
@@ -81,7 +84,9 @@ class Source:
 
 @dataclass(slots=True)
 class Feed(Source):
-    """Reads one file forwards and parses it."""
+    """Reads one file forwards and parses it. `takes_back`: rows that its reader gave ahead can be taken back."""
+
+    takes_back: ClassVar[bool] = True
 
     run: str = ""  # the run to read, if the file holds several
     reader: Reader = field(init=False)
@@ -93,7 +98,11 @@ class Feed(Source):
         self.reader = self._made()
 
     def _made(self) -> Reader:
-        return make_unpacking(self.format, os.path.basename(self.path), self.run)
+        made = make_unpacking(self.format, os.path.basename(self.path), self.run)
+        lines = line_reader(made)
+        if lines is not None:
+            lines.takes_back = self.takes_back
+        return made
 
     def _begin(self, head: bytes) -> None:
         """Takes the first bytes: a table whose header is in another piece gets that."""
@@ -119,9 +128,10 @@ class Feed(Source):
         if delta.data and self._at_begin:
             self._begin(delta.data)
         records = self.reader.feed(delta.data) if delta.data else []
-        if self.reader.whole and delta.data and not delta.more:
+        whole = self.reader.whole and bool(delta.data) and not delta.more
+        if whole:
             records += self.reader.finish()
-        return Batch(records, len(delta.data), delta.more, restarted, delta.error)
+        return Batch(records, len(delta.data), delta.more, restarted, delta.error, again=whole)
 
     def finish(self) -> list[Record]:
         return self.reader.finish()
@@ -145,6 +155,8 @@ class Feed(Source):
 class EndsFeed(Feed):
     """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
     too large."""
+
+    takes_back: ClassVar[bool] = False  # it is not followed
 
     extent: Extent | None = None
     _ends_reader: Reader | None = field(default=None, init=False)

@@ -19,6 +19,7 @@ from rltui.readers.base import (
     ConfigRecord,
     Counted,
     Exit,
+    Foretold,
     HardwareRow,
     Hint,
     LogLine,
@@ -26,6 +27,7 @@ from rltui.readers.base import (
     Record,
     Rows,
     RunInfo,
+    TakenBack,
     Treated,
     Ungraded,
 )
@@ -143,6 +145,10 @@ class Intake:
         pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
         if batch.restarted:
             feed.restarting = True
+        if batch.again and any(isinstance(one, Rows) and NO_STEP in one.steps for one in batch.records):
+            feed.part.table.keep(0)  # they are counted from the first one on
+            feed.part.table.counted = 0
+            self._run.history.rebuild()
         self.records(feed, batch.records)
         return changed
 
@@ -177,6 +183,13 @@ class Intake:
                 run.exit = record
             elif isinstance(record, HardwareRow):
                 run.recorded_hardware.append(record)
+            elif isinstance(record, Foretold):
+                feed.part.mark()
+            elif isinstance(record, TakenBack):
+                feed.part.go_back()
+                if run.framework is not None:
+                    feed.part.table.rename(self._name)
+                run.history.rebuild()
             elif isinstance(record, Treated):
                 feed.remarks[record.text] += record.rows
 

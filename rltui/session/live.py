@@ -19,7 +19,7 @@ from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
 from rltui.session.ends import NEWEST
 from rltui.session.frame import Frame
-from rltui.session.locate import look_again
+from rltui.session.locate import look_again, short_ones
 from rltui.session.run_reader import RunReader
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class LiveRun:
         with self._still:
             changed = woken and self.opened.poll()
             changed = self.opened.rest() or changed
-            changed = self._look_again(woken and not changed) or changed
+            changed = self._look_again((woken and not changed) or self._may_be_otherwise()) or changed
             return self._news(changed)
 
     def pause(self, on: bool) -> None:
@@ -167,6 +167,11 @@ class LiveRun:
     def _progress(self, glanced: Frame) -> Frame:
         return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time())
 
+    def _may_be_otherwise(self) -> bool:
+        """Whether a file that was too short to tell its format for sure has grown since it was looked at."""
+        short = short_ones(self._found)
+        return any(feed.size > short.get(feed.path, feed.size) for feed in self.opened.feeds)
+
     def _look_again(self, woken: bool) -> bool:
         """Takes up files that appeared in the run's directory. True if there are any."""
         since = clock.monotonic() - self._looked
@@ -177,7 +182,7 @@ class LiveRun:
         if found is None:
             return False
         self._found = found
-        return self.opened.admit(found)
+        return self.opened.admit(found) and (self.opened.poll() or True)
 
     def _frame(self, now: float) -> Frame:
         frame = self.opened.frame(now)

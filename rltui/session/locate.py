@@ -159,8 +159,9 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     """The same run with the files that are there now. None if its directory cannot be listed or no longer holds exactly
     one run that can be the same. `formats` keeps the formats of known files from one look to the next."""
     formats.update(found.candidate.files)
-    for path in [path for path, format in formats.items() if format is None]:
-        del formats[path]  # it may have been empty
+    short = {path for path, file in found.listing.by_path.items() if file.size < HEAD}
+    for path in [path for path, format in formats.items() if format is None or path in short]:
+        del formats[path]  # it may have been empty, or its first lines showed something else
     listing = found.place.walk(_watched(found))
     if listing.error is not None:
         return None
@@ -172,6 +173,14 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     if len(same) != 1:
         return None
     return replace(found, candidate=same[0], listing=listing, unreadable=_below(same[0], failed))
+
+
+def short_ones(found: Found) -> dict[str, int]:
+    """The files of the run of which not all was there yet that tells their format, with their sizes then."""
+    sizes = {
+        path: found.listing.by_path[path].size for path, _ in found.candidate.files if path in found.listing.by_path
+    }
+    return {path: size for path, size in sizes.items() if size < HEAD}
 
 
 def _watched(found: Found) -> str:

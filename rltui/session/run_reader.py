@@ -14,6 +14,7 @@ from rltui.discovery.found import Found
 from rltui.evidence.guard import Guard, error_text
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
+from rltui.readers.formats import alike
 from rltui.records import cached
 from rltui.run.phases import NO_PHASES
 from rltui.run.run import Run, RunState
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.evidence.model import Decision, Diagnosis, Finding
     from rltui.run.table import Series
+    from rltui.session.container_feeds import AnyFeed
     from rltui.session.samples import Asked, RunSamples
 
 LONG = 4 << 20
@@ -104,21 +106,22 @@ class RunReader:
         return sum(feed.size for feed in self.feeds) >= LONG
 
     def admit(self, found: Found) -> bool:
-        """Takes up files and checkpoints that appeared in the run's directory. True if there are any."""
-        known = {feed.path for feed in self.feeds}
+        """Takes up files and checkpoints that appeared in the run's directory, and files that turned out to have
+        another format. True if there are any."""
+        known = {feed.path: feed for feed in self.feeds}
         chosen, self._ignored = choose(found)
-        new = [feed for feed in chosen if feed.path not in known]
+        new = [feed for feed in chosen if feed.path not in known or not alike(feed.format, known[feed.path].format)]
         left_out = {source.path for source in self._ignored}
         before = self.run.checkpoints
         self._guard.ask("files beside the logs", None, self._around.found_again, found)
         for feed in new:
+            if (old := known.get(feed.path)) is not None:
+                self._leave(old)
             self.run.history.add_part(feed.part)
         self.feeds += new
         self._number_attempts(found)
         for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of what appeared
-            old.close()
-            self.feeds.remove(old)
-            self.run.history.remove_part(old.part)
+            self._leave(old)
         self._intake.feeds_changed()
         self._guard.ask("search for rollouts", None, self._around.look_for_dumps, True)
         if new or self.run.checkpoints != before:
@@ -126,6 +129,11 @@ class RunReader:
             return True
         self._want_samples()
         return False
+
+    def _leave(self, feed: AnyFeed) -> None:
+        feed.close()
+        self.feeds.remove(feed)
+        self.run.history.remove_part(feed.part)
 
     def _number_attempts(self, found: Found) -> None:
         number = {path: n for n, paths in enumerate(found.candidate.attempts, 1) for path in paths}

@@ -167,12 +167,12 @@ class WrappedConsole(ConsoleReader):
         self._wraps = HardWraps()
         self.format = "wrapped-console"
 
-    def feed(self, data: bytes) -> list[Record]:
-        return super().feed(self._wraps.feed(data))
+    def _feed(self, data: bytes) -> list[Record]:
+        return super()._feed(self._wraps.feed(data))
 
-    def rest(self) -> list[Record]:
-        told = super().feed(self._wraps.rest())
-        return [*told, *(super().finish() if self._wraps.holds else ()), *super().rest()]
+    def _rest(self) -> list[Record]:
+        told = super()._feed(self._wraps.rest())
+        return [*told, *(super()._finish() if self._wraps.holds else ()), *super()._rest()]
 
-    def finish(self) -> list[Record]:
-        return [*super().feed(self._wraps.finish()), *super().finish()]
+    def _finish(self) -> list[Record]:
+        return [*super()._feed(self._wraps.finish()), *super()._finish()]

@@ -47,6 +47,30 @@ class _StepLines(Struct):
     added: int = 0
 
 
+class LinePace(Struct):
+    """The lines with which rows were known: how many rows, and the first and newest of their lines. `at`: the number of
+    the line that is read. `longest`: the most lines from one row to the next, since its reader last set it to 0."""
+
+    at: int = 0
+    longest: int = 0
+    rows: int = 0
+    first: int = 0
+    newest: int = 0
+
+    def row(self, line: int) -> None:
+        """Takes a row that was known with this line."""
+        if self.rows:
+            self.longest = max(self.longest, line - self.newest)
+        self.rows += 1
+        self.first = self.first or line
+        self.newest = max(self.newest, line)
+
+    @property
+    def lines_a_row(self) -> float | None:
+        """How many lines came from row to row; None if there are too few."""
+        return (self.newest - self.first) / (self.rows - 1) if self.rows > 1 else None
+
+
 LAP = 2
 """The steps went back if they did so by this many at least: two processes that write one log differ by one row."""
 
@@ -65,6 +89,7 @@ class LogRows:
         self._sure_step: int | None = None  # without those that may come again
         self.came = False
         self.clock = LineClock()
+        self.pace = LinePace()
         self._rows = RowBuilder(skipped, skipped_at)
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
         self._counts = False  # rows were counted, as nothing tells their steps
@@ -101,6 +126,14 @@ class LogRows:
         self._cut = _StepLines(steps, lines, heads, offsets, verl_console.ahead(lines))
         return b"".join(around)
 
+    def paced(self, text: bytes, first: int) -> None:
+        """Takes the lines of the step lines that were cut out of this text. `first`: the number of its first line."""
+        at = 0
+        for offset in self._cut.offsets:
+            first += text.count(b"\n", at, offset)
+            at = offset
+            self.pace.row(first)
+
     def waits(self, at: int) -> bool:
         """Whether step lines were cut out before a place of the text that `reach` has not passed yet."""
         return bisect_right(self._cut.offsets, at) > self._cut.reached
@@ -126,6 +159,8 @@ class LogRows:
         """Takes the row of a step line, which may hold only the step. Returns the rows that count by now: some wait for
         others that tell whether their count is that of the steps."""
         rows = self._courses.take(row)
+        if row.cells:
+            self.pace.row(self.pace.at)
         self.clock.know(row.time)
         for told in rows:
             self._put(told)
@@ -187,6 +222,7 @@ class LogRows:
 
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """Adds one row that does not change the log's current step."""
+        self.pace.row(self.pace.at)
         self._release()
         self._add(step, cells, time)
 

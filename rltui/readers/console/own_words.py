@@ -3,7 +3,7 @@ Lines of an evaluation are kept apart, so that their numbers are not taken for t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import nan
 
 from msgspec.structs import replace
@@ -77,9 +77,11 @@ class OwnWords(OpenEnd[_Known]):
         clock: LineClock,
         skip: Callable[[str], None] = lambda reason: None,
         newest: Callable[[], int] = lambda: -1,
+        known: Callable[[], Collection[str]] = tuple,
     ) -> None:
         super().__init__()
         self._step = newest  # gives the log's current step, -1 before the first
+        self._names_so_far = known  # gives the names in all rows of the log
         self._clock = clock
         self._time = nan  # time of the current line
         self._skip = skip  # called with the reason if a line or a part of it is left out
@@ -243,18 +245,30 @@ class OwnWords(OpenEnd[_Known]):
             if shape and said is None:  # an evaluation may come before its step
                 remember(shape, self._never)
             return []
-        rows = [self._as_usual(row) for row in rows]
+        rows = [one for row in rows for one in self._as_usual(row)]
         return [*self.close(), *self._processes.rows(lead, prefix, rows)] if rows else []
 
-    def _as_usual(self, row: StepRow) -> StepRow:
-        """A row without numbers that lines of another wording usually state."""
-        return replace(row, cells=self._wordings.told(row.message, row.step, row.cells)) if row.message else row
+    def _as_usual(self, row: StepRow) -> list[StepRow]:
+        """A row without numbers that lines of another wording usually state, behind those that count after all."""
+        if not row.message:
+            return [row]
+        told = self._wordings.told(row.message, row.step, row.cells, max(row.lines, default=0), row.time)
+        return [*self._late(), replace(row, cells=told)]
+
+    def _late(self) -> list[StepRow]:
+        """Rows of lines in other words that count after all, as the run goes on in these."""
+        return [
+            StepRow(one.step, one.cells, lines=(one.at,) if one.at else (), time=one.time, message=one.message)
+            for one in self._wordings.late()
+        ]
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that are known with a line that names its step in plain words; None for any other line."""
         logged = dict_line(message) if "{" in message else None
         if logged is not None:
-            return [StepRow(self._of_epoch(*logged), logged[1], time=self._time)]
+            row = StepRow(self._of_epoch(*logged), logged[1], time=self._time)
+            other = self._block is not None and self._block.step != row.step
+            return [*(self.close() if other else ()), row]
         if len(message) > PROSE:
             return None
         begun = step_line(self._heads.whole(message, bare(message)))
@@ -273,7 +287,10 @@ class OwnWords(OpenEnd[_Known]):
         begun.message, begun.form = message, form_of(message)
         went_back = self._goes_back(begun)
         begun.part = part_tag(message[: len(message) - len(bare(message))])
-        told = begun.cells if begun.part else self._wordings.told(message, begun.step, begun.cells)
+        told = begun.cells
+        if not begun.part:
+            told = self._wordings.told(message, begun.step, dict(begun.cells), self.at, self._time)
+        late = self._late()
         if begun.cells and not measures(told):
             return None
         begun.cells = told
@@ -293,7 +310,7 @@ class OwnWords(OpenEnd[_Known]):
             if len(parts) < 2 and any(block.cells.get(name, x) != x for name, x in begun.cells.items()):
                 self._skip(STATED_TWICE)
             block.join(begun, same)
-            return earlier
+            return [*earlier, *late]
         if block is not None:
             block.go_on(begun, {} if self._learner is None else self._learner.pairs_since(block.at))
         elif self._learner is not None and begun.cells and not self._processes.told:
@@ -306,7 +323,7 @@ class OwnWords(OpenEnd[_Known]):
         begun.led = lead if program(lead) else None
         begun.printed, begun.lines_below = begun.headed and not lead.before, self._below_heads
         begun.known = frozenset(self._below)
-        return [*earlier, *closed, StepRow(begun.step, {}, begun.total, message=begun.message)]
+        return [*earlier, *closed, *late, StepRow(begun.step, {}, begun.total, message=begun.message)]
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names `count`, which may start again in each epoch."""
@@ -336,7 +353,8 @@ class OwnWords(OpenEnd[_Known]):
 
     def _believes(self, begun: StepBlock, step: int | None) -> bool:
         """Whether a line that names a step belongs to the training. If other lines stated steps, a line with new names
-        must be at a step near theirs, as sentences and tables number steps too."""
+        must be at a step near theirs, as sentences and tables number steps too; not one with the names of their
+        numbers, with which another launch may go on."""
         if not begun.cells:
             return True
         if not measures(begun.cells):
@@ -344,7 +362,8 @@ class OwnWords(OpenEnd[_Known]):
         known = self._names.isdisjoint(begun.cells)
         if begun.step <= 1 and len(begun.cells) > 1 and self._learner is not None and self._learner.counts_weakly:
             known = False  # a part before the training counted so far
-        if known and step is not None and not 0 <= begun.step - step <= max(1, self._apart):
+        far = step is not None and not 0 <= begun.step - step <= max(1, self._apart)
+        if known and far and not begun.cells.keys() <= set(self._names_so_far()):
             return False
         if step is not None and begun.step > step:
             self._apart = begun.step - step

@@ -8,20 +8,22 @@ one of a few marks are looked at.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record, Recurring
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record, Recurring
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.evaluations import EvaluationsBeside
+from rltui.readers.console.foretelling import Foretelling
 from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines, may_be_joined
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
-from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
+from rltui.readers.console.log_records import LinePace, LogNews, LogRows, NewestLines
 from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
@@ -43,13 +45,15 @@ FULL_BLOCK = 1_000_000
 one."""
 
 
-class ConsoleReader(LineReader):
-    """Reads a console log of any dialect. `format`: the dialect that was recognised. It changes only this: a log of
-    verl or TRL is not searched for other trainers' lines."""
+class ConsoleReader(Foretelling):
+    """Reads a console log of any dialect. `format`: the dialect that its first lines showed. It is only a name: a log
+    that is followed may show another one in its first piece than in its first 64 KiB."""
 
     whole = False
 
-    def __init__(self, format: str = "console") -> None:
+    def __init__(self, format: str = "console", above: int = 0) -> None:
+        """`above`: the number of lines above its first."""
+        super().__init__()
         self.format = format
         self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
         self.skipped: Counter[str] = Counter()
@@ -65,23 +69,43 @@ class ConsoleReader(LineReader):
         self._bars = BarRows(self._rows, self._news, self._intake.skip)
         self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
-        own = format == "console" and self._patterns is None
-        self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
+        own = self._patterns is None
+        self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest, self._names) if own else None
         self._evaluations = EvaluationsBeside()  # asked only if `_own` is None
         self._dialects = Dialects()  # asked only while `_own` is not None
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # printed YAML may come
-        self._line = 1  # number of the line that the next byte belongs to
+        self._line = above + 1  # number of the line that the next byte belongs to
         self._blanks = Blanks()
         self._filter = LineFilter()
         self._joined = JoinedLines()
         self._newest = NewestLines()
         self._took = False  # something was taken from the line
-        self._torn_line = 0  # the newest line that was read without its end
+        self.torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
             self._untaken.settle()
         self._set_looks()
+
+    @property
+    def step(self) -> int | None:
+        """The newest step."""
+        return self._rows.step
+
+    @property
+    def row_line(self) -> int:
+        """Number of the line with which the newest row was known; 0 for none."""
+        return self._rows.pace.newest
+
+    @property
+    def pace(self) -> LinePace:
+        """With which lines rows were known."""
+        return self._rows.pace
+
+    @property
+    def counted(self) -> bool:
+        """Whether rows are counted, as nothing tells their steps."""
+        return any(lines is not None and lines.counts for lines in (self._bars, self._own, self._patterns))
 
     @property
     def guesses_steps(self) -> bool:
@@ -96,7 +120,7 @@ class ConsoleReader(LineReader):
         """Those of them that recur and hold named numbers, the most frequent first."""
         return self._untaken.recurring()
 
-    def feed(self, data: bytes) -> list[Record]:
+    def _feed(self, data: bytes) -> list[Record]:
         if b"\0" in data:
             data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
         return self._take_text(self._unwrapper.feed(data), len(data))
@@ -125,7 +149,7 @@ class ConsoleReader(LineReader):
             out += self._newest.take()
         return out
 
-    def finish(self) -> list[Record]:
+    def _finish(self) -> list[Record]:
         opened = self._take_text(held, len(held)) if (held := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
         line, standing = self._line, self._notes.standing() if rest else {}
@@ -142,8 +166,7 @@ class ConsoleReader(LineReader):
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
-    def rest(self) -> list[Record]:
-        """Rows that were held back for lines to come, as nothing follows for now."""
+    def _rest(self) -> list[Record]:
         if self._own is not None and self._own.learns:
             self._bars.take_newest(self._buffer.rest, self._line)
         self._read_open(b"", over=False)
@@ -156,7 +179,7 @@ class ConsoleReader(LineReader):
         that they belong to. Afterwards the state is as before. `over`: the log ends here."""
         held = self._joined.first_held
         self._filter.learns = False
-        self._torn_line = self._line if rest else self._torn_line
+        self.torn_line = self._line if rest else self.torn_line
         self._rows.foretells = self._news.foretells = True
         self._rows.look_ahead()
         if rest or held:
@@ -188,19 +211,20 @@ class ConsoleReader(LineReader):
 
     @property
     def waits(self) -> bool:
-        return self._bars.waits
+        return self._bars.waits or super().waits
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
         text = self._rows.cut(as_utf8(block))
+        first = self._line
         self._scan(text)
         self._reach(len(text))
+        self._rows.paced(text, first)
         return [*self._news.take(), *self._take_rows()]
 
     def _take_rows(self) -> list[Record]:
-        counting = (self._bars, self._own, self._patterns)
-        rows = self._rows.take(any(lines is not None and lines.counts for lines in counting))
+        rows = self._rows.take(self.counted)
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more
@@ -317,6 +341,7 @@ class ConsoleReader(LineReader):
     def _segment(self, segment: bytes, shape: bytes, text: bytes, at: int, behind: bool = False) -> bool:
         """Reads one line or printed bar, at a place of the text. `behind`: it follows a bar on its line. Returns
         whether a line of this shape can matter."""
+        self._rows.pace.at = self._line
         if self._before_steps and (self._rows.step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
@@ -384,7 +409,7 @@ class ConsoleReader(LineReader):
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
-        if self._line == self._torn_line:  # the notes of the complete line replace those of its beginning
+        if self._line == self.torn_line:  # the notes of the complete line replace those of its beginning
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         notes = [note._replace(laps=self._rows.laps) for note in notes]
         prefix, message = split_prefix(decoded)
@@ -400,7 +425,7 @@ class ConsoleReader(LineReader):
             self._rows.resumed()
             self._news.resumed(step)
         matters = bool(notes or configs) or self._notes.fails
-        if self._line != self._torn_line and any(note.kind in TOLD_ONCE for note in notes):
+        if self._line != self.torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)
@@ -491,6 +516,9 @@ class ConsoleReader(LineReader):
     def _set_looks(self) -> None:
         known = self._own is None
         self._filter.look_for([] if known else self._dialects.marks, not known, self._before_steps)
+
+    def _names(self) -> Collection[str]:
+        return self._rows.names
 
     def _skip_here(self, reason: str) -> None:
         self._intake.skip_when_whole(reason, self._line)

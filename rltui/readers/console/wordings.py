@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -18,8 +20,19 @@ MOST = 400
 _BEGIN = lazy(r"[^\d]*")
 
 
+class IgnoredLine(Struct, frozen=True):
+    """A line of which numbers were ignored: its step and all its numbers, its line number and its time."""
+
+    step: int
+    cells: dict[str, float]
+    message: str
+    at: int
+    time: float
+
+
 class _Wording(Struct):
-    """Step lines with one beginning: how often they reached a new step, their newest step, and their names."""
+    """Step lines with one beginning: how often they reached a new step, their newest step, and their names. `ignored`:
+    those since the last usual line."""
 
     went_on: int = 0
     newest: int = -1
@@ -28,25 +41,38 @@ class _Wording(Struct):
     backs: int = 0  # how often its step went back
     names: set[str] = field(default_factory=set)
     training: str = ""
+    ignored: list[IgnoredLine] = field(default_factory=list)
 
 
 class Wordings:
     """The beginnings of step lines. A line with another beginning and a step behind the usual lines may come from a
     printed sample, `Step 2: loss: 5` in a response. Its numbers that the usual lines state are ignored, unless it names
-    `MANY` or another training. If more than `ALONE` such lines come in a row, they count: the run goes on in other
+    `MANY` or another training. If more than `ALONE` such lines come in a row, they all count: the run goes on in other
     words."""
 
     def __init__(self) -> None:
         self._known: dict[str, _Wording] = {}
+        self._late: list[IgnoredLine] = []
+
+    def late(self) -> list[IgnoredLine]:
+        """Lines before the newest one that count after all; given once."""
+        late, self._late = self._late, []
+        return late
 
     def copy(self) -> Wordings:
         """A copy that takes lines without changing this one."""
         twin = Wordings()
-        twin._known = {key: replace(one, names=set(one.names)) for key, one in self._known.items()}
+        twin._known = {
+            key: replace(one, names=set(one.names), ignored=list(one.ignored)) for key, one in self._known.items()
+        }
+        twin._late = list(self._late)
         return twin
 
-    def told(self, message: str, step: int, cells: dict[str, float]) -> dict[str, float]:
-        """The numbers of a line that count: all, or only those that the usual lines do not state."""
+    def told(
+        self, message: str, step: int, cells: dict[str, float], at: int = 0, time: float = nan
+    ) -> dict[str, float]:
+        """The numbers of a line that count: all, or only those that the usual lines do not state. `at`: its line
+        number. `time`: when it was written."""
         lead = split_lead(message)  # its time stamp would end each beginning
         begin = _BEGIN.match(lead.message)
         key = " ".join((program(lead), *begin[0].split())) if begin is not None else ""
@@ -63,12 +89,19 @@ class Wordings:
         if own is usual:
             for one in self._known.values():
                 one.alone = 0
+                one.ignored.clear()
         own.alone += 1
         own.backs, own.last = own.backs + (step < own.last), step
         own.went_on += step > own.newest and not behind
         own.newest = max(own.newest, step)
         apart = usual is not None and (len(cells) >= MANY or is_another(usual.training, own.training))
         if usual is not None and not usual.backs and behind and own.alone <= ALONE and not apart:
-            return {name: x for name, x in cells.items() if name not in usual.names}
+            told = {name: x for name, x in cells.items() if name not in usual.names}
+            if len(told) < len(cells):
+                own.ignored.append(IgnoredLine(step, dict(cells), message, at, time))
+            return told
+        if own.ignored and own.ignored[-1].step <= step:
+            self._late += own.ignored
+        own.ignored.clear()
         own.names |= cells.keys()
         return cells

@@ -100,7 +100,7 @@ def test_endless_line_keeps_no_memory() -> None:
     found = read("verl-console", "", finish=False)
     for _ in range(40):
         found.take(found.reader.feed(b"z" * (1 << 18)))
-    assert len(found.reader._buffer.rest) <= MAX_LINE  # type: ignore[attr-defined]
+    assert len(found.reader._reader._buffer.rest) <= MAX_LINE  # type: ignore[attr-defined]
     found.take(found.reader.feed(b"\nstep:1 - a:1\n"))
     assert found.steps == [1]
 
