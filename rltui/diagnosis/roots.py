@@ -56,7 +56,7 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
     speakers = {i: {s for s in worst if i in catalogue[s].relations.suppresses} for i in worst}
 
     def explains(cause: Fired, effect: Fired) -> bool:
-        if effect.outside and not OUTSIDE & {*catalogue[cause.id].traits}:
+        if effect.outside and not (cause.outside or OUTSIDE & {*catalogue[cause.id].traits}):
             return False  # what the policy did since came of it
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 

@@ -23,7 +23,8 @@ N = 300
 def wrong_folds(of: Mapping[str, Any]) -> Iterator[str]:
     """What no report may say of roots and symptoms."""
     active = [f for f in of["findings"] if f["status"] == "active"]
-    late = dating_tolerance(of["run"]["steps"]["last"] or 0)
+    steps = of["run"]["steps"]
+    late = dating_tolerance((steps["last"] or 0) - (steps["first"] or 0))
     for f in of["findings"]:
         if f["root"] is None:
             continue
@@ -110,6 +111,14 @@ def test_of_a_loop_the_one_that_explains_most_at_first_hand_leads() -> None:
     onsets = {"length-explosion": 37, "truncation-high": 39, "entropy-explosion": 39, "kl-runaway": 39}
     found = roots([Fired(i, CRITICAL, onset, 0.9) for i, onset in onsets.items()], rules(), 70)
     assert set(found.values()) == {"entropy-explosion"}
+
+
+def test_what_goes_with_a_fall_from_outside_is_folded_with_it() -> None:
+    """A grader at fault explains the collapse, and the collapse the decline; neither is of the policy."""
+    falls = [Fired(rule, WARNING, 202, 0.9, outside=True) for rule in ("reward-collapse", "reward-peak-decline")]
+    fired = [Fired("reward-function-fault", CRITICAL, 202, 0.9), *falls]
+    assert set(roots(fired, rules(), 300).values()) == {"reward-function-fault"}
+    assert len(roots(fired, rules(), 300)) == len(falls)
 
 
 def test_a_fall_from_outside_is_no_symptom_of_what_the_policy_did_since() -> None:
