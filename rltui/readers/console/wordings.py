@@ -100,8 +100,8 @@ class Wordings:
             if len(told) < len(cells):
                 own.ignored.append(IgnoredLine(step, dict(cells), message, at, time))
             return told
-        if own.ignored and own.ignored[-1].step <= step:
-            self._late += own.ignored
+        if usual is not None and usual.went_on > ALONE and own.ignored and own.ignored[-1].step <= step:
+            self._late += own.ignored  # samples number few steps: of a log with more they do not reach the newest
         own.ignored.clear()
         own.names |= cells.keys()
         return cells
