@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record, Rows
+from rltui.readers.console.lead import without_colours
 from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.csv_table import step_column
 from rltui.readers.document import DocumentReader
@@ -30,6 +31,8 @@ _ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
 _LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9}(?:\.\d{1,9})?)/(\d{1,9})\]")
 _EDGE = re.compile(r"<(/?)(table|pre)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
+_CODE = re.compile(r"\s*(?:-+>\s*)?\d+(?:\s|$)")
+"""A line of code in a traceback of IPython, with its number. An arrow marks the one that failed."""
 _CLASSES = re.compile(r"\bclass\s*=\s*[\"']([^\"'<>]*)")
 _CELL = frozenset(("cell", "jp-Cell"))
 _SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
@@ -212,8 +215,9 @@ class NotebookReader(DocumentReader):
             if output.get("output_type") == "stream":
                 out += console.feed(_text(output.get("text")).encode("utf-8", "replace"))
             elif output.get("output_type") == "error":
-                trace = [*(str(line) for line in output.get("traceback") or ()), ""]
-                out += console.feed("\n".join(trace).encode("utf-8", "replace"))
+                *frames, error = map(str, output.get("traceback") or [""])
+                trace = "\n".join([*map(_without_code, frames), error, ""])
+                out += console.feed(trace.encode("utf-8", "replace"))
             elif table:
                 found = training(table)
                 tabled = tabled or bool(found.rows)
@@ -223,6 +227,11 @@ class NotebookReader(DocumentReader):
                     done, total = found.progress
                     out.append(Note("progress", f"step {done} of {total}", place, done, total))
         return [*out, *console.finish(), *(rows.take() if tabled else [])]
+
+
+def _without_code(trace: str) -> str:
+    """A part of what IPython shows of an error, without the lines of code: their words are no events."""
+    return "\n".join(line for line in trace.split("\n") if not _CODE.match(without_colours(line)))
 
 
 def _text(value: object) -> str:

@@ -130,6 +130,25 @@ def test_the_error_that_ipython_shows_ends_the_run(
     assert "In[7]" not in json.dumps(crash)
 
 
+@pytest.mark.parametrize("code", ["# happens only when resuming from a checkpoint", 'print("Training completed")'])
+def test_what_the_code_of_a_traceback_says_is_no_event(
+    code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comment beside the line that failed made the run one that was resumed, and its end was forgotten."""
+    trace = [
+        "-" * 75,
+        "KeyboardInterrupt                         Traceback (most recent call last)",
+        "\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[4]\x1b[39m\x1b[32m, line 2\x1b[39m\n----> 2 trainer.train()",
+        f"File /opt/loop.py:31, in Trainer.train(self)\n     30 {code}\n---> 31 self.inputs()",
+        "KeyboardInterrupt: ",
+    ]
+    error = {"output_type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": trace}
+    path = notebook(tmp_path / "grpo.ipynb", [table(COLUMNS, rewards(1, 30), 200), error])
+    report = reported(path, capsys)
+    assert report["run"]["state"] == "crashed"
+    assert "stopped by hand at step 30 of 200" in json.dumps(report["findings"])
+
+
 def shown(html: str, plain: str) -> dict[str, Any]:
     return {"output_type": "execute_result", "data": {"text/html": [html], "text/plain": [plain]}}
 
