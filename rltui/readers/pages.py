@@ -15,9 +15,10 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
-from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record, Rows
+from rltui.readers.base import NO_STEP, ConfigRecord, Hint, LogLine, Note, Record, Rows
 from rltui.readers.console.lead import without_colours
 from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.console.untaken import suggested
 from rltui.readers.csv_table import step_column
 from rltui.readers.document import DocumentReader
 from rltui.readers.keys import NOTEBOOK_LOSS, of_headings, step_of
@@ -172,7 +173,22 @@ class NotebookReader(DocumentReader):
                 begun = place
             last = max(steps) if steps else last
             out += found
-        return out if last is not None else [*out, *self._shown(cells)]
+        out += [] if last is not None else self._shown(cells)
+        return out if any(isinstance(record, Rows) for record in out) else [*out, Hint(self._why_none(cells))]
+
+    def _why_none(self, cells: list[Any]) -> str:
+        """Why there are no rows, in words; empty if the page is no notebook."""
+        code = [cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+        if not code:
+            return ""
+        cells_of = f"its {len(code)} code cells" if len(code) > 1 else "its code cell"
+        lines = [(place, line) for place, cell in enumerate(cells, 1) for line in _printed(cell).splitlines()]
+        if not any(cell.get("outputs") for cell in code):
+            none = f"none of {cells_of} holds" if len(code) > 1 else f"{cells_of} does not hold"
+            return f"{none} output: run the notebook and save it, as only output that is saved can be read"
+        often = suggested(lines)
+        like = f": {often.times} lines, the first in cell {often.line}, are like “{often.text}”" if often else ""
+        return f"the output of {cells_of} tells no metrics by step{like}"
 
     def _shown(self, cells: list[Any]) -> Sequence[Record]:
         """The rows of the last result that holds any, such as a data frame or a list."""
@@ -227,6 +243,12 @@ class NotebookReader(DocumentReader):
                     done, total = found.progress
                     out.append(Note("progress", f"step {done} of {total}", place, done, total))
         return [*out, *console.finish(), *(rows.take() if tabled else [])]
+
+
+def _printed(cell: Any) -> str:
+    """The text that a cell printed."""
+    outputs = cell.get("outputs") if isinstance(cell, dict) else None
+    return "\n".join(_text(one.get("text")) for one in outputs or () if isinstance(one, dict))
 
 
 def _without_code(trace: str) -> str:

@@ -204,3 +204,30 @@ def test_a_table_by_epoch_without_steps_is_counted(
     assert report["run"]["steps"] == {"first": 1, "last": 3, "total": None, "rows": 3}
     by_key = {m["key"]: m for m in report["metrics"].values()}
     assert (by_key["epoch"]["last_value"], by_key["loss"]["last_value"]) == (3, 3 / 32)
+
+
+def told(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """The report of a notebook and what is said beside it."""
+    assert main(["report", str(path)]) == 0
+    out = capsys.readouterr()
+    return out.out, out.err
+
+
+def test_a_notebook_without_output_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was said to have no rows so far, and one was to wait for more."""
+    report, beside = told(notebook(tmp_path / "grpo.ipynb", [], [], []), capsys)
+    assert "none of its 3 code cells holds output" in report
+    assert "one of its 3 code cells holds output" in beside
+    assert "To do: wait" not in report
+
+
+def test_output_without_a_step_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = "".join(f"loss/total -0.{i % 90 + 10}\n" for i in range(300))
+    report, _ = told(notebook(tmp_path / "ppo.ipynb", [stream("ready\n")], [stream(lines)]), capsys)
+    assert "300 lines, the first in cell 2, are like “loss/total -0.10”" in report
+    assert "To do: wait" not in report
+
+
+def test_a_notebook_with_rows_has_nothing_to_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, beside = told(notebook(tmp_path / "grpo.ipynb", [], [table(COLUMNS, rewards(1, 40), 50)]), capsys)
+    assert "code cells" not in report + beside
