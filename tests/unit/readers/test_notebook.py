@@ -231,3 +231,20 @@ def test_output_without_a_step_is_quoted(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_notebook_with_rows_has_nothing_to_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report, beside = told(notebook(tmp_path / "grpo.ipynb", [], [table(COLUMNS, rewards(1, 40), 50)]), capsys)
     assert "code cells" not in report + beside
+
+
+def test_rows_that_were_passed_over_are_counted_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It said `20 row of an earlier training`."""
+    warm = table(["Step", "Training Loss"], [[i, 0.5] for i in range(1, 21)], 20)
+    path = notebook(tmp_path / "grpo.ipynb", [warm], [table(COLUMNS, rewards(1, 40), 50)])
+    assert "20 rows of an earlier training" in reported(path, capsys)["run"]["sources"][0]["note"]
+
+
+def test_lines_that_are_no_json_are_counted_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps({"step": i, "reward": i / 64}) for i in range(1, 31)]
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("\n".join([*lines[:9], "{broken", *lines[9:20], "{again", *lines[20:]]) + "\n")
+    note = reported(path, capsys)["run"]["sources"][0]["note"]
+    assert "2 lines that are not JSON" in note
+    report, _ = told(path, capsys)
+    assert "Nothing was taken" not in report
