@@ -42,11 +42,15 @@ _RESULT = frozenset(("output_execute_result", "jp-OutputArea-executeResult"))
 """CSS classes by which nbconvert, Jupyter and Jupyter Book mark a cell, its outputs, its code and its result."""
 
 
+Row = tuple[int, dict[str, object]]
+"""Its step (or `NO_STEP`) and its cells."""
+
+
 class Training(NamedTuple):
-    """`rows`: each as its step (or `NO_STEP`) and its cells. `progress`: the step that a progress bar shows, and the
+    """`rows`: those of a table. `progress`: the step that a progress bar shows, and the
     planned steps."""
 
-    rows: list[tuple[int, dict[str, object]]]
+    rows: list[Row]
     progress: tuple[int, int] | None = None
 
 
@@ -215,16 +219,17 @@ class NotebookReader(DocumentReader):
         ]
 
     def _pass_over(self, records: list[Record], cell: int) -> None:
-        rows = sum(len(record.steps) for record in records if isinstance(record, Rows))
+        self._pass_over_rows(sum(len(record.steps) for record in records if isinstance(record, Rows)), cell)
+
+    def _pass_over_rows(self, rows: int, cell: int) -> None:
         if rows:
             self.skipped["row of an earlier training"] += rows
             self.skipped_at.setdefault("row of an earlier training", f"cell {cell}")
 
     def _cell(self, outputs: list[dict[str, Any]], place: int) -> list[Record]:
         console = ConsoleReader("console")
-        rows = RowBuilder(self.skipped, self.skipped_at)
+        rows: list[Row] = []
         out: list[Record] = []
-        tabled = False
         for output in outputs:
             data = output.get("data")
             table = _text(data.get("text/html")) if isinstance(data, dict) else ""
@@ -236,13 +241,35 @@ class NotebookReader(DocumentReader):
                 out += console.feed(trace.encode("utf-8", "replace"))
             elif table:
                 found = training(table)
-                tabled = tabled or bool(found.rows)
-                for step, cells in found.rows:
-                    rows.add(step, cells)
+                if _goes_on(rows, found.rows):
+                    rows += found.rows
+                elif not _shows_again(rows, found.rows):
+                    self._pass_over_rows(len(rows), place)
+                    rows = [*found.rows]
+                else:
+                    known = dict(rows)
+                    rows = [*(known | {step: known.get(step, {}) | cells for step, cells in found.rows}).items()]
                 if found.rows and found.progress is not None:
                     done, total = found.progress
                     out.append(Note("progress", f"step {done} of {total}", place, done, total))
-        return [*out, *console.finish(), *(rows.take() if tabled else [])]
+        built = RowBuilder(self.skipped, self.skipped_at)
+        for step, cells in rows:
+            built.add(step, cells)
+        return [*out, *console.finish(), *(built.take() if rows else [])]
+
+
+def _goes_on(rows: list[Row], later: list[Row]) -> bool:
+    """Whether the rows of a table go on where those of the tables above it in the cell end."""
+    steps = [step for step, _ in (*rows, *later)]
+    return not rows or not later or NO_STEP in steps or later[0][0] > max(step for step, _ in rows)
+
+
+def _shows_again(rows: list[Row], later: list[Row]) -> bool:
+    """Whether a table shows the rows of a table above it once more, perhaps with further ones, or other metrics of the
+    same steps."""
+    known = dict(rows)
+    pairs = [(known[step], cells) for step, cells in later if step in known]
+    return bool(pairs) and all(cells[name] == before[name] for before, cells in pairs for name in before.keys() & cells)
 
 
 def _printed(cell: Any) -> str:

@@ -248,3 +248,33 @@ def test_lines_that_are_no_json_are_counted_in_words(tmp_path: Path, capsys: pyt
     assert "2 lines that are not JSON" in note
     report, _ = told(path, capsys)
     assert "Nothing was taken" not in report
+
+
+def test_a_warm_start_in_the_same_cell_is_no_attempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run was told to have been restarted at step 1."""
+    warm = table(["Step", "Training Loss"], [[i, 0.5 - i / 100] for i in range(1, 21)], 20)
+    path = notebook(tmp_path / "grpo.ipynb", [warm, stream("warm\n"), table(COLUMNS, rewards(1, 40), 50)])
+    run = reported(path, capsys)["run"]
+    assert run["restarts"] == []
+    assert run["steps"] == {"first": 1, "last": 40, "total": 50, "rows": 40}
+    assert "20 rows of an earlier training" in run["sources"][0]["note"]
+
+
+@pytest.mark.parametrize("again", [(1, 40), (1, 31), (25, 40)])
+def test_a_table_that_a_cell_shows_twice_is_one(
+    again: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, last = again
+    whole, shown_rows = table(COLUMNS, rewards(1, 31), 50), rewards(1, 40)[first - 1 : last]
+    path = notebook(tmp_path / "grpo.ipynb", [whole, table(COLUMNS, shown_rows, 50)])
+    run = reported(path, capsys)["run"]
+    assert run["restarts"] == []
+    assert run["steps"]["rows"] == max(31, last)
+    assert not run["sources"][0]["note"]
+
+
+def test_tables_that_go_on_below_each_other_are_one_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = notebook(tmp_path / "grpo.ipynb", [table(COLUMNS, rewards(1, 20), 50), table(COLUMNS, rewards(21, 40), 50)])
+    assert reported(path, capsys)["run"]["steps"]["rows"] == 40
