@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -18,6 +19,27 @@ def ended(text: str) -> str:
 def counted(count: int, noun: str) -> str:
     """`1 run`, `3 runs`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+_THINGS = ("cell", "column", "document", "element", "event", "file", "header", "line", "record", "row", "value")
+_NOUNS = {noun: f"{noun}s" for noun in _THINGS}
+_NOUNS |= {"entry": "entries"}
+_VERBS = {" that is ": " that are ", " that holds ": " that hold ", " that states ": " that state "}
+
+
+def several(count: int, one: str) -> str:
+    """`1 row that is no object`, `3 rows that are no object`: a count before words that describe one thing."""
+    if count == 1:
+        return f"{count} {one}"
+    head, *rest = re.split(r"(?= that )", one, maxsplit=1)
+    words = head.split(" ")
+    at = next((i for i, word in enumerate(words) if word in _NOUNS), None)
+    if at is not None:
+        words[at] = _NOUNS[words[at]]
+    tail = "".join(rest)
+    for single, plural in _VERBS.items():
+        tail = tail.replace(single, plural, 1)
+    return f"{count} {' '.join(words)}{tail}"
 
 
 def sentence(text: str) -> str:

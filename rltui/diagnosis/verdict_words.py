@@ -24,7 +24,8 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         if few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
             return f"{rows} so far: too few to judge.{_open(because or case.loud)}"
-        blind = "No reward and no validation has a known name: whether this run learns cannot be judged."
+        without = "No preference accuracy" if look.settings.preference else "No reward"
+        blind = f"{without} and no validation has a known name: whether this run learns cannot be judged."
         return f"{blind}{_open(because or case.loud)}"
     if not because:
         return sentences(_broke_off(case), _clear(case))
@@ -202,7 +203,8 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
         if few(look):
             half = f"{ENOUGH_ROWS // 2} rows that span {ENOUGH_ROWS} steps"
             return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
-        return "It takes a logged reward or validation score."
+        known = "preference accuracy" if look.settings.preference else "reward"
+        return f"It takes a logged {known} or validation score."
     over = case.ended
     still = over or case.broke_off
     next_step = look.step + max(20, look.step // 20)

@@ -326,7 +326,7 @@ def _unwrapped(tree: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
     inner = {key: value for key, value in tree.items() if isinstance(value, Mapping) and "value" in value}
     if inner and len(inner) + 2 >= len(tree):  # `_wandb` and `wandb_version` beside them
         return {key: value["value"] for key, value in inner.items() if key != "_wandb"}
-    held = [tree[key] for key in names("config") if isinstance(tree.get(key), Mapping)]
+    held = [tree[key] for key in names("whole_config") if isinstance(tree.get(key), Mapping)]
     return held[0] if held else tree
 
 

@@ -337,7 +337,7 @@ class CsvReader(EpochReader):
         self._rows.zoned = table.time is not None and names_zone(row[table.time])
         metrics: dict[str, object] = {key: row[column] for column, key in self._metrics.items()}
         if not table.is_plain:
-            if self._run and table.run is not None and row[table.run].strip() != self._run:
+            if not table.is_of(self._run, row):
                 return
             if table.long is not None:
                 metrics |= {row[table.long[0]].strip(): row[table.long[1]]}

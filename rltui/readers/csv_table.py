@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +13,16 @@ from msgspec import Struct
 
 from rltui.lazy_regex import lazy
 from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names, of_headings, step_of, time_of
-from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
+from rltui.readers.row_kinds import (
+    flag_of,
+    is_measure,
+    long_columns,
+    of_seed,
+    row_words,
+    run_column,
+    seed_column,
+    words_of,
+)
 from rltui.readers.rows import number
 
 SEPARATORS = ",;\t|"
@@ -89,7 +98,8 @@ class CsvTable(Struct, frozen=True):
 
     `metrics`: column -> key. `steps`: the steps, if the columns are steps and the rows are metrics. `long`: the columns
     of a metric's name and value, if each row holds one value. `flags`: columns that may say what a row is. `run`: the
-    column that names the run of a row. `named_run`: the run in the name of the file.
+    column that names the run of a row; `seed`: the one that tells runs of one name apart. `named_run`: the run in the
+    name of the file.
     """
 
     separator: str
@@ -101,6 +111,7 @@ class CsvTable(Struct, frozen=True):
     long: tuple[str, str] | None = None
     flags: tuple[str, ...] = ()
     run: str | None = None
+    seed: str | None = None
     named_run: str = ""
     wraps: bool = False
     """pandas printed the columns in several blocks, one below the other."""
@@ -119,6 +130,13 @@ class CsvTable(Struct, frozen=True):
     def epoch(self) -> str | None:
         """The column that states the epoch of a row."""
         return None if self.step is None else first_of("epoch", self.columns)
+
+    def is_of(self, run: str, row: Mapping[str, str]) -> bool:
+        """Whether a row is one of this run; an empty name means all of them."""
+        if not run or self.run is None:
+            return True
+        name = row[self.run].strip()
+        return name == run or (self.seed is not None and of_seed(name, row[self.seed].strip()) == run)
 
     def run_prefixes(self) -> list[str]:
         """The runs whose names begin the columns' names, as in W&B's export of a chart."""
@@ -170,7 +188,8 @@ def header(line: bytes, name: str = "") -> CsvTable:
     long = long_columns(columns) if not steps else None
     flags = tuple(there[key] for key in flag_of(there))
     run = run_column(columns)
-    aside = {step, time, run, *flags, *(long or ())}
+    seed = None if run is None else seed_column(columns, run)
+    aside = {step, time, run, seed, *flags, *(long or ())}
     items = row_words().items if step is not None else frozenset()
     plain = [
         column
@@ -192,6 +211,7 @@ def header(line: bytes, name: str = "") -> CsvTable:
         long,
         flags,
         run,
+        seed,
         stated,
         wraps,
     )

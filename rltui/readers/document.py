@@ -155,7 +155,7 @@ class JsonReader(DocumentReader):
 
     def records(self, document: Any) -> list[Record]:
         found = held(document, self._name)
-        if found is not None and found.runs:
+        if found is not None and found.runs and (self._run or not found.rows):
             found = found.runs.get(self._run)
         if found is None:
             self._skip("document without rows of metrics", "byte 0")

@@ -17,8 +17,18 @@ from rltui.readers.base import ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import first_of, names, step_of
-from rltui.readers.row_kinds import as_evaluation, is_measure, is_sample, measures, of_training, row_words, words_of
+from rltui.readers.row_kinds import (
+    as_evaluation,
+    is_measure,
+    is_of_run,
+    is_sample,
+    measures,
+    of_training,
+    row_words,
+    words_of,
+)
 from rltui.readers.rows import number
+from rltui.readers.run_names import row_of_run, run_names
 from rltui.text import clean
 
 Row = dict[str, Any]
@@ -28,8 +38,8 @@ _SUMMARY = "wandb-summary.json"
 
 
 class Held(Struct):
-    """`rows`: in their order; `config`: the settings beside them; `runs`: the rows of each run, if there are several;
-    `left_out`: how often and where something could not be read."""
+    """`rows`: in their order; `config`: the settings beside them; `runs`: the rows of each run, if there are several
+    (`rows` then has all of them, or none); `left_out`: how often and where something could not be read."""
 
     rows: list[Row] = field(default_factory=list)
     config: dict[str, object] = field(default_factory=dict)
@@ -78,7 +88,15 @@ def _listed(items: list[Any]) -> Held | None:
     left_out = (
         {} if len(rows) == len(items) else {"element that is not an object": (len(items) - len(rows), "document")}
     )
-    return Held(rows, left_out=left_out)
+    return Held(rows, runs=_by_run(rows), left_out=left_out)
+
+
+def _by_run(rows: list[Row]) -> dict[str, Held]:
+    """The rows of each run, if all state their steps and a column names several runs side by side."""
+    named = [row_of_run(row) for row in rows]
+    stated = [one for one in named if one is not None and one.step is not None]
+    runs = run_names(stated) if len(stated) == len(rows) else [""]
+    return {} if runs == [""] else {run: Held([row for row in rows if is_of_run(row, run)]) for run in runs}
 
 
 def _joined(items: list[Any]) -> list[Any]:
@@ -258,7 +276,10 @@ def _below(document: Row, depth: int) -> Held | None:
     if not parts:
         return None
     if any(part.runs for part in parts.values()):
-        return next(part for part in parts.values() if part.runs)
+        found = next(part for part in parts.values() if part.runs)
+        for run in (found, *found.runs.values()):
+            run.config = {**_rest(document, parts), **run.config}
+        return found
     config = _rest(document, parts)
     kinds = {key: _kind(key) for key in parts}
     if len(parts) > 1 and not any(kinds.values()) and len(parts) > len(document) - len(parts) - 2:

@@ -25,6 +25,7 @@ from rltui.readers.row_kinds import (
     hoisted,
     is_config,
     is_message,
+    is_of_run,
     is_sample,
     kind_of,
     long_columns,
@@ -32,7 +33,6 @@ from rltui.readers.row_kinds import (
     measures,
     one_value,
     row_words,
-    run_column,
     spread_out,
     unquoted,
 )
@@ -288,7 +288,7 @@ class JsonlReader(EpochReader):
 
     def _row_of(self, row: Object, said: tuple[str, ...], line: int, out: list[Record]) -> Object | None:
         """The row as metrics of training or of an evaluation; None if it is something else, which is added to `out`."""
-        if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
+        if self._run and not is_of_run(row, self._run):
             return None
         given = unquoted(row)
         row = spread_out(hoisted(by_name(given)))

@@ -34,12 +34,15 @@ EQUALS = ("step", "global_step", "update")
 `update` it may count samples."""
 
 
-KeyKind = Literal["step", "perhaps_step", "checkpoint", "epoch", "total", "time", "config", "update", "text"]
+KeyKind = Literal[
+    "step", "perhaps_step", "checkpoint", "epoch", "total", "time", "config", "whole_config", "update", "text"
+]
 
 
 class Keys(Record):
     """Keys by kind, the most reliable first. `perhaps_step`: that of the steps if there is no other and it rises;
-    `checkpoint`: name or path of the one that a row is about; `update`: metrics of an update of the policy; `text`:
+    `checkpoint`: name or path of the one that a row is about; `config`: above the settings in a row or document;
+    `whole_config`: above all settings of a config file; `update`: metrics of an update of the policy; `text`:
     texts of samples."""
 
     step: tuple[str, ...]
@@ -49,6 +52,7 @@ class Keys(Record):
     total: tuple[str, ...]
     time: tuple[str, ...]
     config: tuple[str, ...]
+    whole_config: tuple[str, ...]
     update: tuple[str, ...]
     text: tuple[str, ...]
 

@@ -15,8 +15,10 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
-from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record, Rows
+from rltui.readers.base import NO_STEP, ConfigRecord, Hint, LogLine, Note, Record, Rows
+from rltui.readers.console.lead import without_colours
 from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.console.untaken import suggested
 from rltui.readers.csv_table import step_column
 from rltui.readers.document import DocumentReader
 from rltui.readers.keys import NOTEBOOK_LOSS, of_headings, step_of
@@ -30,6 +32,8 @@ _ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
 _LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9}(?:\.\d{1,9})?)/(\d{1,9})\]")
 _EDGE = re.compile(r"<(/?)(table|pre)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
+_CODE = re.compile(r"\s*(?:-+>\s*)?\d+(?:\s|$)")
+"""A line of code in a traceback of IPython, with its number. An arrow marks the one that failed."""
 _CLASSES = re.compile(r"\bclass\s*=\s*[\"']([^\"'<>]*)")
 _CELL = frozenset(("cell", "jp-Cell"))
 _SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
@@ -38,11 +42,15 @@ _RESULT = frozenset(("output_execute_result", "jp-OutputArea-executeResult"))
 """CSS classes by which nbconvert, Jupyter and Jupyter Book mark a cell, its outputs, its code and its result."""
 
 
+Row = tuple[int, dict[str, object]]
+"""Its step (or `NO_STEP`) and its cells."""
+
+
 class Training(NamedTuple):
-    """`rows`: each as its step (or `NO_STEP`) and its cells. `progress`: the step that a progress bar shows, and the
+    """`rows`: those of a table. `progress`: the step that a progress bar shows, and the
     planned steps."""
 
-    rows: list[tuple[int, dict[str, object]]]
+    rows: list[Row]
     progress: tuple[int, int] | None = None
 
 
@@ -169,7 +177,22 @@ class NotebookReader(DocumentReader):
                 begun = place
             last = max(steps) if steps else last
             out += found
-        return out if last is not None else [*out, *self._shown(cells)]
+        out += [] if last is not None else self._shown(cells)
+        return out if any(isinstance(record, Rows) for record in out) else [*out, Hint(self._why_none(cells))]
+
+    def _why_none(self, cells: list[Any]) -> str:
+        """Why there are no rows, in words; empty if the page is no notebook."""
+        code = [cell for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+        if not code:
+            return ""
+        cells_of = f"its {len(code)} code cells" if len(code) > 1 else "its code cell"
+        lines = [(place, line) for place, cell in enumerate(cells, 1) for line in _printed(cell).splitlines()]
+        if not any(cell.get("outputs") for cell in code):
+            none = f"none of {cells_of} holds" if len(code) > 1 else f"{cells_of} does not hold"
+            return f"{none} output: run the notebook and save it, as only output that is saved can be read"
+        often = suggested(lines)
+        like = f": {often.times} lines, the first in cell {often.line}, are like “{often.text}”" if often else ""
+        return f"the output of {cells_of} tells no metrics by step{like}"
 
     def _shown(self, cells: list[Any]) -> Sequence[Record]:
         """The rows of the last result that holds any, such as a data frame or a list."""
@@ -196,33 +219,68 @@ class NotebookReader(DocumentReader):
         ]
 
     def _pass_over(self, records: list[Record], cell: int) -> None:
-        rows = sum(len(record.steps) for record in records if isinstance(record, Rows))
+        self._pass_over_rows(sum(len(record.steps) for record in records if isinstance(record, Rows)), cell)
+
+    def _pass_over_rows(self, rows: int, cell: int) -> None:
         if rows:
             self.skipped["row of an earlier training"] += rows
             self.skipped_at.setdefault("row of an earlier training", f"cell {cell}")
 
     def _cell(self, outputs: list[dict[str, Any]], place: int) -> list[Record]:
         console = ConsoleReader("console")
-        rows = RowBuilder(self.skipped, self.skipped_at)
+        rows: list[Row] = []
         out: list[Record] = []
-        tabled = False
         for output in outputs:
             data = output.get("data")
             table = _text(data.get("text/html")) if isinstance(data, dict) else ""
             if output.get("output_type") == "stream":
                 out += console.feed(_text(output.get("text")).encode("utf-8", "replace"))
             elif output.get("output_type") == "error":
-                trace = [*(str(line) for line in output.get("traceback") or ()), ""]
-                out += console.feed("\n".join(trace).encode("utf-8", "replace"))
+                *frames, error = map(str, output.get("traceback") or [""])
+                trace = "\n".join([*map(_without_code, frames), error, ""])
+                out += console.feed(trace.encode("utf-8", "replace"))
             elif table:
                 found = training(table)
-                tabled = tabled or bool(found.rows)
-                for step, cells in found.rows:
-                    rows.add(step, cells)
+                if _goes_on(rows, found.rows):
+                    rows += found.rows
+                elif not _shows_again(rows, found.rows):
+                    self._pass_over_rows(len(rows), place)
+                    rows = [*found.rows]
+                else:
+                    known = dict(rows)
+                    rows = [*(known | {step: known.get(step, {}) | cells for step, cells in found.rows}).items()]
                 if found.rows and found.progress is not None:
                     done, total = found.progress
                     out.append(Note("progress", f"step {done} of {total}", place, done, total))
-        return [*out, *console.finish(), *(rows.take() if tabled else [])]
+        built = RowBuilder(self.skipped, self.skipped_at)
+        for step, cells in rows:
+            built.add(step, cells)
+        return [*out, *console.finish(), *(built.take() if rows else [])]
+
+
+def _goes_on(rows: list[Row], later: list[Row]) -> bool:
+    """Whether the rows of a table go on where those of the tables above it in the cell end."""
+    steps = [step for step, _ in (*rows, *later)]
+    return not rows or not later or NO_STEP in steps or later[0][0] > max(step for step, _ in rows)
+
+
+def _shows_again(rows: list[Row], later: list[Row]) -> bool:
+    """Whether a table shows the rows of a table above it once more, perhaps with further ones, or other metrics of the
+    same steps."""
+    known = dict(rows)
+    pairs = [(known[step], cells) for step, cells in later if step in known]
+    return bool(pairs) and all(cells[name] == before[name] for before, cells in pairs for name in before.keys() & cells)
+
+
+def _printed(cell: Any) -> str:
+    """The text that a cell printed."""
+    outputs = cell.get("outputs") if isinstance(cell, dict) else None
+    return "\n".join(_text(one.get("text")) for one in outputs or () if isinstance(one, dict))
+
+
+def _without_code(trace: str) -> str:
+    """A part of what IPython shows of an error, without the lines of code: their words are no events."""
+    return "\n".join(line for line in trace.split("\n") if not _CODE.match(without_colours(line)))
 
 
 def _text(value: object) -> str:

@@ -38,12 +38,12 @@ class RowWords(Record):
     for an evaluation. `sets`: keys that name the data set of an evaluation. `measures`: words in the names of what
     is measured, unless one of `coefficients` ends the name. `settings`: keys of a config. `items`: keys that count
     the samples of a step. `names` and `values`: the two columns of a table with one value in each row. `runs`:
-    columns that name the run of a row. `messages`: keys of a logger's text; `records`: keys of what a logger says
-    of the program. `grouped`: words for what each group of parameters has. `held_out`: words of a label for data
-    that is not trained on. `agents`: keys that name one of several models that are trained. `events`: work inside a
-    step, as the label of a row; `saves`: those that write a checkpoint. `durations`: words in the names of times.
-    `histories`: words for the rows of a whole run; `parts`: for parts of a table of rows. `whole`: words that may stand
-    beside one for an end if the run is over.
+    columns that name the run of a row; `seeds`: those that tell runs of one name apart. `messages`: keys of a
+    logger's text; `records`: keys of what a logger says of the program. `grouped`: words for what each group of
+    parameters has. `held_out`: words of a label for data that is not trained on. `agents`: keys that name one of
+    several models that are trained. `events`: work inside a step, as the label of a row; `saves`: those that write
+    a checkpoint. `durations`: words in the names of times. `histories`: words for the rows of a whole run; `parts`:
+    for parts of a table of rows. `whole`: words that may stand beside one for an end if the run is over.
     """
 
     flags: tuple[str, ...]
@@ -57,6 +57,7 @@ class RowWords(Record):
     names: tuple[str, ...]
     values: tuple[str, ...]
     runs: tuple[str, ...]
+    seeds: tuple[str, ...]
     messages: tuple[str, ...]
     records: frozenset[str]
     grouped: frozenset[str]
@@ -326,6 +327,33 @@ def run_column(columns: Iterable[str]) -> str | None:
     others = bool(set(row_words().values) & there.keys())  # then `name` is a metric's, not a run's
     others |= not (set(columns).isdisjoint(keys.level) or set(columns).isdisjoint(keys.message))  # a logger's
     return next((there[name] for name in row_words().runs if name in there and not (name == "name" and others)), None)
+
+
+def seed_column(columns: Iterable[str], run: str | None) -> str | None:
+    """The column that tells the runs of one name apart, beside the column that names them."""
+    there = _spelt_alike(map(str, columns))
+    return next((there[name] for name in row_words().seeds if name in there and there[name] != run), None)
+
+
+def run_columns(columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns that name the run of each row: its name and, beside it, its seed."""
+    columns = [*columns]
+    run = run_column(columns)
+    return tuple(column for column in (run, run and seed_column(columns, run)) if column is not None)
+
+
+def of_seed(run: str, seed: object) -> str:
+    """The name of a run with one seed among several of the same name."""
+    return f"{run}-seed{seed}"
+
+
+def is_of_run(row: Mapping[str, object], run: str) -> bool:
+    """Whether a row is one of this run, or names none."""
+    column = run_column(row)
+    if column is None or str(row[column]) == run:
+        return True
+    seed = seed_column(row, column)
+    return seed is not None and of_seed(str(row[column]), row[seed]) == run
 
 
 def by_name(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import orjson
 
@@ -16,13 +15,11 @@ from rltui.readers.csv_table import CsvTable, cut, headerless, is_points, table_
 from rltui.readers.document_rows import held
 from rltui.readers.formats import SEVERAL
 from rltui.readers.json_text import documents
-from rltui.readers.keys import first_of, step_of
-from rltui.readers.row_kinds import run_column
+from rltui.readers.keys import step_of
+from rltui.readers.run_names import RowOfRun, row_of_run, run_names
 
 MAX_BYTES = 1 << 26
 HEAD = 1 << 16
-MOST = 500
-"""Most runs in a file: a column with more values does not name runs."""
 
 
 def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
@@ -37,9 +34,9 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
     start = plain.lstrip()[:1]
     if start in (b"{", b"["):
         found = _of_document(plain, name)
-        if found:
+        if found is not None:
             return [ContainedRun("json", key, key, "") for key in found]
-        return [ContainedRun("jsonl", key, key, "") for key in _apart(_rows_of_lines(plain))]
+        return [ContainedRun("jsonl", key, key, "") for key in run_names(_rows_of_lines(plain))]
     lines = plain[:HEAD].split(b"\n")
     if is_points(points := [line for line in lines if line.strip()][:60][:-1], name):
         point = headerless(points[0], name)
@@ -50,13 +47,13 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
     prefixes = table.run_prefixes()
     if prefixes:
         return [ContainedRun("csv", key, key, "", table.metric(key)) for key in prefixes]
-    rows = [(None, None)] if table.run is None else list(_rows_of_table(plain, table, table.run))
-    keys = _apart((run or "", step) for run, step in rows)
+    rows = [] if table.run is None else list(_rows_of_table(plain, table, table.run))
+    keys = run_names(rows)
     metric = table.metric("")
     if table.long is not None:
-        named = {name for name, _ in _rows_of_table(plain, table, table.long[0])}
+        named = {row.run for row in _rows_of_table(plain, table, table.long[0])}
         metric = named.pop() if len(named) == 1 else ""
-    only = (rows[0][0] if rows else "") or table.named_run
+    only = (rows[0].run if rows else "") or table.named_run
     return [ContainedRun("csv", key, key or only, "", metric) for key in keys]
 
 
@@ -73,8 +70,9 @@ def _of_columns(data: bytes, name: str) -> list[ContainedRun]:
         return []
 
 
-def _rows_of_table(text: bytes, table: CsvTable, column: str) -> Iterator[tuple[str, int | None]]:
+def _rows_of_table(text: bytes, table: CsvTable, column: str) -> Iterator[RowOfRun]:
     run = table.columns.index(column)
+    seed = None if table.seed is None else table.columns.index(table.seed)
     step = None if table.step is None else table.columns.index(table.step)
     for line in text.decode("utf-8-sig", "replace").replace("\0", "").splitlines():
         try:
@@ -82,45 +80,27 @@ def _rows_of_table(text: bytes, table: CsvTable, column: str) -> Iterator[tuple[
         except csv.Error:
             continue
         if len(cells) == len(table.columns) and cells[run].strip() != column:
-            yield cells[run].strip(), None if step is None else step_of(cells[step])[0]
+            of = "" if seed is None else cells[seed].strip()
+            yield RowOfRun(cells[run].strip(), of, None if step is None else step_of(cells[step])[0])
 
 
-def _of_document(text: bytes, name: str) -> list[str]:
+def _of_document(text: bytes, name: str) -> list[str] | None:
+    """The runs of a document, an empty name if it holds a single one; None if it holds none."""
     if text.lstrip().startswith(b"{") and b"\n{" in text.strip():
-        return []  # rows in lines
+        return None  # rows in lines
     try:
         found = documents(text)
     except (ValueError, RecursionError):
-        return []
+        return None
     seen = held(found[0] if len(found) == 1 else found, name)
-    return list(seen.runs) if seen is not None else []
+    return None if seen is None else list(seen.runs) or [""]
 
 
-def _rows_of_lines(text: bytes) -> Iterator[tuple[str, int | None]]:
+def _rows_of_lines(text: bytes) -> Iterator[RowOfRun]:
     for line in text.split(b"\n"):
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
             continue
-        column = run_column(row) if isinstance(row, dict) else None
-        if column is not None and isinstance(row[column], str | int):
-            key = first_of("step", row)
-            yield str(row[column]), step_of(row[key])[0] if key is not None else None
-
-
-def _apart(rows: Iterable[tuple[str, int | None]]) -> list[str]:
-    """The values of a run column, if they are runs side by side. If each goes on where the one before ended, they are
-    launches of one run; if each has a single row, the column does not name runs."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    count: dict[str, int] = {}
-    for key, step in rows:
-        count[key] = count.get(key, 0) + 1
-        if step is not None:
-            first.setdefault(key, step)
-            last[key] = max(last.get(key, step), step)
-        if len(count) > MOST:
-            return [""]
-    keys = list(count)
-    goes_on = all(a in last and b in first and first[b] > last[a] for a, b in itertools.pairwise(keys))
-    return [""] if len(keys) < 2 or goes_on or max(count.values()) < 2 else keys
+        if isinstance(row, dict) and (found := row_of_run(row)) is not None:
+            yield found

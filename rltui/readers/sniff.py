@@ -25,7 +25,7 @@ from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names, step_key, step_of
 from rltui.readers.not_a_log import is_binary, is_prose
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
-from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column, spread_out
+from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_columns, spread_out
 from rltui.readers.rows import measured, number
 from rltui.readers.western import as_utf8
 
@@ -230,8 +230,8 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))
     if metrics and len(metrics) - samples > (1 if samples else 0):
-        named = {columns: run_column(columns) for columns in {tuple(row) for row in metrics}}
-        runs = {str(row[column]) for row in metrics if (column := named[tuple(row)]) is not None}
+        named_by = {columns: run_columns(columns) for columns in {tuple(row) for row in metrics}}
+        runs = {tuple(str(row[column]) for column in by) for row in metrics if (by := named_by[tuple(row)])}
         return SEVERAL if len(runs) > 1 or (runs and not head_is_all) else "jsonl"
     return SAMPLES if any(first_of("step", row) is not None and measures(row) for row in metrics) else None
 
@@ -250,7 +250,8 @@ def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
         seen = held(found[0] if len(found) == 1 else found, name)
         if seen is None and not head_is_all and len(found) == 1 and begins_columns(found[0]):
             return "json"
-        return None if seen is None else SEVERAL if seen.runs else "json"
+        may_name_runs = not head_is_all and seen is not None and bool(seen.rows) and bool(run_columns(seen.rows[0]))
+        return None if seen is None else SEVERAL if seen.runs or may_name_runs else "json"
     return None
 
 

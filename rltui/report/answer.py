@@ -191,6 +191,8 @@ def _nothing_wrong(report: Report) -> str:
         wanted = report.verdict.would_change
         if not report.checks and report.checks_failed:
             return "look at the log itself, or with a version of rltui without this fault."
+        if not report.run.steps.rows and report.lost:
+            return "look at what was not read (below)."
         if state == "stalled" or report.run.broke_off:
             return f"look whether the run still goes on. {wanted}".rstrip()
         if state in ("finished", "crashed"):

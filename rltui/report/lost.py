@@ -1,5 +1,6 @@
-"""What of a run's logs was not read and would matter: lines that name a metric which is said to be missing, and rows
-whose place others of the same step took. Who reads that a metric is not logged must be told that the log names it."""
+"""What of a run's logs was not read and would matter: files without rows, lines that name a metric which is said to be
+missing, and rows whose place others of the same step took. Who reads that a metric is not logged must be told that the
+log names it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,14 @@ MOST_FORMS = 2
 def lost(run: RunSnapshot, coverage: Coverage) -> str:
     """Sentences; empty if nothing of the kind was left out."""
     used = [source for source in run.sources if source.used]
-    return " ".join([*_left_out(run, used, _missing(coverage)), *_replaced(used)])
+    return " ".join([*_unread(used), *_left_out(run, used, _missing(coverage)), *_replaced(used)])
+
+
+def _unread(sources: list[SourceInfo]) -> list[str]:
+    """A sentence for each file of a run without rows that is known to hold none, or only such as were not read."""
+    if any(source.rows for source in sources):
+        return []
+    return [ended(f"No row of {Path(source.path).name} was read: {source.note}") for source in sources if source.note]
 
 
 def _missing(coverage: Coverage) -> set[str]:

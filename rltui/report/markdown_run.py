@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rltui.manual.glossary import called
 from rltui.plots.glyphs import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
-from rltui.prose import counted, sentence
+from rltui.prose import counted, sentence, several
 from rltui.readers.base import LeftOut
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import GpuNow, HostNow, PhaseUse, Report, RunIdentity
@@ -175,7 +175,7 @@ def _sources(run: RunIdentity) -> list[str]:
     if len(rows) > 1:
         lines += ["", "Where several hold a number of the same step, the first of them counts."]
     for s in run.sources:
-        if told := [_left_out(one) for one in s.left_out if one.reason not in s.note]:
+        if told := [_left_out(one) for one in s.left_out if several(one.count, one.reason) not in s.note]:
             lines += ["", f"Nothing was taken of these lines of {code(_below(s.path, run.path))}:", "", *told]
     unused = [s for s in run.sources if not s.used]
     if unused:

@@ -196,9 +196,10 @@ def _ends_another(end: str, canonical: str, known: Mapping[str, tuple[str, ...]]
 
 
 def _of_training(key: str) -> str:
-    """The key without a first part that only names the training: `max_steps` for `training.max_steps`."""
+    """The key without first parts that only name the training or its settings: `max_steps` for
+    `config.training.max_steps`."""
     above, dot, leaf = key.partition(".")
-    return leaf if dot and above in spellings().own_parts else key
+    return _of_training(leaf) if dot and above in spellings().own_parts else key
 
 
 def _safe(key: str, value: object) -> object:

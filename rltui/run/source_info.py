@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from rltui.prose import several
 from rltui.readers.base import LeftOut, Recurring
 
 
@@ -42,4 +43,5 @@ class SourceInfo(Struct, frozen=True):
     def skipped_text(self) -> str:
         """`2 lines that are not JSON (first at line 7), ...`; empty if nothing was skipped."""
         first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
-        return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)
+        told = ((several(count, reason), first.get(reason, "")) for reason, count in self.skipped.items() if count)
+        return ", ".join(f"{text}{where}" for text, where in told)

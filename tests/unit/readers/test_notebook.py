@@ -130,6 +130,25 @@ def test_the_error_that_ipython_shows_ends_the_run(
     assert "In[7]" not in json.dumps(crash)
 
 
+@pytest.mark.parametrize("code", ["# happens only when resuming from a checkpoint", 'print("Training completed")'])
+def test_what_the_code_of_a_traceback_says_is_no_event(
+    code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comment beside the line that failed made the run one that was resumed, and its end was forgotten."""
+    trace = [
+        "-" * 75,
+        "KeyboardInterrupt                         Traceback (most recent call last)",
+        "\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[4]\x1b[39m\x1b[32m, line 2\x1b[39m\n----> 2 trainer.train()",
+        f"File /opt/loop.py:31, in Trainer.train(self)\n     30 {code}\n---> 31 self.inputs()",
+        "KeyboardInterrupt: ",
+    ]
+    error = {"output_type": "error", "ename": "KeyboardInterrupt", "evalue": "", "traceback": trace}
+    path = notebook(tmp_path / "grpo.ipynb", [table(COLUMNS, rewards(1, 30), 200), error])
+    report = reported(path, capsys)
+    assert report["run"]["state"] == "crashed"
+    assert "stopped by hand at step 30 of 200" in json.dumps(report["findings"])
+
+
 def shown(html: str, plain: str) -> dict[str, Any]:
     return {"output_type": "execute_result", "data": {"text/html": [html], "text/plain": [plain]}}
 
@@ -185,3 +204,77 @@ def test_a_table_by_epoch_without_steps_is_counted(
     assert report["run"]["steps"] == {"first": 1, "last": 3, "total": None, "rows": 3}
     by_key = {m["key"]: m for m in report["metrics"].values()}
     assert (by_key["epoch"]["last_value"], by_key["loss"]["last_value"]) == (3, 3 / 32)
+
+
+def told(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """The report of a notebook and what is said beside it."""
+    assert main(["report", str(path)]) == 0
+    out = capsys.readouterr()
+    return out.out, out.err
+
+
+def test_a_notebook_without_output_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was said to have no rows so far, and one was to wait for more."""
+    report, beside = told(notebook(tmp_path / "grpo.ipynb", [], [], []), capsys)
+    assert "none of its 3 code cells holds output" in report
+    assert "one of its 3 code cells holds output" in beside
+    assert "To do: wait" not in report
+
+
+def test_output_without_a_step_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = "".join(f"loss/total -0.{i % 90 + 10}\n" for i in range(300))
+    report, _ = told(notebook(tmp_path / "ppo.ipynb", [stream("ready\n")], [stream(lines)]), capsys)
+    assert "300 lines, the first in cell 2, are like “loss/total -0.10”" in report
+    assert "To do: wait" not in report
+
+
+def test_a_notebook_with_rows_has_nothing_to_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, beside = told(notebook(tmp_path / "grpo.ipynb", [], [table(COLUMNS, rewards(1, 40), 50)]), capsys)
+    assert "code cells" not in report + beside
+
+
+def test_rows_that_were_passed_over_are_counted_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It said `20 row of an earlier training`."""
+    warm = table(["Step", "Training Loss"], [[i, 0.5] for i in range(1, 21)], 20)
+    path = notebook(tmp_path / "grpo.ipynb", [warm], [table(COLUMNS, rewards(1, 40), 50)])
+    assert "20 rows of an earlier training" in reported(path, capsys)["run"]["sources"][0]["note"]
+
+
+def test_lines_that_are_no_json_are_counted_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps({"step": i, "reward": i / 64}) for i in range(1, 31)]
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("\n".join([*lines[:9], "{broken", *lines[9:20], "{again", *lines[20:]]) + "\n")
+    note = reported(path, capsys)["run"]["sources"][0]["note"]
+    assert "2 lines that are not JSON" in note
+    report, _ = told(path, capsys)
+    assert "Nothing was taken" not in report
+
+
+def test_a_warm_start_in_the_same_cell_is_no_attempt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run was told to have been restarted at step 1."""
+    warm = table(["Step", "Training Loss"], [[i, 0.5 - i / 100] for i in range(1, 21)], 20)
+    path = notebook(tmp_path / "grpo.ipynb", [warm, stream("warm\n"), table(COLUMNS, rewards(1, 40), 50)])
+    run = reported(path, capsys)["run"]
+    assert run["restarts"] == []
+    assert run["steps"] == {"first": 1, "last": 40, "total": 50, "rows": 40}
+    assert "20 rows of an earlier training" in run["sources"][0]["note"]
+
+
+@pytest.mark.parametrize("again", [(1, 40), (1, 31), (25, 40)])
+def test_a_table_that_a_cell_shows_twice_is_one(
+    again: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, last = again
+    whole, shown_rows = table(COLUMNS, rewards(1, 31), 50), rewards(1, 40)[first - 1 : last]
+    path = notebook(tmp_path / "grpo.ipynb", [whole, table(COLUMNS, shown_rows, 50)])
+    run = reported(path, capsys)["run"]
+    assert run["restarts"] == []
+    assert run["steps"]["rows"] == max(31, last)
+    assert not run["sources"][0]["note"]
+
+
+def test_tables_that_go_on_below_each_other_are_one_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = notebook(tmp_path / "grpo.ipynb", [table(COLUMNS, rewards(1, 20), 50), table(COLUMNS, rewards(21, 40), 50)])
+    assert reported(path, capsys)["run"]["steps"]["rows"] == 40
