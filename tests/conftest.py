@@ -70,6 +70,12 @@ def labelled_runs() -> Path | None:
 
 
 @pytest.fixture(autouse=True)
+def no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line on which a reader fails is left out for a user; here the fault is shown."""
+    monkeypatch.setattr("rltui.readers.console.reader.ConsoleReader.stops_at_faults", True)
+
+
+@pytest.fixture(autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the settings or the terminal of its user, or writes to what rltui keeps for him. (Readline puts
     the size of the terminal into the environment of test workers, and programs believe it more than their own.)"""

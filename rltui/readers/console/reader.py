@@ -8,7 +8,8 @@ one of a few marks are looked at.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import ParamSpec
 
 from msgspec.structs import replace
 
@@ -45,11 +46,17 @@ FULL_BLOCK = 1_000_000
 one."""
 
 
+P = ParamSpec("P")
+FAILED = "lines on which rltui failed"
+
+
 class ConsoleReader(Foretelling):
     """Reads a console log of any dialect. `format`: the dialect that its first lines showed. It is only a name: a log
     that is followed may show another one in its first piece than in its first 64 KiB."""
 
     whole = False
+    stops_at_faults = False
+    """Set by tests, so that no fault of a reader stays hidden."""
 
     def __init__(self, format: str = "console", above: int = 0) -> None:
         """`above`: the number of lines above its first."""
@@ -266,13 +273,13 @@ class ConsoleReader(Foretelling):
                     follows, joining = self._follows(), self._joined.is_open
                 elif shape and (follows or shape not in self._filter.dull):
                     self._reach(at)
-                    if not self._segment(segment, shape, text, at):
+                    if not self._safely(self._segment, segment, shape, text, at):
                         self._filter.forget(shape, self._filter.dull)
                     follows, joining = self._follows(), self._joined.is_open
                 elif shape and self._own is not None and self._own.learns:
                     self._took = self._is_by_bar(segment)
                     if not self._took:
-                        self._any_line(self._own, segment, shape)
+                        self._safely(self._any_line, self._own, segment, shape)
                     follows = self._own.is_open
                 if shape and not self._took:
                     self._untaken.add(shape, segment, self._line)
@@ -301,7 +308,7 @@ class ConsoleReader(Foretelling):
             self._took, shape = False, shape_of(one.text)
             self._line, self._blanks.after = one.number, one.after_blank
             if not one.dull:
-                self._segment(one.text, shape, one.text, 0)
+                self._safely(self._segment, one.text, shape, one.text, 0)
             if shape and not self._took:
                 self._untaken.add(shape, one.text, self._line)
             self._blanks.after, self._line = here, now
@@ -337,6 +344,16 @@ class ConsoleReader(Foretelling):
         return self._own is not None and (self._own.is_open or self._dialects.is_open)
 
     # -- lines -----------------------------------------------------------------------------------------------------
+
+    def _safely(self, read: Callable[P, bool], *args: P.args, **named: P.kwargs) -> bool:
+        """Reads a line. One on which the reader fails is left out and counted: it costs itself, and not all rows."""
+        try:
+            return read(*args, **named)
+        except Exception as error:
+            if self.stops_at_faults:
+                raise
+            self._intake.skip(f"{FAILED} ({type(error).__name__})", self._line)
+            return True
 
     def _segment(self, segment: bytes, shape: bytes, text: bytes, at: int, behind: bool = False) -> bool:
         """Reads one line or printed bar, at a place of the text. `behind`: it follows a bar on its line. Returns

@@ -530,7 +530,8 @@ class TemplateLearner:
 
 def _epoch(message: str) -> int | None:
     """The epoch that a line begins with; None if there is none. Counts below it may start again with it."""
-    first = slots_of(message)[0] if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else None
+    slots = slots_of(message) if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else []
+    first = slots[0] if slots else None  # `epoch_3` is a name
     return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
 
 
