@@ -33,7 +33,7 @@ class Rows(Struct):
     they came one by one. `behind`: indices of rows whose line is above that of a row before: how their lines are to be
     read was known only then. `anew`: indices of rows at which another training begins. `zoned`: their times name a
     time zone, so they need no correction. `laps`: how often the steps of a log with notes went back by the last of
-    them.
+    them. `unplaced`: how many records of the log stated no step by then.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
@@ -45,6 +45,7 @@ class Rows(Struct):
     printed: str = ""
     zoned: bool = False
     laps: int = 0
+    unplaced: int = 0
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -53,6 +54,7 @@ class Rows(Struct):
         """Appends the rows of another block."""
         start = len(self)
         self.zoned, self.laps = later.zoned, max(self.laps, later.laps)
+        self.unplaced = max(self.unplaced, later.unplaced)
         self.behind += [start + place for place in later.behind]
         self.anew += [start + place for place in later.anew]
         self.steps += later.steps
@@ -95,7 +97,8 @@ class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step`, `total`: if the line states them. `frames`: of a
     traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins, if it may grow; the
     complete note then replaces the note that was given while it was being written. `after`: the newest step before
-    it. `laps`: how often the steps of its log went back before it."""
+    it. `laps`: how often the steps of its log went back before it. `rows`: how many logged records before it had no
+    known step yet."""
 
     kind: NoteKind
     text: str
@@ -107,6 +110,7 @@ class Note(NamedTuple):
     begun: int = 0
     after: int | None = None
     laps: int = 0
+    rows: int = 0
 
     def by(self, step: int) -> bool:
         """Whether the log had this line when the training was at `step`. True for a line without a step."""

@@ -53,6 +53,7 @@ class NoteSource(Struct):
     noted: int = 0  # of these, before its newest note
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
+    unplaced: int = 0  # its records without a step
     shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
     saves: dict[int, Save] = field(default_factory=dict)  # by step
     _survived: set[tuple[str, str]] = field(default_factory=set)
@@ -133,13 +134,16 @@ class NoteSource(Struct):
     def since(self, step: int, ended: frozenset[int] = frozenset()) -> list[LogStanding]:
         """What was said at this step or later, without errors of a shape that the training survived before. At the
         steps `ended` an earlier attempt ended, which none survives. If the log states steps, an error at an unknown
-        step came before the first of them; an end at an unknown step counts."""
+        step came before the first of them, unless all records but one came before it, and their steps were found later;
+        an end at an unknown step counts."""
         late, survived = [], set(self._survived)
         for event in self.events:
             stood = event.step
             if stood is not None and self.bar is not None and event.note.line > self.bar_line:
                 stood = max(stood, self.bar)
-            if stood >= step if stood is not None else self.step is None or event.note.kind == "end":
+            last = 0 < event.note.rows >= self.unplaced - 1
+            unknown = self.step is None or event.note.kind == "end" or last
+            if stood >= step if stood is not None else unknown:
                 late.append(event)
             elif stood not in ended:
                 survived.add(event.shape)
@@ -237,11 +241,13 @@ class Notes:
         """Takes a line that says that answers could not be graded."""
         self.ungraded.append((source, said))
 
-    def reach(self, source: str, step: int | None, laps: int) -> None:
-        """Takes the newest training step of a log after all its rows were read, and how often they went back."""
+    def reach(self, source: str, step: int | None, laps: int, unplaced: int = 0) -> None:
+        """Takes the newest training step of a log after all its rows were read, how often they went back, and how many
+        records stated no step."""
         log = self.sources.get(source)
         if log is None:
             return
+        log.unplaced = unplaced
         if laps > log.laps:
             log.launch()
             log.laps = laps

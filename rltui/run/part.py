@@ -37,7 +37,7 @@ class Part(Struct):
     to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `laps`:
     how often its steps went back, as its reader tells. `attempt`: the number of the launch that wrote it, 0 if that is
     not known. `resumes`: it says before its first row that it resumes. `left_out`: reason -> how many printed rows do
-    not count, and where the first is.
+    not count, and where the first is. `unplaced`: how many of its records stated no step.
     """
 
     name: str
@@ -51,17 +51,18 @@ class Part(Struct):
     attempt: int = 0
     resumes: bool = False
     left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
-    _marked: tuple[bool, bool, int, dict[str, tuple[int, str]]] | None = None
+    unplaced: int = 0
+    _marked: tuple[bool, bool, int, int, dict[str, tuple[int, str]]] | None = None
 
     def mark(self) -> None:
         """Takes note of the part as it is: the rows that follow may be taken back."""
         self.table.mark()
-        self._marked = self.counts, self.one_by_one, self.laps, dict(self.left_out)
+        self._marked = self.counts, self.one_by_one, self.laps, self.unplaced, dict(self.left_out)
 
     def go_back(self) -> None:
         """Takes back all rows since `mark` was called."""
         if self._marked is not None:
-            self.counts, self.one_by_one, self.laps, self.left_out = self._marked
+            self.counts, self.one_by_one, self.laps, self.unplaced, self.left_out = self._marked
             self._marked = None
             self.table.go_back()
 

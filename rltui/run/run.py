@@ -416,7 +416,7 @@ class Run:
         """What the state is judged by, with the newest rows and file times."""
         for part in self.history.parts:
             laps = min(part.laps, len(part.table.abandoned))  # lines above their step seem to go back, too
-            self._notes.reach(part.name, part.table.head_step, laps)
+            self._notes.reach(part.name, part.table.head_step, laps, part.unplaced)
         if self.followed and self.pulse.moved_at is None:
             self.listen()
         return LifeSigns(

@@ -244,6 +244,7 @@ class Intake:
                 feed.part.table.restart_at(first)
             self._run.history.rebuild()
         feed.part.laps = max(feed.part.laps, rows.laps)
+        feed.part.unplaced = max(feed.part.unplaced, rows.unplaced)
         self._run.history.add(feed.part, rows)
 
     def _name(self, raw: str) -> str:

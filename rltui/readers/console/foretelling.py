@@ -40,9 +40,9 @@ class _Row(Struct, frozen=True):
         )
         return alike and all(a.items() <= b.items() for a, b in zip(self.cells, other.cells, strict=True))
 
-    def block(self, laps: int) -> Rows:
+    def block(self, laps: int, unplaced: int) -> Rows:
         """The row as a block."""
-        rows = Rows(printed=self.printed, zoned=self.zoned, laps=laps)
+        rows = Rows(printed=self.printed, zoned=self.zoned, laps=laps, unplaced=unplaced)
         rows.steps.extend(self.steps)
         rows.times.extend(nan if time is None else time for time in self.times)
         for key in dict.fromkeys(key for cells in self.cells for key in cells):
@@ -177,7 +177,7 @@ class GivenAhead:
         """These rows of a record, in a block."""
         if record is not None and isinstance(record, Counted):
             return [record] if each else []
-        laps = 0 if record is None else record.laps
+        of = (0, 0) if record is None else (record.laps, record.unplaced)
         out: list[Record] = []
         if record is not None and len(each) == len(record):
             return [record] if each else []
@@ -185,9 +185,9 @@ class GivenAhead:
             if isinstance(one, Counted):
                 out.append(one)
             elif out and isinstance(last := out[-1], Rows) and not (one.printed or last.printed):
-                last.append(one.block(laps))
+                last.append(one.block(*of))
             else:
-                out.append(one.block(laps))
+                out.append(one.block(*of))
         return out
 
 

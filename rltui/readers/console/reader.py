@@ -13,7 +13,7 @@ from typing import ParamSpec
 
 from msgspec.structs import replace
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record, Recurring
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record, Recurring, Rows
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
@@ -232,6 +232,9 @@ class ConsoleReader(Foretelling):
 
     def _take_rows(self) -> list[Record]:
         rows = self._rows.take(self.counted)
+        for one in rows:
+            if isinstance(one, Rows):
+                one.unplaced = self._bars.unplaced
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more
@@ -428,7 +431,7 @@ class ConsoleReader(Foretelling):
         notes = self._notes.line(decoded, self._line, step, self._bars.done, self._bars.unplaced)
         if self._line == self.torn_line:  # the notes of the complete line replace those of its beginning
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
-        notes = [note._replace(laps=self._rows.laps) for note in notes]
+        notes = [note._replace(laps=self._rows.laps, rows=self._bars.unplaced) for note in notes]
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *(config._replace(after=step) for config in configs)])
