@@ -88,9 +88,10 @@ def least_share(shares: Floats | NDArray[np.bool_]) -> float:
     """What a share (a number from 0 to 1 in each row) is at least, to `SURE` errors. The error is Wilson's (1927), by
     which five of five rows are no certainty. Rows that differ by less than all or nothing are of several draws each,
     and tell more in proportion."""
-    share = float(np.add.reduce(shares)) / len(shares)
+    x: Floats = np.clip(shares, 0.0, 1.0).astype(np.float64)  # a log may hold any number
+    share = float(np.add.reduce(x)) / len(x)
     most = share * (1.0 - share)
-    spread = float(np.add.reduce((shares - share) ** 2)) / len(shares) / most if most > 0.0 else 1.0
-    drawn = len(shares) / min(1.0, max(spread, LEAST_SPREAD))
+    spread = float(np.add.reduce((x - share) ** 2)) / len(x) / most if most > 0.0 else 1.0
+    drawn = len(x) / min(1.0, max(spread, LEAST_SPREAD))
     half = SURE * sqrt(most / drawn + (0.5 * SURE / drawn) ** 2)
     return (share + 0.5 * SURE**2 / drawn - half) / (1.0 + SURE**2 / drawn)

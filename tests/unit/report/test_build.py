@@ -200,7 +200,7 @@ def test_sources_say_what_was_left_out() -> None:
     run.sources = [SourceInfo("a.csv", "csv", 10, {"bad line": 2, "no step": 1}, "by name")]
     source = build(fakes.frame(run=run)).run.sources[0]
     assert source.skipped == 3
-    assert source.note == "by name. Skipped: 2 bad line, 1 no step"
+    assert source.note == "by name. Skipped: 2 bad lines, 1 no step"
 
 
 def test_a_run_that_goes_on_says_how_old_each_source_is_and_why() -> None:
