@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import numpy as np
 from msgspec import Struct, field
 
 from rltui.readers.base import NO_STEP, Rows
@@ -24,6 +25,9 @@ STEPLESS = "printed rows without a step, whose values match no known row"
 ROUNDED = Decimal("0.51")
 """Rounding moves a number by at most half a unit of its last digit. A little more is allowed, as floats are not
 exact."""
+
+ZONE_S, CLOCK_S = 900.0, 2.0
+"""Time zones differ by whole quarters of an hour. Two loggers of one process write a row within the other time."""
 
 Cells = Mapping[str, float]
 
@@ -110,7 +114,20 @@ def _takes_over(earlier: Part, later: Part) -> bool:
         old, new = a.cells(row), b.cells(at if at is not None else 0)
         if any(k in old and abs(old[k] - v) > SAME * max(abs(old[k]), abs(v)) for k, v in new.items()):
             return True
-    return False
+    return _did_the_same(a, b, [int(a.steps[row]) for row in repeated])
+
+
+def _did_the_same(a: Table, b: Table, steps: Sequence[int]) -> bool:
+    """Whether `b` is of a launch that did the same as before and went on: all its rows were written after the last one
+    of `a`. A second clock would be ahead by whole quarters of an hour."""
+    rows = [(a.row_at(step), b.row_at(step)) for step in steps]
+    apart = [float(b.times[y] - a.times[x]) for x, y in rows if x is not None and y is not None]
+    known = [late for late in apart if late == late]
+    ended = a.newest_time
+    if not known or ended is None or b.steps[-1] <= a.steps[-1]:
+        return False
+    off = [abs((late + ZONE_S / 2) % ZONE_S - ZONE_S / 2) for late in known]
+    return bool(np.fmin.reduce(b.times) > ended) and max(off) > CLOCK_S
 
 
 def add_printed(part: Part, rows: Rows) -> None:

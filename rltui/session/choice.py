@@ -10,6 +10,7 @@ from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.readers.sample_means import AVERAGED
+from rltui.run.contradictions import LATER_S
 from rltui.run.source_info import SourceInfo
 from rltui.session.ends import ALL, Extent
 
@@ -31,8 +32,10 @@ def left_out(found: Found) -> dict[str, str]:
     captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
     states = [p for p, f in formats.items() if f == "trainer-state"]
     why: dict[str, str] = {}
-    if len(captured) < len(consoles):
-        why |= dict.fromkeys(captured, "the console as W&B captured it, but the trainer's own log is read")
+    own = max((files[p].mtime for p in consoles if p not in captured), default=None)
+    if own is not None:
+        copies = [p for p in captured if files[p].mtime <= own + LATER_S]
+        why |= dict.fromkeys(copies, "the console as W&B captured it, but the trainer's own log is read")
     if states:
         newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
         why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}

@@ -246,6 +246,7 @@ class BarRows:
     def launched(self) -> None:
         """Takes a line that tells that a program ended or another began."""
         self._numbers.again.launched()
+        self._stepper.launched()
 
     def logged(self, cells: dict[str, str], after_blank: bool, line: int, time: float) -> None:
         """Takes a logged dict: a row at the step that it states, else at the step of the bar."""

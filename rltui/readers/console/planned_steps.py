@@ -74,6 +74,20 @@ def steps_of(epochs: Sequence[float | None], plan: Plan) -> list[int] | None:
     return None
 
 
+def rise_alike(steps: Sequence[int], epochs: Sequence[float | None]) -> bool:
+    """Whether epochs rise as evenly as these steps, apart from rounding and from the last step of an epoch, which may
+    be shorter. They do if they are too few or too coarse to tell."""
+    known = [(step, epoch) for step, epoch in zip(steps, epochs, strict=True) if epoch is not None and step > 0]
+    if not known:
+        return True
+    a_step = max(epoch for _, epoch in known) / max(step for step, _ in known)
+    digits = max(len(repr(epoch).partition(".")[2]) for _, epoch in known)
+    off = (0.5 * 10.0**-digits if digits > 2 else ROUNDED) + a_step
+    least = max((epoch * (1 - NEAR) - off) / step for step, epoch in known)
+    most = min((epoch * (1 + NEAR) + off) / step for step, epoch in known)
+    return least <= most
+
+
 def _fit(steps: Sequence[int], epochs: Sequence[float | None], plan: Plan) -> bool:
     """Whether lines with these epochs can be at these steps."""
     if not plan.epochs > 0:

@@ -14,9 +14,10 @@ from collections import deque
 from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.inner_bars import InnerBars, Later
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.planned_steps import Plan, steps_of
+from rltui.readers.console.planned_steps import Plan, rise_alike, steps_of
 from rltui.readers.console.progress_bar import ProgressBar
 from rltui.readers.number_text import shown_plainly
 from rltui.readers.row_kinds import of_training
@@ -83,21 +84,6 @@ Row = tuple[int, dict[str, str], float]
 """Step, cells and time."""
 
 
-class Later(Struct):
-    """A bar after the end of a training: its newest position, and those at which it was cleared since it began."""
-
-    total: int = 0
-    done: int = 0
-    marks: deque[int] = field(default_factory=deque)
-
-    def paint(self, bar: ProgressBar, blanked: bool) -> None:
-        if bar.total != self.total or bar.done < self.done:
-            self.marks.clear()
-        self.total, self.done = bar.total, bar.done
-        if blanked:
-            self.marks.append(bar.done)
-
-
 class Stepper(Struct):
     """Finds the step of each line; one per file. Methods that return rows give those whose step became known."""
 
@@ -128,6 +114,10 @@ class Stepper(Struct):
     _keys: frozenset[str] = frozenset()  # names in the newest training line
     _reached: float | None = None  # epoch at which the training before this launch was over
     _later: Later = field(default_factory=Later)  # bars after the end of the training
+    _inner: InnerBars | None = None  # bars of another length before the end of the training, and what came since
+    _first: bool = False  # the first step of this launch has a line, whatever the interval
+    _begins: bool = False  # the next line is that of the first step
+    _launched: bool = False  # a line told that a program ended or began, since the newest bar
 
     @property
     def counts(self) -> bool:
@@ -149,11 +139,49 @@ class Stepper(Struct):
         """Whether a bar may be the training's."""
         return bool(bar.total) and not (bar.name or bar.nested)
 
+    def launched(self) -> None:
+        """Takes a line that tells that a program ended or another began."""
+        self._launched = True
+
     def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
         """Takes a bar that may be the training's. `blanked`: it came directly after a cleared one."""
+        if self._inner is not None:
+            if bar.total == self.total or self._launched:
+                launched, out = self._launched, self._go_on(of_another=False)
+                self._launched = launched
+                return out + self.paint(bar, blanked)
+            return self._go_on(of_another=True) + self.paint(bar, blanked) if self._inner.paint(bar, blanked) else []
         if self._count and self.done == self.total > bar.total:
             self._later.paint(bar, blanked)
             return []  # an evaluation after the training, unless a line tells that another training began
+        if self.total and bar.total != self.total and self.done and not self._launched:
+            self._inner = InnerBars()
+            self._inner.paint(bar, blanked)
+            return []
+        self._launched = False
+        return self._paint(bar, blanked)
+
+    def _go_on(self, of_another: bool) -> list[Row]:
+        """Takes what came with bars of another length, which are an evaluation's or `of_another` training."""
+        if self._inner is None:
+            return []
+        seen, self._inner, self._launched = self._inner.seen, None, of_another
+        out: list[Row] = []
+        for one in seen:
+            if one.line is not None:
+                out += self.place(one.line, one.blanked, one.time)
+            elif one.bar is not None and of_another:
+                out += self.paint(one.bar, one.blanked)
+        return out
+
+    def _decide(self) -> list[Row]:
+        """Takes what came with bars of another length, as nothing more tells what they are."""
+        inner = self._inner
+        if inner is None:
+            return []
+        return self._go_on(len(self._marks) < inner.lines and not inner.is_evaluation(self.total))
+
+    def _paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
         out: list[Row] = []
         if self.total and (bar.total != self.total or bar.done < self.done):
             out = self.settle()
@@ -171,10 +199,10 @@ class Stepper(Struct):
             self._marks.append(bar.done)
             self._shown = bar.done
         elif (self._held or self._counted) and not self._marks:
-            ended = bar.done == bar.total
-            if self._between == 1:
+            ended, between = bar.done == bar.total, self._between
+            if between == 1:
                 self._behind.append(bar.done)
-            if not self._interval and (apart := self._alone() or self._apart(ended, ended)):
+            if not self._interval and (apart := self._alone() or self._apart(ended, ended and between > 0)):
                 self._place(apart)
         elif blanked:
             self._marks.append(bar.done)
@@ -183,6 +211,11 @@ class Stepper(Struct):
 
     def place(self, line: dict[str, str], blanked: bool, time: float) -> list[Row]:
         """Takes a line with its `time`. `blanked`: it came directly after a cleared bar."""
+        if self._inner is not None:
+            trains = of_training(line)
+            self._inner.place(line, blanked, time, trains)
+            known = self._count or self._held or self._marks  # the bar before is that of a training
+            return self._decide() if self._inner.lines >= HOLD or (trains and not known) else []
         if line == self._newest:
             return []  # printed twice, by the callback of the bar and by another one
         self._newest = line
@@ -282,6 +315,17 @@ class Stepper(Struct):
     def settle(self, over: bool = True) -> list[Row]:
         """Gives all held lines their most likely step, as the file ends here. If it is not `over`, a line after a
         cleared bar waits once for the bar to be printed again."""
+        decided = self._decide() if over and self._inner is not None and self._inner.lines else []
+        rows = self._settle(over)
+        steps = {step: self._placed[step] for step, *_ in decided if step in self._placed}
+        for step, line, _ in decided:
+            if of_training(line):
+                self._placed.pop(step, None)  # its row gets the step at once
+        return [(steps.get(step, step), line, time) for step, line, time in decided] + rows
+
+    def _settle(self, over: bool) -> list[Row]:
+        if over and self._counted and not self._held and self.done == self.total:
+            self._guess()  # lines may come later than the last bar
         if not self._held:
             return []
         if not over and self._at_blank and self._batch == 1 and not self._waited:
@@ -307,21 +351,31 @@ class Stepper(Struct):
         apart = self._alone(FEW) or self._apart(self.done == self.total, True)
         if apart:
             self._place(apart)
-        else:
+        elif self._held:
             self._counting = True
 
     def _apart(self, ended: bool, all_written: bool) -> int:
         """The only interval of the lines that fits the bar, as lines are never ahead of it; 0 if none or several fit.
-        `ended`: the bar is at its end. `all_written`: no line of a step that it has passed is still to come."""
+        `ended`: the bar is at its end. `all_written`: no line of a step that it has passed is still to come. It also
+        tells whether the first step has a line, whatever the interval: epochs that rise otherwise refute it."""
         lines = self._count + sum(of_training(line) for line, _ in self._held)
         if not self._base and ended and self._count == len(self._counted):
             self._base = self._resumed_at()
         done = self.done - self._base
-        most = done // max(1, lines)
-        if most == 1:
-            return 1
-        only = most * (lines + 1) > done >= (most - 1) * (lines + 1)
-        return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
+        for first in (False, True)[: 1 if self._base else 2]:
+            n = lines - first
+            most = done // max(1, n)
+            only = most * (n + 1) > done >= (most - 1) * (n + 1)
+            sure = only and all_written and (ended or n >= max(ENOUGH, most))
+            if most > first and (most == 1 or sure) and self._rise_alike(lines, most, first):
+                self._first = first
+                return most
+        return 0
+
+    def _rise_alike(self, lines: int, apart: int, first: bool) -> bool:
+        """Whether the epochs of this launch rise as steps of this interval do."""
+        steps = [self._base + apart * (i - first) if i > 1 or not first else 1 for i in range(1, lines + 1)]
+        return len(self._epochs) != lines or rise_alike(steps, self._epochs)
 
     def _alone(self, enough: int = ENOUGH) -> int:
         """The interval of the bars, if there is one after each line or one above each, evenly from the launch on. Else
@@ -336,8 +390,14 @@ class Stepper(Struct):
 
     def _place(self, apart: int) -> None:
         """Sets the interval between training lines of this launch: counted lines get their steps."""
-        self._placed |= {count: self._base + apart * i for i, count in enumerate(self._counted, 1)}
-        self._interval, self._last = apart, self._base + apart * self._count
+        first, self._first = self._first, False
+        steps = [self._base + apart * max(0, i - first) for i in range(self._count + 1)]
+        if first and not self._count:
+            self._begins = True
+        elif first:
+            steps[1] = 1
+        self._placed |= {count: steps[i] for i, count in enumerate(self._counted, 1)}
+        self._interval, self._last = apart, steps[self._count]
         self._counting, self._counted = False, []
 
     def _resumed_at(self) -> int:
@@ -364,7 +424,7 @@ class Stepper(Struct):
                 step = mark + (_AHEAD in line)
             elif self._interval and not self._at_blank:
                 self.guessed = True
-                step = self._last + self._interval * trains
+                step = 1 if self._begins and trains else self._last + self._interval * trains
             elif self._counting and not self._at_blank:
                 self.guessed = True
                 step = self._last + trains
@@ -372,7 +432,9 @@ class Stepper(Struct):
                     self._counted.append(step)
             else:
                 break
-            if trains:
+            if trains and self._begins:
+                self._begins, self._count = False, self._count + 1
+            elif trains:
                 if step > self._last:
                     goes_on = not self._count and self._interval and not self._counting
                     if goes_on:  # a later launch: the bar began at 0, the steps did not

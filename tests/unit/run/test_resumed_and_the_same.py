@@ -4,6 +4,7 @@ step takes as long twice. A log that was copied into itself is none."""
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
+from tests.unit.readers.reported import reported
 
 
 def rows(first: int, last: int, seed: int) -> list[dict[str, Any]]:
@@ -47,3 +49,20 @@ def test_a_few_rows_that_were_revised(tmp_path: Path, capsys: pytest.CaptureFixt
     for row in again:
         row["step_time"] += 0.5
     assert restarts(tmp_path / "run", rows(1, 100, 1) + again + rows(101, 130, 1), capsys) == []
+
+
+@pytest.mark.parametrize(("later_s", "last", "told"), [(817.0, 120, [51]), (3600.0, 120, []), (817.0, 90, [])])
+def test_in_a_second_file(later_s: float, last: int, told: list[int], tmp_path: Path) -> None:
+    """Only its times tell: it was written after the first file ended, and went on. A clock that is hours ahead is no
+    launch, and neither is a copy of a part."""
+    (tmp_path / "run").mkdir()
+    for name, first, end, begun in (("metrics", 1, 100, 0.0), ("metrics_2", 51, last, later_s)):
+        lines = [row | {"timestamp": 1.7e9 + begun + 10.0 * row["step"]} for row in rows(first, end, 1)]
+        for one in lines:
+            del one["step_time"]
+        path = tmp_path / "run" / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        os.utime(path, (1.7e9 + begun, 1.7e9 + begun))
+    run = reported(tmp_path / "run")["run"]
+    assert run["restarts"] == told
+    assert run["steps"] == {"first": 1, "last": max(last, 100), "total": None, "rows": max(last, 100)}
