@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from rltui.diagnosis.outcome import (
@@ -56,7 +57,7 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
     found = members(look, test.metric, spell)
     if test.extra:
         found = [one for one in found if not is_task(one[0])]
-        if not found:
+        if not found or _whole_reward(look, test.metric):
             return Outcome("unmet", f"no {label_of(test.metric)} beside the task is logged")
     tried = [_move(test, facts, label, spell) for label, facts in found]
     known = [one for one in tried if one is not None]
@@ -70,6 +71,14 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
         return Outcome("unknown", few) if tried else missing(look, test.metric)
     order: tuple[Answer, ...] = ("met", "unknown", "unmet")
     return min(known, key=lambda one: order.index(one.answer))
+
+
+def _whole_reward(look: Look, family: str) -> bool:
+    """Whether the one part that is logged is the reward itself under another name, as most logs have it."""
+    parts, reward = [facts for _, facts in members(look, family)], fact_of(look, look.reward)
+    if len(parts) != 1 or reward is None or len(parts[0].values) != len(reward.values):
+        return False
+    return bool(np.allclose(parts[0].values, reward.values, rtol=1e-4, atol=1e-6))
 
 
 def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:

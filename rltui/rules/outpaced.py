@@ -32,9 +32,9 @@ SET_OUT = "set out"
 
 def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Both gained up to a step; since then training gained more than before, and faster, and no set as much as a
-    quarter of what goes with that, by what it gained beside training before. Where validation counts otherwise than the train reward
-    nobody can ask that it comes as far, but it has to go on as it went. A set that is near its top had no way to go.
-    """
+    quarter of what goes with that, by what it gained beside training before. Where validation counts otherwise than
+    the train reward nobody can ask that it comes as far, but it has to go on as it went. A set that is near its top had
+    no way to go."""
     whole, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if whole is None or not sets or any(len(one.values) < 2 * LEAST for one in sets):
         return []
@@ -63,7 +63,7 @@ def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def _places(steps: Ints) -> list[int]:
     """Steps with enough evaluations on each side, some of many, the earliest first."""
     inner = steps[LEAST : len(steps) - LEAST + 1]
-    return inner[:: max(1, len(inner) // PLACES)].tolist()
+    return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]
 
 
 def _alone(look: Look, whole: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, told: bool) -> bool:

@@ -1,0 +1,54 @@
+"""A sampler that changed at one step: other answers in the very next row, under updates that are as they were. An
+update that broke the policy shows in the clip fraction, in its own KL and in the gradient."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, learns, page, ramp
+from tests.unit.diagnosis.written import wave
+
+
+def run(broken: bool = False, **other: np.ndarray) -> dict[str, np.ndarray]:
+    usual = {
+        "reward_mean": np.where(SINCE, 0.47, 0.5 + 0.4 * ramp(0, AT)) + wave(0, 0.02, ROWS, 1),
+        "kl_per_token": np.where(SINCE, 1.5, 0.15 * ramp(0, AT) + 1e-4) * wave(1, 0.1, ROWS, 2),
+        "clip_fraction": np.where(SINCE & broken, 0.11, 0.004) * wave(1, 0.2, ROWS, 6),
+        "approx_kl": np.where(SINCE & broken, 0.12, 5e-4) * wave(1, 0.2, ROWS, 7),
+        "grad_norm": np.where(SINCE & broken, 1.6, 0.6) * wave(1, 0.08, ROWS, 4),
+    }
+    columns = learns(**usual | other)
+    return {name: x for name, x in columns.items() if name != "kl"}
+
+
+ENDLESS = {
+    "response_length": np.where(SINCE, 8.0, 5.0 + wave(0, 0.05, ROWS, 5)),
+    "truncated": np.where(SINCE, 1.0, 0.0),
+    "entropy": np.where(SINCE, 0.7, 0.2) * wave(1, 0.04, ROWS, 3),
+}
+
+
+@pytest.mark.parametrize("other", [{}, ENDLESS], ids=["temperature", "no end of an answer"])
+@pytest.mark.parametrize("upto", [AT + 20, AT + 60])
+def test_other_answers_under_the_same_updates(other: dict[str, np.ndarray], upto: int, tmp_path: Path) -> None:
+    why = page(tmp_path, run(**other), upto)["answer"]["why"]
+    assert why.startswith("The sampler changed at that step"), why
+    assert f"step {AT}" in why
+
+
+def test_an_update_that_broke_the_policy_is_no_other_sampler(tmp_path: Path) -> None:
+    found = page(tmp_path, run(broken=True, **ENDLESS), AT + 40)
+    told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at that")]
+    assert told
+    assert all(c["status"] == "contradicted" for c in told), told
+
+
+def test_another_reference_changes_no_answers(tmp_path: Path) -> None:
+    """The KL alone leaps."""
+    columns = run(reward_mean=0.5 + 0.4 * ramp(0, AT) + wave(0, 0.02, ROWS, 1))
+    found = page(tmp_path, columns, AT + 40)
+    told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at that")]
+    assert all(c["status"] == "contradicted" for c in told), told
