@@ -65,3 +65,24 @@ def test_prompts_are_not_too_easy_for_a_reward_that_turned(tmp_path: Path) -> No
     found = page(tmp_path, learns(reward_mean=reward), AT + 12, every=3)
     causes = finding(found, "reward-function-fault")["causes"]
     assert all(c["status"] != "supported" for c in causes if "too easy" in c["text"]), causes
+
+
+def test_right_answers_are_no_pairs(tmp_path: Path) -> None:
+    """Validation counts right answers, which become less likely with all others. It never was at the half at which
+    pairs are told apart by chance, so that it proves nothing of them."""
+    step = np.arange(1, ROWS + 1)
+    margin = 2 * (1 - np.exp(-step / 60))
+    rows = {
+        "loss": np.log1p(np.exp(-margin)) + wave(0, 0.01, ROWS, 1),
+        "rewards/chosen": -0.5 * margin,
+        "rewards/rejected": -1.5 * margin,
+        "rewards/margins": margin,
+        "rewards/accuracies": np.clip(0.5 + 0.45 * (1 - np.exp(-step / 30)) + wave(0, 0.02, ROWS, 2), 0, 1),
+        "logps/chosen": -2 - 3 * ramp(60, 200) + wave(0, 0.2, ROWS, 4),
+        "logps/rejected": -7 - 9 * margin + wave(0, 0.2, ROWS, 5),
+        "eval_accuracy": evaluated(np.clip(0.36 - 0.26 * ramp(40, 120) + wave(0, 0.012, ROWS, 3), 0, 1)),
+    }
+    found = page(tmp_path, rows)
+    swapped = [c for f in found["findings"] for c in f["causes"] if "are swapped in the training pairs" in c["text"]]
+    assert swapped
+    assert all(c["status"] != "supported" for c in swapped), swapped
