@@ -52,3 +52,22 @@ def test_another_reference_changes_no_answers(tmp_path: Path) -> None:
     found = page(tmp_path, columns, AT + 40)
     told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at that")]
     assert all(c["status"] == "contradicted" for c in told), told
+
+
+@pytest.mark.parametrize("rows", [6, 12])
+def test_what_was_solved_until_a_moment_ago_is_not_too_easy(rows: int, tmp_path: Path) -> None:
+    """No answer ends any more, and none is right: groups agree as all of them fail."""
+    right = np.where(SINCE, 0.0, np.clip(0.8 + 0.17 * ramp(0, 40) + wave(0, 0.01, ROWS, 8), 0, 1))
+    agree = np.where(SINCE, 1.0, np.clip(0.3 + 0.45 * ramp(0, 40) + wave(0, 0.03, ROWS, 9), 0, 1))
+    columns = run(**ENDLESS, reward_mean=right, frac_reward_zero_std=agree)
+    found = page(tmp_path, columns | {"reward/correct": right}, AT + rows)
+    said = [c for f in found["findings"] for c in f["causes"] if "too easy" in c["text"] or "has solved" in c["text"]]
+    assert all(c["status"] != "supported" for c in said if "every answer" in c["text"] or "solved" in c["text"]), said
+
+
+def test_what_was_learnt_first_is_not_unlearnt_from_the_first_step_on(tmp_path: Path) -> None:
+    right = np.where(SINCE, 0.0, np.clip(0.6 + 0.35 * ramp(0, 90) + wave(0, 0.01, ROWS, 8), 0, 1))
+    found = page(tmp_path, run(**ENDLESS, reward_mean=right), AT + 60)
+    signs = [c for f in found["findings"] for c in f["causes"] if "wrong sign" in c["text"]]
+    assert signs
+    assert all(c["status"] == "contradicted" for c in signs), signs
