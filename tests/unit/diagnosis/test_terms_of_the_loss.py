@@ -53,3 +53,19 @@ def test_a_loss_that_leaps_with_the_kl_counts_what_it_did(tmp_path: Path) -> Non
     found = page(tmp_path, columns, AT + 60)
     told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("A term of the loss")]
     assert all(c["status"] != "supported" for c in told), told
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loss_that_grows_with_a_kl_that_runs_away_is_no_change(seed: int, tmp_path: Path) -> None:
+    """The policy unlearns its task from the first step on, and the noisy penalty climbs in leaps."""
+    rng = np.random.default_rng(seed)
+    kl = (0.002 + 6.0 * ramp(8, 10) + 6.0 * ramp(24, 2)) * rng.lognormal(0, 0.15, ROWS)
+    reward = -0.4 + 0.4 * ramp(0, 45) + wave(0, 0.02, ROWS, seed)
+    held_out = evaluated(0.1 * (1 - ramp(0, 30)) + wave(0, 0.004, ROWS, 8))
+    columns = changed(0.02 * kl, reward_mean=reward, kl_per_token=kl, eval_accuracy=held_out)
+    columns["response_length"] = 5 - 4 * ramp(10, 40) + wave(0, 0.05, ROWS, 3)
+    columns = {name: x for name, x in columns.items() if name != "kl"}
+    for upto in (75, 110, 150):
+        found = page(tmp_path, columns, upto)
+        told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("A term of the loss")]
+        assert all(c["status"] != "supported" for c in told), (upto, told)
