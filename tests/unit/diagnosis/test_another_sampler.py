@@ -71,3 +71,19 @@ def test_what_was_learnt_first_is_not_unlearnt_from_the_first_step_on(tmp_path: 
     signs = [c for f in found["findings"] for c in f["causes"] if "wrong sign" in c["text"]]
     assert signs
     assert all(c["status"] == "contradicted" for c in signs), signs
+
+
+@pytest.mark.parametrize("rows", [8, 20])
+def test_answers_that_learn_to_be_long_are_of_no_other_sampler(rows: int, tmp_path: Path) -> None:
+    """The reward pays for length: within some rows most answers run into the limit, and the KL goes with them."""
+    learnt = ramp(AT, rows) ** 2
+    longer = {
+        "response_length": 8 + 5 * ramp(AT - 30, 30) + 19 * learnt + wave(0, 0.6, ROWS, 5),
+        "truncated": np.clip(0.05 * ramp(AT - 30, 30) + 0.95 * learnt + wave(0, 0.01, ROWS, 3), 0, 1),
+        "reward_mean": 0.6 + 0.15 * ramp(0, AT) + 0.22 * learnt + wave(0, 0.015, ROWS, 1),
+        "kl_per_token": (0.1 * ramp(0, AT) + 0.3 * ramp(AT - 30, 30) + 3 * learnt + 1e-4) * wave(1, 0.1, ROWS, 2),
+    }
+    for upto in (AT + 30, AT + 90):
+        found = page(tmp_path, run(**longer), upto)
+        told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at")]
+        assert all(c["status"] != "supported" for c in told), told
