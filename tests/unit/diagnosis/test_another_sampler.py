@@ -34,9 +34,19 @@ ENDLESS = {
 @pytest.mark.parametrize("other", [{}, ENDLESS], ids=["temperature", "no end of an answer"])
 @pytest.mark.parametrize("upto", [AT + 20, AT + 60])
 def test_other_answers_under_the_same_updates(other: dict[str, np.ndarray], upto: int, tmp_path: Path) -> None:
-    why = page(tmp_path, run(**other), upto)["answer"]["why"]
-    assert why.startswith("The sampler changed at that step"), why
-    assert f"step {AT}" in why
+    found = page(tmp_path, run(**other), upto)
+    causes = [f["causes"][0] for f in found["findings"] if f["id"] == "kl-runaway"]
+    assert causes
+    assert causes[0]["text"].startswith("The sampler changed at that step"), causes
+    assert causes[0]["status"] == "supported"
+    assert f"step {AT}" in causes[0]["because"]
+    assert other or found["answer"]["why"].startswith("The sampler changed at that step"), found["answer"]
+
+
+def test_a_clip_fraction_that_is_mostly_0_is_above_it_now_and_then(tmp_path: Path) -> None:
+    """0.3 % of the tokens are clipped in the row of the change, as in every third before."""
+    few = np.where(np.arange(ROWS) % 3 == (AT - 1) % 3, 0.003, 0.0)
+    assert page(tmp_path, run(clip_fraction=few), AT + 40)["answer"]["why"].startswith("The sampler changed at")
 
 
 def test_an_update_that_broke_the_policy_is_no_other_sampler(tmp_path: Path) -> None:
