@@ -42,7 +42,6 @@ from rltui.rules.expectation import (
     UnlikeSet,
     WentBack,
 )
-from rltui.run.sums import quantile
 
 AT_ONCE = 3
 """Rows on each side of a step within which a policy that went back shows it."""
@@ -51,8 +50,6 @@ SET_OUT = 2.5
 on a straight way from 0)."""
 ROOM = 0.5
 """By this share of its level the number of an update may exceed those before."""
-USUAL_ROWS, SEEN = 50, 0.95
-"""Rows before whose highest values are usual: what is 0 in most of them has no noise, and is above 0 now and then."""
 FEW = 3
 """Rows before a step that show where a metric with a trend was."""
 CLEAR = 4.0
@@ -280,7 +277,7 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
             return Outcome("unmet", text, at=step)
         now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
-        if now > max(usual + room, quantile(update.values[max(0, at - USUAL_ROWS) : at], SEEN)):
+        if now > usual + room:
             return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}", at=step)
     if (other := _written_otherwise(look, test, step)) is not None:
         return other

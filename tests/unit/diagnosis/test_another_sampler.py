@@ -43,12 +43,6 @@ def test_other_answers_under_the_same_updates(other: dict[str, np.ndarray], upto
     assert other or found["answer"]["why"].startswith("The sampler changed at that step"), found["answer"]
 
 
-def test_a_clip_fraction_that_is_mostly_0_is_above_it_now_and_then(tmp_path: Path) -> None:
-    """0.3 % of the tokens are clipped in the row of the change, as in every third before."""
-    few = np.where(np.arange(ROWS) % 3 == (AT - 1) % 3, 0.003, 0.0)
-    assert page(tmp_path, run(clip_fraction=few), AT + 40)["answer"]["why"].startswith("The sampler changed at")
-
-
 def test_an_update_that_broke_the_policy_is_no_other_sampler(tmp_path: Path) -> None:
     found = page(tmp_path, run(broken=True, **ENDLESS), AT + 40)
     told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at that")]
