@@ -15,7 +15,7 @@ from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
 from rltui.diagnosis.outcome import REWARDS, Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
-from rltui.diagnosis.roots import Fired, roots
+from rltui.diagnosis.roots import FALLS, Fired, dating_tolerance, roots
 from rltui.diagnosis.stopping import Brief, StopCase, healed
 from rltui.diagnosis.tempered import tempered
 from rltui.diagnosis.tested import Ground
@@ -175,17 +175,23 @@ def build(
 
 
 def _lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
-    """Ids of what was so from the start, led to nothing that is open and is about no score: what changed later is told
-    before it, if it is more than a matter of cost."""
+    """Ids of what is about no score and was so from the start and led to nothing that is open, or was so for long
+    before a score fell, and led to none that did: what changed later is told before it, if it is more than a matter of
+    cost, or did harm."""
     first = look.facts.clock.first_step
     until = first + AT_THE_START * (look.step - first)
-    led = {f.root for f in findings if f.status == "active"}
+    loud = [f for f in findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
+    falls = [f for f in loud if not FALLS.isdisjoint(catalogue[f.id].traits)]
+    hurt, led = {f.root or f.id for f in falls}, {f.root for f in findings if f.status == "active"}
+    fell = min((f.onset_step for f in falls if f.onset_step is not None), default=until)
     scores = {*REWARDS, "val_score"}
     alone = [f for f in findings if f.status == "active" and f.root is None]
-    begun = [f for f in alone if f.id not in led and f.onset_step is not None and f.onset_step <= until]
-    out = {f.id for f in begun if f.evidence and f.evidence[0].metric not in scores}
+    old = [f for f in alone if f.onset_step is not None and f.evidence and f.evidence[0].metric not in scores]
+    out = {f.id for f in old if f.id not in led and (f.onset_step or 0) <= until}
+    before = fell - dating_tolerance(look.step)
+    out |= {f.id for f in old if hurt and f.id not in hurt and (f.onset_step or 0) < before}
     later = [f for f in alone if f.id not in out]
-    return out if any(Trait.COST_ONLY not in catalogue[f.id].traits for f in later) else set()
+    return out if any(Trait.COST_ONLY not in catalogue[f.id].traits or f.id in hurt for f in later) else set()
 
 
 def _explained(

@@ -17,7 +17,7 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, look_distance
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
-from rltui.evidence.trends import CLEAR, apart, first_turn
+from rltui.evidence.trends import CLEAR, apart, first_turn, running_medians, sd_d
 from rltui.frameworks.load import metrics
 from rltui.rules.base import solved
 from rltui.rules.page import Recovery, Rule
@@ -268,13 +268,14 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
     if before.level == 0:
         known = signal.onset_step
         opening = structs.replace(opening, onset_step=at(_noticed(signal, look) if known is None else known))
-    if after.level >= WARNING and (before.level < WARNING or signal.onset_step is not None):
+    undated = signal.onset_step is None and opening.loud_step == opening.onset_step  # nothing had turned yet
+    if after.level >= WARNING and (before.level < WARNING or signal.onset_step is not None or undated):
         held = after.rising[WARNING - 1]
         step = signal.onset_step
         if step is None:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
         step = opening.onset_step if step is None else at(step)
-        told = opening.loud_step if before.level >= WARNING else None
+        told = opening.loud_step if before.level >= WARNING and not undated else None
         earlier = step if step is None or told is None else min(step, told)  # that it is worse now moves no date on
         opening = structs.replace(opening, loud_step=earlier)
     return structs.replace(after, openings=(*after.openings[:-1], opening))
@@ -325,6 +326,8 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
             rows = min(reach, len(series), after + NOTICE_ROWS)
             values = series.values[-rows:]
             at, clear = first_turn(values)
+            if clear < CLEAR and name == signal.moved:
+                at, clear = _turned_in_noise(values, at, clear)
             found = clear >= CLEAR and at > EDGE * rows and not _under_way(series.values, rows, at)
             if found or rows < reach:
                 break
@@ -333,6 +336,19 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
         if damage and clear >= CLEAR:
             return _step(series, at, rows)
     return None
+
+
+MIXED, OF_SWAYS = 0.5, 4.0
+"""How far the values before and after a turn must lie apart even where they mix, and how many sd of the noise from row
+to row their medians do."""
+
+
+def _turned_in_noise(x: Floats, at: int, clear: float) -> tuple[int, float]:
+    """The turn of the running medians of values that mix, as they sway from row to row, if they have moved by far more
+    than they swayed before it: the KL of a few short answers does so."""
+    if clear < MIXED or abs(median(x[at:]) - median(x[:at])) < OF_SWAYS * sd_d(x[:at]):
+        return at, clear
+    return first_turn(running_medians(x))
 
 
 def _under_way(x: Floats, rows: int, at: int) -> bool:

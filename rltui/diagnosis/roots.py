@@ -19,6 +19,8 @@ def dating_tolerance(made: int) -> int:
     return max(10, made // 20)
 
 
+FALLS = frozenset((Trait.REWARD_FALLS, Trait.VALIDATION_FALLS))
+"""Rules about a score that fell."""
 OUTSIDE = frozenset((Trait.MEASUREMENT, Trait.MECHANICAL, Trait.COST_ONLY))
 """Rules about what is around the policy."""
 
@@ -44,9 +46,10 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
 
     An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
     the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
-    has feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
-    symptoms, then the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that
-    explains most of it at first hand.
+    has feedback loops, so it is never walked as a tree. A fall of a score goes with what set in with it, rather than
+    with what had stood for long (`outdone`). Roots are taken greedily: first the one that explains most symptoms, then
+    the earliest, then the surest. Of a loop, which explains the same from everywhere, the one that explains most of it
+    at first hand.
     """
     worst: dict[str, Fired] = {}
     for f in fired:
@@ -65,7 +68,23 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
         reached = {*rule.relations.suppresses, *rule.relations.leads_to} - speakers[cause.id] - {cause.id}
         return {i for i in reached if i in worst and explains(cause, worst[i])}
 
-    reach = {i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x])} for i, f in worst.items()}
+    at_first_hand = {i: effects(f) for i, f in worst.items()}
+
+    def outdone(old: Fired, fall: Fired) -> bool:
+        """Whether a score fell long after the one set in, and with another that may have led to it and did not come of
+        the old one: what was lived with until then has not begun to harm by itself."""
+        if not FALLS & {*catalogue[fall.id].traits} or old.onset >= fall.onset - late:
+            return False
+        return any(
+            fall.id in at_first_hand[i] and abs(f.onset - fall.onset) <= late and i not in at_first_hand[old.id]
+            for i, f in worst.items()
+            if i != old.id
+        )
+
+    reach = {
+        i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x]) and not outdone(f, worst[x])}
+        for i, f in worst.items()
+    }
     suppressed = {i for i in worst if any(i in reach[s] for s in speakers[i])}
     direct = {i: len(effects(f)) for i, f in worst.items()}
 

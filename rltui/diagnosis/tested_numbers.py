@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from rltui.diagnosis.outcome import (
@@ -30,6 +31,7 @@ from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change
 from rltui.rules.bounds import NUMBERS
 from rltui.rules.expectation import Jumped, MetricMoved, Outgrew, Stands
+from rltui.run.sums import median
 
 BESIDE_IT = 10
 """How many points give the level just before a step, and the level now."""
@@ -55,7 +57,7 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
     found = members(look, test.metric, spell)
     if test.extra:
         found = [one for one in found if not is_task(one[0])]
-        if not found:
+        if not found or _whole_reward(look, test.metric):
             return Outcome("unmet", f"no {label_of(test.metric)} beside the task is logged")
     tried = [_move(test, facts, label, spell) for label, facts in found]
     known = [one for one in tried if one is not None]
@@ -69,6 +71,14 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
         return Outcome("unknown", few) if tried else missing(look, test.metric)
     order: tuple[Answer, ...] = ("met", "unknown", "unmet")
     return min(known, key=lambda one: order.index(one.answer))
+
+
+def _whole_reward(look: Look, family: str) -> bool:
+    """Whether the one part that is logged is the reward itself under another name, as most logs have it."""
+    parts, reward = [facts for _, facts in members(look, family)], fact_of(look, look.reward)
+    if len(parts) != 1 or reward is None or len(parts[0].values) != len(reward.values):
+        return False
+    return bool(np.allclose(parts[0].values, reward.values, rtol=1e-4, atol=1e-6))
 
 
 def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
@@ -159,11 +169,31 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         if test.way == "up" and _ramps(facts, shift.step):
             continue
         near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
-        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, _beside(facts)):
+        beside = 1 if test.one_row else _beside(facts)
+        if test.one_row and not _stands_on_both_sides(facts, shift):
+            continue
+        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, beside):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
+
+
+ON_ITS_WAY, GOES_ON = 0.25, 0.5
+"""Share of a jump that right before it may be gone, and that may follow it or be undone."""
+AFTERWARDS = 20
+"""Rows behind a jump that tell whether it goes on."""
+
+
+def _stands_on_both_sides(facts: MetricFacts, shift: Shift) -> bool:
+    """Whether a metric was where it had been right before it jumped, and hardly went any further since, nor back."""
+    x, at, jump = facts.values, int(facts.series.steps.searchsorted(shift.step)), shift.after - shift.before
+    since = x[at : at + AFTERWARDS]
+    if at < BESIDE or not len(since):
+        return False
+    before, later = median(x[at - BESIDE : at]), median(since[len(since) // 2 :])
+    first = median(since[:BESIDE])
+    return bool(abs(before - shift.before) <= ON_ITS_WAY * abs(jump) and abs(later - first) <= GOES_ON * abs(jump))
 
 
 def _ramps(facts: MetricFacts, step: int) -> bool:

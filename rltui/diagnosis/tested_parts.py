@@ -8,7 +8,8 @@ from typing import Any
 from rltui.diagnosis.outcome import Outcome, Spell, asked, fact_of, label_of, members, missing
 from rltui.evidence.effects import weights
 from rltui.evidence.look import Look
-from rltui.evidence.metric import NOW_POINTS
+from rltui.evidence.metric import NOW_POINTS, MetricFacts
+from rltui.evidence.present import present
 from rltui.evidence.signal import num
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
@@ -67,14 +68,20 @@ def _scored(look: Look, spell: Spell) -> list[tuple[str, float, str]]:
     parts = [(label, facts) for label, facts in members(look, "reward_component_mean") if is_task(label)]
     shares = [(label, facts) for label, facts in parts if facts.values.min() >= 0 and facts.values.max() <= 1]
     if parts:
-        levels = [(label, facts.median_within(spell.onset, spell.end, NOW_POINTS)) for label, facts in shares]
+        levels = [(label, _level(facts, spell)) for label, facts in shares]
         return [(label, level, percent(level)) for label, level in levels if level is not None]
     low, high, facts = look.profile.bottom, look.profile.ceiling, fact_of(look, look.reward)
-    level = None if facts is None else facts.median_within(spell.onset, spell.end, NOW_POINTS)
+    level = None if facts is None else _level(facts, spell)
     if facts is None or level is None or low is None or high is None or high <= low:
         return []
     share = (level - low) / (high - low)
     return [(label_of(facts.name), share, f"{num(level)}, {percent(share)} of the way from {num(low)} to {num(high)}")]
+
+
+def _level(facts: MetricFacts, spell: Spell) -> float | None:
+    """The level at the end of a spell: of a score that was lost at once a few rows ago only what is left."""
+    upto = facts.values[: int(facts.series.steps.searchsorted(spell.end, "right"))]
+    return facts.median_within(spell.onset, spell.end, present(upto, NOW_POINTS)) if len(upto) else None
 
 
 def _validated(look: Look, spell: Spell) -> list[tuple[str, float, str]]:

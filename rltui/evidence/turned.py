@@ -70,3 +70,13 @@ def _stays(after: Floats, old: float) -> bool:
     """Whether several points tell that the reward is the negative of what it was, and none of them is on its side."""
     near = abs(median(after) + old) <= ALIKE * abs(old)
     return len(after) == AFTER_A_GAP and near and not bool((after * old >= 0).any())
+
+
+def relearnt(reward: Series, logged: Points, since: int, before: float, after: float) -> bool:
+    """Whether a reward that turned over at step `since` came up again because the policy learnt what it pays for now:
+    what is mended comes back as it went, at once, and finds the policy as it was."""
+    x, at = reward.values, int(reward.steps.searchsorted(since))
+    if len(x) < at + BEFORE // 2:
+        return False
+    leap = float((np.diff(x[at:]) * np.sign(before)).max())
+    return leap < AT_ONCE * abs(before - after) and policy_moved(reward.rows[:at], reward.rows[-NEAR:], logged) is True

@@ -244,12 +244,36 @@ def losing(look: Look, rows: int = 200) -> bool:
     return loud(look, Trait.REWARD_FALLS) or farmed(look) or (look.trend(look.reward, rows).direction < 0)
 
 
-def solved(look: Look, level: float = SOLVED) -> bool:
-    """Whether the reward is near its ceiling, so that a fall of entropy, length or gradient costs nothing. The task's
-    own part decides if it is logged and is a share."""
+def solved(look: Look) -> bool:
+    """Whether the reward is near its ceiling, or validation near its own where nobody knows that of the reward, so that
+    a fall of entropy, length or gradient costs nothing."""
+    return reached(look, SOLVED) or right_held_out(look)
+
+
+def reached(look: Look, level: float) -> bool:
+    """Whether the reward is so far up between its floor and its ceiling. The task's own part decides if it is logged
+    and is a share."""
     task = _task_share(look)
-    reached = look.facts.reached if task is None else task
-    return reached is not None and reached >= level and not farmed(look)
+    found = look.facts.reached if task is None else task
+    return found is not None and found >= level and not farmed(look)
+
+
+EVALUATIONS = 3
+"""Newest evaluations that tell how many answers are right."""
+
+
+def right_held_out(look: Look) -> bool:
+    """Whether validation finds nearly every answer right, where the reward does not say otherwise: each set of it is a
+    share, has lost nothing, and the reward has lost nothing since. That a part of the reward stands low says nothing
+    of that: it may be counted with its weight."""
+    sets, up = look.facts.validation_sets, look.facts.reached
+    if not sets or (up is not None and up < SOLVED):
+        return False
+    shares = all(len(one.values) >= EVALUATIONS and 0.0 <= one.values.min() <= one.values.max() <= 1.0 for one in sets)
+    if not shares or any(tail(one.values, EVALUATIONS) < SOLVED or one.below_best for one in sets):
+        return False
+    reward = look.facts.metric(look.reward)
+    return reward is not None and not reward.below_best and not losing(look)
 
 
 def _task_share(look: Look) -> float | None:

@@ -69,7 +69,9 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if bottom and not unpaid:
         low_since = int(series.steps[since(entropy < p["critical"] * start)])
         unpaid = gain_ended(look, low_since) or _starved(look, dead_now, p["starved"]) or loud(look, Trait.DRIFT)
-    stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
+    agree = look.trend("frac_reward_zero_std").direction > 0
+    agree = agree and not gaining(look, worth(p["window"], look.n))  # else as their answers become right
+    stuck = losing(look) or unpaid or agree
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"] or loud(look, Trait.VALIDATION_FALLS)
     low = nats and now < p["floor"]

@@ -37,12 +37,14 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
 
 class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
     """The metric jumped to another level shortly before the onset, by at least `by` of the level before. `within`: the
-    row before is at most so many steps away, as the policy may change in more updates."""
+    row before is at most so many steps away, as the policy may change in more updates. `one_row`: most of it lies
+    between two rows, and it stood before and stands since: what is learnt in some updates does not."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
     within: Annotated[int, Meta(ge=1)] | None = None
+    one_row: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = True
 

@@ -20,8 +20,10 @@ from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
 from rltui.rules.base import Memory, Params, held, loud, policy_labels, rule
 from rltui.rules.falls import Fall, fall_of, spread
-from rltui.rules.left_behind import beside_training, ends_of
+from rltui.rules.left_behind import beside_training
+from rltui.rules.outpaced import left_in_proportion
 from rltui.rules.traits import Trait
+from rltui.rules.ways import ends_of
 from rltui.run.table import Floats, Series
 
 
@@ -114,9 +116,9 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     since = reward.since_step(step)
     limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # told, it ends with a fall
     if since is None or since.since_start is None or since.since_start.errors < limit:
-        return []
+        return left_in_proportion(look, p, memory)  # it had gained before validation was seen to fall
     if _fell_too(reward, step, since) or not _rose_beside(reward, since, int(found.series.steps[-width]), limit):
-        return []
+        return left_in_proportion(look, p, memory)
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
     went = "rose" if since.since_start.errors >= p["gain_se"] else "kept its level,"

@@ -17,6 +17,7 @@ from rltui.rules.base import (
     held,
     logged_for,
     opened,
+    reached,
     rising,
     rule,
     solved,
@@ -179,7 +180,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     many = _start(look, "frac_reward_zero_std", dead >= p["warn"])
     over = many is not None and (gain_ended(look, many) or (share >= p["critical"] and not gain_shows(look, many)))
     learns = rising(look) and not all_dead and not over  # the trend of a long window holds the rise before that
-    short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
+    short = look.profile.ceiling is not None and not reached(look, p["half"])  # without a ceiling nobody can tell
     idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
     long = logged_for(look, "frac_reward_zero_std", p["window"])

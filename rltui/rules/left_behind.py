@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 from rltui.evidence import words
-from rltui.evidence.effects import noise_of_few
-from rltui.evidence.evaluations import confirmed
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
 from rltui.evidence.parting import parted_at, set_out_at
-from rltui.evidence.peak import FEW
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.evidence.untrained import untrained
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, tail
+from rltui.rules.outpaced import left_in_proportion
+from rltui.rules.ways import Way, ends_of, way_of
 from rltui.run.table import Floats, Series
 
 LEAST = 5
@@ -31,7 +29,8 @@ STANDS = 0.5
 def beside_training(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """What a validation that does not fall tells together with the train reward. `memory` keeps the step since when it
     was left behind lately."""
-    return _apart(look, p) or _left_behind(look, p) or _left_lately(look, p, memory) or _unmoved(look, p)
+    told = _left_behind(look, p) or _left_lately(look, p, memory) or left_in_proportion(look, p, memory)
+    return told or _apart(look, p) or _unmoved(look, p)  # a note of where both stand hides no warning
 
 
 def _apart(look: Look, p: Params) -> list[Signal]:
@@ -76,7 +75,7 @@ def _left_behind(look: Look, p: Params) -> list[Signal]:
         return []
     if gain.errors < p["se"] or gain.value < p["gain"] or any(len(one.values) < LEAST for one in sets):
         return []
-    ways = [_way(one.values) for one in sets]
+    ways = [way_of(one.values) for one in sets]
     if any(way.sure for way in ways):
         return []  # it gained, if less
     newest = max(float(one.values[-1]) - way.start for one, way in zip(sets, ways, strict=True))
@@ -103,7 +102,7 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
     steps, known = sets[0].series.steps, held(look, "train-val-divergence")
     if not known:
         memory.clear()
-    step, part = int(memory.get("left", steps[len(steps) // 2])), STANDS if memory else 1.0
+    step, part = int(memory.get("left", steps[len(steps) // 2])), STANDS if "left" in memory else 1.0
     whole = look.facts.metric(look.reward)
     train = None if whole is None else whole.since_step(step)
     gain = None if train is None else train.since_start
@@ -112,16 +111,16 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
     late = [one.values[int(one.series.steps.searchsorted(step)) :] for one in sets]
     if any(len(x) < LEAST for x in late):
         return []
-    ways = [_way(x, one.values) for x, one in zip(late, sets, strict=True)]
+    ways = [way_of(x, one.values) for x, one in zip(late, sets, strict=True)]
     most = max(way.most for way in ways)
-    gained = max(way.end - way.start for way in ways) if memory else most  # told, it ends with a gain
+    gained = max(way.end - way.start for way in ways) if "left" in memory else most  # told, it ends with a gain
     if gained >= p["half"] * gain.value or any(abs(way.start - train.start.value) > p["alike"] for way in ways):
         return []
     wholly = None if whole is None else whole.since_start
     if whole is None or wholly is None:
         return []
     for one in sets:
-        way, began = _way(one.values), float(one.values[:2].mean())
+        way, began = way_of(one.values), float(one.values[:2].mean())
         if way.end - way.start >= p["share"] * wholly.value or abs(began - whole.start.value) > p["alike"]:
             return []  # it had gained before what training gained later, or began elsewhere and was met on the way
     if max(way.start for way in ways) > 1 - gain.value:
@@ -146,7 +145,7 @@ def _parted(train: Series, held_out: Series, known: int) -> int:
 def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: int) -> Signal:
     """What both did since the step at which they parted."""
     train = whole.since_step(step) or whole
-    way = _way(held_out.values[int(held_out.series.steps.searchsorted(step)) :], held_out.values)
+    way = way_of(held_out.values[int(held_out.series.steps.searchsorted(step)) :], held_out.values)
     name = words.called(look.facts, look.reward)
     text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)} since step {step}, and validation, "
     text += f"which was near it then, {_went(way, way.most, 'the means of the first and the last third since then')}"
@@ -167,7 +166,7 @@ def _unmoved(look: Look, p: Params) -> list[Signal]:
         return []
     if any(one.values.min() < 0.0 or one.values.max() > 1.0 for one in sets):
         return []
-    ways = [_way(one.values) for one in sets]
+    ways = [way_of(one.values) for one in sets]
     one_scale = look.profile.floor == 0.0 and look.profile.ceiling == 1.0
     if one_scale and any(way.end >= train.end.value - p["alike"] for way in ways):
         return []  # it is where training is: what it gained, it had gained before it was first looked at
@@ -185,26 +184,7 @@ EVALUATED = 3
 """The least evaluations after both parted that tell what validation did since."""
 
 
-class _Way(NamedTuple):
-    """Where a validation began and where it is, the most that it may have gained, and whether it surely gained."""
-
-    start: float
-    end: float
-    most: float
-    sure: bool
-
-
-def _way(x: Floats, all_of_it: Floats | None = None) -> _Way:
-    """`all_of_it`: what tells the noise if `x` is a part of it."""
-    x = confirmed(x)
-    start, end = _from_first(x)
-    known = x if all_of_it is None else confirmed(all_of_it)
-    sd = noise_of_few(known) if len(known) < FEW else sd_d(known)
-    error = sd * sqrt(0.5 + 1.0 / max(2, len(x) // 3))  # of the difference of both
-    return _Way(start, end, end - start + 2.0 * error, end - start >= 2.0 * error)
-
-
-def _went(way: _Way, most: float, of: str = "its first evaluations, and the mean of the last third") -> str:
+def _went(way: Way, most: float, of: str = "its first evaluations, and the mean of the last third") -> str:
     gain = f"a gain of {num(most)} at most" if most > 0.0 else "no gain"
     return f"went {num(way.start)} → {num(way.end)} ({of}): {gain}."
 
@@ -213,15 +193,3 @@ def _moved(held_out: Floats) -> bool:
     """The last third of the evaluations is better than the first by two standard errors."""
     start, end = ends_of(held_out)
     return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
-
-
-def _from_first(x: Floats) -> tuple[float, float]:
-    """As `ends_of`, from the first two evaluations on if they are lower: what was gained at once is a gain."""
-    start, end = ends_of(x)
-    return min(start, float(x[:2].mean())), end
-
-
-def ends_of(x: Floats) -> tuple[float, float]:
-    """Means of the first and of the last third."""
-    third = max(2, len(x) // 3)
-    return float(x[:third].mean()), float(x[-third:].mean())

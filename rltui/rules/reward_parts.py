@@ -16,6 +16,8 @@ from rltui.rules.base import PARTS, Memory, Params, little_gained, never_right, 
 from rltui.run.sums import median
 from rltui.run.table import Series
 
+HALF = 0.5
+"""Of its gain that the total makes at once where both part there: the part may have stood level for long."""
 NEARLY = 0.1
 """Of its gain that a part may lack and have made nearly all of it."""
 
@@ -134,7 +136,8 @@ def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | Non
     summary = f"{part.name} {how}, and the total reward rose {num(since.start.value)} → {num(since.end.value)} since "
     summary += "that step." if fell else "that step: other parts made nearly all of that gain."
     proofs = ((part.series.key, ""), (total.name, ""))
-    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=at)
+    leaps = [s.step for s in total.shifts if s.step > at and s.after - s.before >= HALF * gain.value]
+    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=leaps[0] if leaps else at)
 
 
 def _reached(part: MetricFacts) -> int:

@@ -15,7 +15,7 @@ from rltui.evidence.one_score import one_score
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
-from rltui.evidence.turned import AFTER_A_GAP, turned
+from rltui.evidence.turned import AFTER_A_GAP, relearnt, turned
 from rltui.plots.numbers import percent
 from rltui.rules.alone_in_training import not_followed
 from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, policy_labels, reward_name, rule, tail
@@ -71,8 +71,8 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
 
 
 def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
-    """A reward has the opposite sign since one row, until it is half of what it was again, or until validation shows
-    that the policy is not trained the wrong way round."""
+    """A reward has the opposite sign since one row, until it is half of what it was again without a policy that learnt
+    the opposite, or until validation shows that the policy is not trained the wrong way round."""
     series, turn, read = look.series(name), f"turned {name}", f"read {name}"
     if series is None:
         return None
@@ -83,12 +83,15 @@ def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
             return None
         memory |= {turn: found.since, f"before {name}": found.before, f"after {name}": found.after}
     before, after, step = memory[f"before {name}"], memory[f"after {name}"], int(memory[turn])
-    if median(series.values[series.steps.searchsorted(step) :][-LEAST:]) / before > 0.5 or _learns(look, step):
+    back = median(series.values[series.steps.searchsorted(step) :][-LEAST:]) / before > 0.5
+    wrong = back and not _keeps(look, step) and relearnt(series, look.logged, step, before, after)
+    if _learns(look, step) or (back and not wrong):
         del memory[turn]
         return None
     called = reward_name(look, name)
     text = f"{called} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
     text += "the policy was as before: as if its sign were turned."
+    text += " It is up again only as the policy has learnt what it pays for since." if wrong else ""
     return Signal(CRITICAL, text, ((name, f"{num(before)} before, {num(after)} after"),), onset_step=step)
 
 
@@ -99,6 +102,13 @@ def _learns(look: Look, step: int) -> bool:
     if score is None or before is None or before * score.now.value < 0:
         return False
     return validation_gained(look, step)
+
+
+def _keeps(look: Look, step: int) -> bool:
+    """Validation has kept half of what it had before a step, at least: nothing else was learnt since."""
+    score = look.facts.validation
+    before, since = (None, None) if score is None else (score.median_before(step), score.median_after(step + 1, FRESH))
+    return before is not None and since is not None and since * before > 0.5 * before * before
 
 
 def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:

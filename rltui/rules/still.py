@@ -33,6 +33,7 @@ from rltui.rules.base import (
     opened,
     reward_course,
     reward_name,
+    right_held_out,
     rule,
     seldom_right,
     side_by_side,
@@ -135,17 +136,19 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
     if never_right(look):
         return []  # such a ceiling is that of the other parts
-    eased = level_now < p["notice"]
+    right = right_held_out(look)  # the best that a noisy reward reached is seldom where it stands
+    eased = level_now < p["notice"] and not right
     if eased and not held(look, "reward-saturated"):
         return []
     dead, why = _no_signal(look, p, p["window"])
-    level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
+    level = EASED if eased else WARNING if dead and (level_now >= p["level"] or right) else NOTICE
     if level == NOTICE and ceiling != profile.ceiling and not held(look, "reward-saturated"):
         return []
     begun = (head(reward, window) - floor) / span
     too_easy = min(begun, level_now) >= p["level"]  # no success of this run
     summary = f"{reward_name(look)} is at {percent(level_now)} of its range ({known} {num(ceiling)}){why}."
     summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
+    summary += " Validation finds nearly every answer right." if right and level == WARNING else ""
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     marks = (Mark.COSTS,) if too_easy and level > EASED else ()

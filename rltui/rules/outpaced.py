@@ -1,0 +1,101 @@
+"""Validation that gained with training, each on its own scale, until training alone went on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rltui.evidence import words
+from rltui.evidence.effects import between
+from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
+from rltui.evidence.parting import set_out_at
+from rltui.evidence.signal import WARNING, Signal, num
+from rltui.evidence.trends import running_medians
+from rltui.rules.base import Memory, Params, held
+from rltui.rules.ways import way_of
+from rltui.run.table import Ints
+
+LEAST = 5
+"""Evaluations on each side of a step that tell which way a set went."""
+STANDS = 0.5
+"""Of the limits, once it was told."""
+PLACES = 12
+"""Steps at which both may have parted that are tried."""
+FASTER, MOST = 2.0, 0.75
+"""Times the pace of before at which training makes this part of what it gains alone: prompts that are known by heart
+are learnt faster than those that are not."""
+STEP = "outpaced"
+"""What the memory calls the step since when training gained alone."""
+SET_OUT = "set out"
+"""What it calls the step at which training set out for that."""
+
+
+def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Both gained up to a step; since then training gained more than before, and faster, and no set as much as a
+    quarter of what goes with that, by what it gained beside training before. Where validation counts otherwise than
+    the train reward nobody can ask that it comes as far, but it has to go on as it went. A set that is near its top had
+    no way to go."""
+    whole, sets = look.facts.metric(look.reward), look.facts.validation_sets
+    if whole is None or not sets or any(len(one.values) < 2 * LEAST for one in sets):
+        return []
+    if any(one.values.min() < 0.0 or one.values.max() > 1.0 for one in sets):
+        return []
+    if not held(look, "train-val-divergence"):
+        memory.pop(STEP, None)
+    steps = sets[0].series.steps
+    tried = [int(memory[STEP])] if STEP in memory else _places(steps)
+    step = next((one for one in tried if _alone(look, whole, sets, one, p, STEP in memory)), None)
+    train = None if step is None else whole.since_step(step)
+    if step is None or train is None:
+        return []
+    if STEP not in memory:
+        memory |= {STEP: float(step), SET_OUT: float(set_out_at(train.series))}
+    first = sets[0]
+    way = way_of(first.values[int(steps.searchsorted(step)) :], first.values)
+    name = words.called(look.facts, look.reward)
+    text = f"Train {name} rose {num(train.start.value)} → {num(train.end.value)} since step {step}, more than in all "
+    text += "steps before, and validation, which had gained with it until then, did not follow: "
+    text += f"{num(way.start)} → {num(way.end)} (means of the first and the last third since then)."
+    proofs = (("val_score", f"no gain beside that of training since step {step}"), (look.reward, ""))
+    return [Signal(WARNING, text, proofs, onset_step=int(memory[SET_OUT]))]
+
+
+def _places(steps: Ints) -> list[int]:
+    """Steps with enough evaluations on each side, some of many, the earliest first."""
+    inner = steps[LEAST : len(steps) - LEAST + 1]
+    return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]
+
+
+def _alone(look: Look, whole: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, told: bool) -> bool:
+    """Whether training alone went on since a step. `told`: it was said before, and ends with a gain."""
+    train, part = whole.since_step(step), STANDS if told else 1.0
+    gain = None if train is None else train.since_start
+    early = None if train is None else between(whole.start, train.start)
+    if train is None or gain is None or early is None or early.errors < p["gain_se"] or early.value <= 0.0:
+        return False
+    least = max(early.value, p["gain"] * look.profile.spread)
+    if gain.errors < part * p["se"] or gain.value < part * least:
+        return False
+    if not told and _pace(train) < FASTER * early.value / (len(whole.series) - len(train.series)):
+        return False  # it goes on as it went, and a validation that learnt sooner is at its end sooner
+    return all(_stayed(one, step, gain.value / early.value, p, told) for one in sets)
+
+
+def _pace(train: MetricFacts) -> float:
+    """Gain of a row until most of the gain was made."""
+    level = train.start.value + MOST * (train.end.value - train.start.value)
+    rows = int((running_medians(train.values) >= level).argmax())
+    return (level - train.start.value) / max(1, rows)
+
+
+def _stayed(one: MetricFacts, step: int, times: float, p: Params, told: bool) -> bool:
+    """Whether a set that surely gained before a step gained next to nothing since, where training gained so many
+    `times` as much as before."""
+    at = int(one.series.steps.searchsorted(step))
+    if min(at, len(one.values) - at) < LEAST:
+        return False
+    before, since = way_of(one.values[:at], one.values), way_of(one.values[at:], one.values)
+    owed = (before.end - before.start) * times
+    if not before.sure or since.start + owed > 1.0:
+        return False
+    return (since.end - since.start if told else since.most) < p["behind"] * owed
