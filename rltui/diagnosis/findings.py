@@ -188,7 +188,7 @@ def _lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str,
     alone = [f for f in findings if f.status == "active" and f.root is None]
     old = [f for f in alone if f.onset_step is not None and f.evidence and f.evidence[0].metric not in scores]
     out = {f.id for f in old if f.id not in led and (f.onset_step or 0) <= until}
-    before = fell - dating_tolerance(look.step)
+    before = fell - dating_tolerance(look.made)
     out |= {f.id for f in old if hurt and f.id not in hurt and (f.onset_step or 0) < before}
     later = [f for f in alone if f.id not in out]
     return out if any(Trait.COST_ONLY not in catalogue[f.id].traits or f.id in hurt for f in later) else set()
