@@ -75,8 +75,9 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], made: int) -> d
         the old one: what was lived with until then has not begun to harm by itself."""
         if not FALLS & {*catalogue[fall.id].traits} or old.onset >= fall.onset - late:
             return False
+        told = {fall.id, *speakers[fall.id]}  # what speaks for it came of the same
         return any(
-            fall.id in at_first_hand[i] and abs(f.onset - fall.onset) <= late and i not in at_first_hand[old.id]
+            told & at_first_hand[i] and abs(f.onset - fall.onset) <= late and i not in at_first_hand[old.id]
             for i, f in worst.items()
             if i != old.id
         )
