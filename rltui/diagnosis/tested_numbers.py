@@ -25,13 +25,12 @@ from rltui.diagnosis.outcome import (
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
-from rltui.evidence.shifts import BESIDE, Shift, at_once, step_between, step_of_few
+from rltui.evidence.shifts import BESIDE, Shift, at_once, stands_on_both_sides, step_between, step_of_few
 from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change
 from rltui.rules.bounds import NUMBERS
 from rltui.rules.expectation import Jumped, MetricMoved, Outgrew, Stands
-from rltui.run.sums import median
 
 BESIDE_IT = 10
 """How many points give the level just before a step, and the level now."""
@@ -170,30 +169,13 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             continue
         near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
         beside = 1 if test.one_row else _beside(facts)
-        if test.one_row and not _stands_on_both_sides(facts, shift):
+        if test.one_row and not stands_on_both_sides(facts.values, facts.series.steps, shift):
             continue
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift, beside):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
-
-
-ON_ITS_WAY, GOES_ON = 0.25, 0.5
-"""Share of a jump that right before it may be gone, and that may follow it or be undone."""
-AFTERWARDS = 20
-"""Rows behind a jump that tell whether it goes on."""
-
-
-def _stands_on_both_sides(facts: MetricFacts, shift: Shift) -> bool:
-    """Whether a metric was where it had been right before it jumped, and hardly went any further since, nor back."""
-    x, at, jump = facts.values, int(facts.series.steps.searchsorted(shift.step)), shift.after - shift.before
-    since = x[at : at + AFTERWARDS]
-    if at < BESIDE or not len(since):
-        return False
-    before, later = median(x[at - BESIDE : at]), median(since[len(since) // 2 :])
-    first = median(since[:BESIDE])
-    return bool(abs(before - shift.before) <= ON_ITS_WAY * abs(jump) and abs(later - first) <= GOES_ON * abs(jump))
 
 
 def _ramps(facts: MetricFacts, step: int) -> bool:

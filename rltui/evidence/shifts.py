@@ -259,3 +259,20 @@ def _levels(x: Floats, first: int, last: int) -> Floats:
     ahead, behind = max(0, NEAR - first), max(0, last - len(x))
     part = np.concatenate((np.full(ahead, np.nan), x[max(0, first - NEAR) : last], np.full(behind, np.nan)))
     return column_medians(windows(part, NEAR).T)
+
+
+ON_ITS_WAY, GOES_ON = 0.25, 0.5
+"""Share of a jump that right before it may be gone, and that may follow it or be undone."""
+AFTERWARDS = 20
+"""Rows behind a jump that tell whether it goes on."""
+
+
+def stands_on_both_sides(x: Floats, steps: Ints, shift: Shift) -> bool:
+    """Whether a metric was where it had been right before it jumped, and hardly went any further since, nor back."""
+    at, jump = int(steps.searchsorted(shift.step)), shift.after - shift.before
+    since = x[at : at + AFTERWARDS]
+    if at < BESIDE or not len(since):
+        return False
+    before, later = median(x[at - BESIDE : at]), median(since[len(since) // 2 :])
+    first = median(since[:BESIDE])
+    return bool(abs(before - shift.before) <= ON_ITS_WAY * abs(jump) and abs(later - first) <= GOES_ON * abs(jump))

@@ -10,7 +10,6 @@ from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.readers.sample_means import AVERAGED
-from rltui.run.contradictions import LATER_S
 from rltui.run.source_info import SourceInfo
 from rltui.session.ends import ALL, Extent
 
@@ -33,7 +32,9 @@ def left_out(found: Found) -> dict[str, str]:
     states = [p for p, f in formats.items() if f == "trainer-state"]
     why: dict[str, str] = {}
     own = max((files[p].mtime for p in consoles if p not in captured), default=None)
-    if own is not None:
+    if own is not None and captured:
+        from rltui.run.contradictions import LATER_S  # numpy: most runs have no copy
+
         copies = [p for p in captured if files[p].mtime <= own + LATER_S]
         why |= dict.fromkeys(copies, "the console as W&B captured it, but the trainer's own log is read")
     if states:

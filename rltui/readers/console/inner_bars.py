@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from rltui.readers.console.progress_bar import ProgressBar
 
 
-class Seen(Struct, frozen=True):
+class SeenMeanwhile(Struct, frozen=True):
     """A bar or a line, whichever is not None. `blanked`: it came directly after a cleared bar."""
 
     bar: ProgressBar | None
@@ -31,7 +31,7 @@ class InnerBars(Struct):
     done: dict[int, int] = field(default_factory=dict)
     lined: dict[int, int] = field(default_factory=dict)
     lines: int = 0
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[SeenMeanwhile] = field(default_factory=list)
 
     def paint(self, bar: ProgressBar, blanked: bool) -> bool:
         """Takes a bar. Returns whether it is another training's: it went on after a line."""
@@ -43,12 +43,12 @@ class InnerBars(Struct):
         last = self.seen[-2:]
         if len(last) == 2 and all(one.bar and one.bar.total == bar.total and not one.blanked for one in last):
             del self.seen[-1]  # of bars without a line between them the first and the last one tell all
-        self.seen.append(Seen(bar, None, blanked))
+        self.seen.append(SeenMeanwhile(bar, None, blanked))
         return False
 
     def place(self, line: dict[str, str], blanked: bool, time: float, trains: bool) -> None:
         """Takes a line. `trains`: it is one of a training."""
-        self.seen.append(Seen(None, line, blanked, time))
+        self.seen.append(SeenMeanwhile(None, line, blanked, time))
         self.lines += 1
         if trains:
             self.lined = self.done.copy()

@@ -82,7 +82,8 @@ def rise_alike(steps: Sequence[int], epochs: Sequence[float | None]) -> bool:
         return True
     a_step = max(epoch for _, epoch in known) / max(step for step, _ in known)
     digits = max(len(repr(epoch).partition(".")[2]) for _, epoch in known)
-    off = (0.5 * 10.0**-digits if digits > 2 else ROUNDED) + a_step
+    half = 0.5 * 10.0**-digits
+    off = (half if digits > 2 else max(half, ROUNDED)) + a_step
     least = max((epoch * (1 - NEAR) - off) / step for step, epoch in known)
     most = min((epoch * (1 + NEAR) + off) / step for step, epoch in known)
     return least <= most

@@ -73,7 +73,7 @@ def test_one_sample_of_a_step_is_not_the_step(
     rows = exported(tmp_path / "run.log", lines, capsys)
     assert column(rows, "reward_mean") == [reward(i) for i in STEPS]
     assert main(["doctor", str(tmp_path / "run.log")]) in (0, 1)
-    assert "160 line about one sample of a step" in " ".join(capsys.readouterr().out.split())
+    assert "160 lines about one sample of a step" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_prompt_length_counts_no_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
