@@ -8,17 +8,9 @@ from typing import Any
 
 import pytest
 
-from rltui.cli import main
+from tests.unit.readers.test_notebook import reported
 
 PLAN = 60
-
-
-def reported(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    code = main(["report", str(path), "--format", "json"])
-    out = capsys.readouterr()
-    assert code == 0, out.err
-    found: dict[str, Any] = json.loads(out.out)
-    return found
 
 
 def logged(path: Path, *rows: dict[str, Any]) -> Path:
