@@ -40,6 +40,7 @@ class RunSettings(Struct, frozen=True):
     group_relative: bool | None
     critic: bool
     preference: bool
+    of_likelihood: bool  # preference training without a reference model
     group_size: float | None
     lr: float | None
     kl_coef: float | None  # of the active path; 0 where KL is off
@@ -99,7 +100,8 @@ class RunSettings(Struct, frozen=True):
             planned_steps=run.planned_steps,
             group_relative=group,
             critic="gae" in names or "ppo" in algorithm,
-            preference=algorithm in ("dpo", "kto"),
+            preference=run.algorithm in algorithms().preference,
+            of_likelihood=run.algorithm in algorithms().of_likelihood,
             group_size=number(config, "group_size"),
             lr=number(config, "lr"),
             kl_coef=coef,

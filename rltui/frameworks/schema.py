@@ -67,7 +67,9 @@ class Phase(Record):
 class Algorithms(Record):
     """How an algorithm is recognised. `by_value`: the advantage estimator. `by_text`: a name in the log. `by_key`:
     metrics that only it logs. `config_keys`: last parts of settings that may name it in a home-made loop. `of_groups`:
-    parts of the names of algorithms that compare responses to one prompt; `of_samples`: of all others."""
+    parts of the names of algorithms that compare responses to one prompt; `of_samples`: of all others. `preference`:
+    those that learn from pairs. `of_likelihood`: those of them whose rewards are the policy's own log-probabilities,
+    without a reference model; the first is the name if it is not known which."""
 
     by_value: dict[str, str]
     config_keys: tuple[str, ...]
@@ -75,6 +77,8 @@ class Algorithms(Record):
     by_key: tuple[tuple[str, tuple[str, ...]], ...]
     of_groups: tuple[str, ...]
     of_samples: tuple[str, ...]
+    preference: tuple[str, ...]
+    of_likelihood: tuple[str, ...]
 
 
 class Signs(Record):

@@ -86,12 +86,21 @@ def _inverted(look: Look, p: Params) -> list[Signal]:
     apart = -float(wide.mean()) * sqrt(rows) / max(float(wide.std(ddof=1)), EPS)
     if float(newest.mean()) >= p["inverted"] or min(beyond, apart) < p["errors"] or right[:rows].mean() >= p["chance"]:
         return []
+    if look.settings.of_likelihood and not _drawn_apart(look):
+        return []
     text = (
         f"Only {percent(float(newest.mean()))} of the pairs are right, fewer than guessing gives, by a mean margin of "
     )
     text += f"{num(float(wide.mean()))}: the training prefers the rejected answers."
     proofs = (("dpo_accuracy", ""), ("dpo_reward_margin", ""))
     return [Signal(CRITICAL, text, proofs, onset_step=int(look.steps[0]))]
+
+
+def _drawn_apart(look: Look) -> bool:
+    """Whether rejected answers have gained on chosen ones since the start. Without a reference model that alone shows a
+    pull: below half may be where the policy began."""
+    margin = look.facts.metric("dpo_reward_margin")
+    return margin is not None and margin.since_start is not None and margin.since_start.direction < 0
 
 
 def _contradicted(look: Look, p: Params) -> list[Signal]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+import numpy as np
+
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import algorithms, dialect
 from rltui.frameworks.schema import GENERIC
@@ -27,21 +29,24 @@ def algorithm(
     dialect_name: str,
     config: Mapping[str, ConfigValue],
     raw: Mapping[str, ConfigValue],
-    canonical: set[str],
+    keys: Mapping[str, str],
     texts: Iterable[str],
     table: Table,
 ) -> str | None:
     """The algorithm by config, else the only one of this dialect, else by the log's words, else by the logged metrics.
-    DPO is known by its metrics before the words. None: unknown."""
-    known = algorithms()
+    That pairs are learnt from is known by the metrics before the words, which tell of which kind it is. None: unknown.
+    `keys`: canonical name -> raw key."""
+    known, canonical = algorithms(), set(keys)
     stated = stated_algorithm(dialect_name, config, raw)
     if stated is not None:
         return stated
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
-    if "DPO" in present:
-        return "DPO"
     words = "\n".join(texts)
-    named = next((name for name, text in known.by_text if text in words or any(text in k for k in table.columns)), None)
+    told = (name for name, text in known.by_text if text in words or any(text in k for k in table.columns))
+    if "DPO" in present:
+        named = next((name for name in told if name in known.of_likelihood), None)
+        return named or (known.of_likelihood[0] if _of_own_likelihood(table, keys) else "DPO")
+    named = next(told, None)
     if named is not None:
         return named
     if present:
@@ -126,6 +131,30 @@ def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:
         return None
     found = known.by_value[value]
     return "DAPO" if found == "GRPO" and text("dynamic_sampling") == "true" else found
+
+
+def _of_own_likelihood(table: Table, keys: Mapping[str, str]) -> bool:
+    """Whether the rewards of both answers of a pair are the same multiple of their log-probabilities in the first rows,
+    and no difference from those of a reference model: so it is in ORPO, SimPO and CPO."""
+    shares, logps = [], []
+    for answer in ("chosen", "rejected"):
+        reward, own = (table.series(keys.get(f"dpo_{of}_{answer}", "")) for of in ("reward", "logps"))
+        if reward is None or own is None or not np.array_equal(reward.rows[:FIRST_ROWS], own.rows[:FIRST_ROWS]):
+            return False
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares.append(reward.values[:FIRST_ROWS] / own.values[:FIRST_ROWS])
+        logps.append(own.values[:FIRST_ROWS])
+    share, own_all = np.concatenate(shares), np.abs(np.concatenate(logps))
+    if len(share) < 2 * LEAST_PAIRS or not np.isfinite(share).all() or share.min() <= 0.0:
+        return False
+    alike = float(np.ptp(share)) <= ROUNDED * float(share.min())
+    return alike and float(np.ptp(own_all)) > VARIED * float(own_all.min())
+
+
+FIRST_ROWS, LEAST_PAIRS = 8, 3
+"""Rows that tell whether there is a reference model, at most and at least: later ones change nothing."""
+ROUNDED, VARIED = 0.02, 0.05
+"""By such a part a multiple may vary, as loggers round; what it is a multiple of has to vary more."""
 
 
 def _returns_are_advantages(table: Table) -> bool:

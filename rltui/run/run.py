@@ -27,7 +27,7 @@ from rltui.run.checkpoints import Checkpoint
 from rltui.run.clocks import written_beside
 from rltui.run.config import Config, ConfigValue
 from rltui.run.history import History
-from rltui.run.identity import algorithm, stated_version
+from rltui.run.identity import FIRST_ROWS, algorithm, stated_version
 from rltui.run.liveness import LifeSigns, RunState, State, judge, outlived, stood
 from rltui.run.metric_series import Renamed, canonical_series, columns_by_key, courses, renamed
 from rltui.run.names import MetricName, Names, is_canonical, named, read_otherwise
@@ -88,6 +88,7 @@ class Run:
         self._notes = Notes()
         self.prints = Prints()
         self._hints: list[str] = []
+        self._told_by = 0  # rows by which the algorithm was told
         self._seen: tuple[int, int, int, int] | None = None
         self._unnamed = True  # something was seen that may change names and algorithm
         self._cut_at: int | None = None
@@ -158,13 +159,12 @@ class Run:
         rows = {part.name for part in self.history.parts if part.table.n}
         bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
         self.history.reach(max(bars, default=None), self._every())
-        if self._unnamed:
-            self._unnamed = False
+        if self._unnamed or self._told_by < min(self.history.table.n, FIRST_ROWS):
+            self._unnamed, self._told_by = False, self.history.table.n
             self.refresh_names()
-            canonical = {m.canonical for m in self._names.meanings.values() if m.canonical is not None}
-            self.algorithm = algorithm(
-                self.dialect, self.config, self.raw_config, canonical, self._hints, self.history.table
-            )
+            named = [(m.canonical, key) for key, m in self._names.meanings.items() if m.canonical is not None]
+            keys, table = dict(reversed(named)), self.history.table
+            self.algorithm = algorithm(self.dialect, self.config, self.raw_config, keys, self._hints, table)
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
 
     def _every(self) -> int | None:
