@@ -411,10 +411,8 @@ class MetricFacts:
 class _Alone:
     """A series without a run that keeps anything of it."""
 
-    window: int | None = None
-
-    def __init__(self, series: Series) -> None:
-        self._values = series.values
+    def __init__(self, series: Series, window: int | None = None) -> None:
+        self._values, self.window = series.values, window
 
     def blocks(self, name: str) -> Blocks:
         return BlockCache().get(name, self._values)
@@ -423,7 +421,9 @@ class _Alone:
         return trend(self._values, window)
 
 
-def alone(name: str, series: Series, better: Literal[-1, 1] = 1, held_out: bool = False) -> MetricFacts:
+def alone(
+    name: str, series: Series, better: Literal[-1, 1] = 1, held_out: bool = False, window: int | None = None
+) -> MetricFacts:
     """Facts of a series that no look holds under a name: a part of one, a member of a family, one of another run. It
-    holds at least one point, all finite."""
-    return MetricFacts(_Alone(series), name, series, better, held_out)
+    holds at least one point, all finite. `window`: rows of the first and last window, else a tenth."""
+    return MetricFacts(_Alone(series, window), name, series, better, held_out)

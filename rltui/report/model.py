@@ -120,7 +120,7 @@ class MetricSummary:
     member: str = ""  # of several keys of one canonical metric: the validation set, the reward function
     trap: str = ""  # what is easily misread about it in this framework and version
     left_out: int = 0  # rows of a failing grader, or of one with another scale: no mean or range has them
-    steady: bool = False  # no trend, and the difference of its windows is within what its spread makes of it
+    steady: bool = False  # first and last window differ by no more than noise: what the sentences say of it
     overlap: bool = False  # its first and last window share values, so that they tell of no change
 
     @property

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from rltui.evidence.evaluations import held_out
+from rltui.evidence.metric import alone
 from rltui.evidence.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
 from rltui.report.names import report_names, sharing
@@ -17,7 +19,7 @@ from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Series
 
 _WORDS = frozenset({"label", "unit", "group", "canonical", "member", "trap"})
-_TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape", "steady"})
+_TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
 _NUMBERS = frozenset(
     {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
     | {"overlap", "left_out"}
@@ -55,7 +57,9 @@ class _Lazy(MetricSummary):
         elif name in _TRENDS:
             found = describe(self._of.series.finite(), self._of.window)
             numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step}
-            numbers |= {"shape": found.word, "steady": found.steady}
+            numbers |= {"shape": found.word}
+        elif name == "steady":
+            numbers = {name: _steady(self._of)}
         elif name in _WORDS:
             numbers = _words(self._of.series.key, self._of.name)
         else:
@@ -113,6 +117,19 @@ def _numbers(of: _Source) -> dict[str, object]:
         "pct_change": change,
         "overlap": overlap,
     }
+
+
+def _steady(of: _Source) -> bool:
+    """Whether first and last window differ by no more than noise: what the sentences say of the metric, or, of too few
+    points for them, by the spread of the points."""
+    points = of.series.finite()
+    if not len(points):
+        return False
+    name = of.name.canonical if of.name is not None and of.name.canonical is not None else of.series.key
+    facts = alone(name, points, held_out=name in held_out(), window=of.window)
+    if facts.since_start is None:
+        return describe(points, of.window).steady
+    return not facts.since_start.direction and not facts.moves
 
 
 def _words(key: str, name: MetricName | None) -> dict[str, object]:

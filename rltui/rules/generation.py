@@ -110,12 +110,13 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     held_out = validation(look)
     worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
-    level = EASED if eased else NOTICE
+    level, unpaid = EASED if eased else NOTICE, False
     if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
         level = CRITICAL
     elif (ratio < p["warn"] or empty > p["empty"]) and not solved(look):
         gain = (held_out is not None and held_out >= p["gain_se"]) or _paid(look, None, p)
-        level = WARNING if worse or not gain else level
+        unpaid = not gain
+        level = WARNING if worse or unpaid else level
 
     def text() -> str:
         if empty <= p["empty"] or ratio < p["notice"]:
@@ -123,7 +124,8 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             what += f" ({compared(look, 'response_length_mean', p['rows'])})"
         else:
             what = f"{percent(empty)} of the responses are empty or aborted"
-        return sentences(what, reward_course(look))
+        at_once = _jumped(look, p) if unpaid else None  # what was gained before that was not paid for by it
+        return sentences(what, _gained_before(look, at_once.step) if at_once else "", reward_course(look))
 
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]

@@ -140,7 +140,8 @@ def metric(first: float, last: float, **more: Any) -> Json:
     middle = 0.5 if first > last else (first + last) / 2
     numbers = {"first": first, "mid": middle, "last": last, "min": last, "max": first, "first_value": first}
     numbers |= {"mean": middle, "slope_per_100_steps": -1.2, "corr_step": -0.9}
-    return {"key": "reward", "count": 60, "left_out": 0, "last_value": last, **numbers, **words, **more}
+    known = {"key": "reward", "canonical": "reward_mean", "steady": False, "count": 60, "left_out": 0}
+    return {**known, "last_value": last, **numbers, **words, **more}
 
 
 def finding(id: str = "reward-collapse", **more: Any) -> Json:
@@ -225,7 +226,8 @@ def honest() -> Said:
             "clock": {"step": 60, "first_step": 1, "planned_steps": 100},
             "pace": {"left_s": 40.0},
             "score": {"metric": "reward_mean", "key": "reward", "first": 0.8, "last": 0.1}
-            | {"peak": {"value": 0.8, "step": 40}, "since_start": {"value": -0.7, "direction": -1}},
+            | {"peak": {"value": 0.8, "step": 40}, "since_start": {"value": -0.7, "direction": -1}}
+            | {"moves": False},
             "reward": None,
             "validation": None,
         },

@@ -92,6 +92,10 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _page("| 0.800 | 0.500 | 0.100 |", "| 0.800 | 0.500 | 0.120 |"),
         _page("| falls |", "| rises |"),
     ),
+    "steady and course": (
+        _metric(steady=True),
+        _facts("score", since_start={"value": -0.7, "direction": 0}),
+    ),
     "values and extremes": (_metric(last_value=7.0), _metric(mid=-3.0)),
     "card and evidence": (_page("reward mean 0.800 → 0.500 → 0.100", "reward mean 0.800 → 0.500 → 0.130"),),
     "facts and table": (

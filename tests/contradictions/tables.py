@@ -77,6 +77,18 @@ def page_table_and_json(said: Said) -> Iterator[str]:
 
 
 @rule
+def steady_and_course(said: Said) -> Iterator[str]:
+    """A metric is steady in every table if its sentences say so, and never if they say that it rose or fell."""
+    for name in COURSES:
+        course = (said.report.get("facts") or {}).get(name) or {}
+        since = course.get("since_start")
+        for metric in said.report["metrics"].values() if since else ():
+            still = not since["direction"] and not course["moves"]
+            if metric["key"] == course["key"] and metric["canonical"] == course["metric"] and metric["steady"] != still:
+                yield f"{metric['key']}: steady {metric['steady']}, in sentences {since['direction']:+d} since the start"
+
+
+@rule
 def values_and_extremes(said: Said) -> Iterator[str]:
     """No value of a metric lies beyond its least and its greatest. The ends may, if rows are left out of the rest: a
     failing grader's numbers are logged and count nowhere, and the report says how many."""
