@@ -85,7 +85,7 @@ def steady_and_course(said: Said) -> Iterator[str]:
         for metric in said.report["metrics"].values() if since else ():
             still = not since["direction"] and not course["moves"]
             if metric["key"] == course["key"] and metric["canonical"] == course["metric"] and metric["steady"] != still:
-                yield f"{metric['key']}: steady {metric['steady']}, in sentences {since['direction']:+d} since the start"
+                yield f"{metric['key']}: steady {metric['steady']}, in sentences {since['direction']:+d}"
 
 
 @rule
