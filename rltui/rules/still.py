@@ -75,9 +75,11 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if enough(p["critical_rows"], at_floor) else level
     start, rows = int(reward.steps[before + since]), len(top) - before - since
     failed = int((top[before + since :] <= limit).sum())
-    where = f"at the floor of {num(profile.floor)} "
-    where += f"for {rows} rows" if failed == rows else f"in {failed} of {rows} rows"
-    summary = f"{reward_name(look)} is {where.replace('the', 'its', 1)}, since step {start}"
+    where = (
+        f"at the floor of {num(profile.floor)} "  # without its date: the finding keeps that of when it was told first
+    )
+    where += f"in the newest {rows} rows" if failed == rows else f"in {failed} of the newest {rows} rows"
+    summary = f"{reward_name(look)} is {where.replace('the', 'its', 1)}"
     summary += ": not one success so far." if failed == len(top) else "."
     proofs = [(look.reward, where)]
     cut = look.values("response_clip_ratio")

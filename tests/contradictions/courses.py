@@ -69,6 +69,21 @@ def since_when_once(said: Said) -> Iterator[str]:
 
 
 @rule
+def one_date_each(said: Said) -> Iterator[str]:
+    """What a finding says of itself dates it as its title does: another date a few rows off is the same thing again."""
+    steps = said.report["run"]["steps"]
+    for one in said.active:
+        onset = one["onset_step"]
+        for found in re.finditer(r"since step (\d+)", one["summary"]) if onset is not None and steps["rows"] else ():
+            rows = abs(int(found[1]) - onset) * steps["rows"] / max(1, (steps["last"] or 0) - (steps["first"] or 0))
+            if 0 < rows <= NEAR_ROWS:
+                yield f"{one['id']} since step {onset}, and it says {found[0]!r}: {one['summary']!r}"
+
+
+NEAR_ROWS = 3
+
+
+@rule
 def gone_back_to(said: Said) -> Iterator[str]:
     """Of a run without a step no page advises to go back to a checkpoint of it."""
     if said.report["run"]["steps"]["last"] is not None:

@@ -92,6 +92,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _page("| 0.800 | 0.500 | 0.100 |", "| 0.800 | 0.500 | 0.120 |"),
         _page("| falls |", "| rises |"),
     ),
+    "one date each": (_summary("Reward fell from 0.8 to 0.1, since step 52."),),
     "steady and course": (
         _metric(steady=True),
         _facts("score", since_start={"value": -0.7, "direction": 0}),
