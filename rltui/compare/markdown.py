@@ -62,7 +62,7 @@ def _rows(c: Comparison, runs: Sequence[RunLine]) -> list[str]:
     head = ["run", "best", "±", "step", "first → last", COST_WORDS[axis] if axis else "cost", "state", "verdict", "why"]
     rows = [
         [
-            ("**" if r.on_front else "") + code(r.id, cell=True) + ("** ◆" if r.on_front else ""),
+            ("**" if r.on_front else "") + code(r.id) + ("** ◆" if r.on_front else ""),
             number(r.best, missing=UNKNOWN),
             number(r.se, missing=UNKNOWN),
             integer(r.best_step, missing=UNKNOWN),
@@ -115,7 +115,7 @@ def _ugly(c: Comparison, top: int) -> list[str]:
         return [f"## {title}", "", "None."]
     rows = [
         [
-            code(r.id, cell=True),
+            code(r.id),
             number(r.best, missing=UNKNOWN),
             number(r.last, missing=UNKNOWN),
             r.state,
@@ -138,7 +138,7 @@ def _fair(c: Comparison, top: int) -> list[str]:
         return []
     head = ["run", *[_budget(n, c.equal_budget[n]) for n in known]]
     rows = [
-        [code(r.id, cell=True), *[number(r.at_equal[n], missing=UNKNOWN) for n in known]]
+        [code(r.id), *[number(r.at_equal[n], missing=UNKNOWN) for n in known]]
         for r in scored[:top]
     ]  # fmt: skip
     out = ["## At equal budget", "", "The best smoothed value within what every run reached.", ""]
@@ -147,7 +147,7 @@ def _fair(c: Comparison, top: int) -> list[str]:
     if banded:
         rows = [
             [
-                code(r.id, cell=True),
+                code(r.id),
                 percent(b.inside),
                 percent(b.below),
                 percent(b.above),
@@ -177,7 +177,7 @@ def _signals(c: Comparison, top: int) -> list[str]:
         out.append(f"{same} and left out.")
     rows = [
         [
-            code(item.setting, cell=True) + (f" (+{len(item.keys) - 1} alike)" if len(item.keys) > 1 else ""),
+            code(item.setting) + (f" (+{len(item.keys) - 1} alike)" if len(item.keys) > 1 else ""),
             str(item.n),
             number(item.rho, decimals=2, sign=True, missing=UNKNOWN),
             number(item.p, missing=UNKNOWN),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
+from rltui.prose import listed
 from rltui.readers.compressed import NotSupported, unpacked_head
+from rltui.text import clean_key
 
 _HOLE = bytes(64)
 """logrotate's copytruncate leaves at least this many zeros in a log. Looked for first, as it is faster than the
@@ -76,5 +78,32 @@ def why_not(head: bytes) -> str:
         return BLANK
     if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
+    if keys := json_keys(plain):
+        return f"{NO_METRICS}. Its JSON rows have the keys {listed([*keys[:MOST_KEYS], *_more(keys)])}: {WANTED}"
     prose = is_prose(plain)
     return "it is a page of prose, in which no lines tell metrics by step" if prose else NO_METRICS
+
+
+MOST_KEYS = 6
+"""Keys of rows that are named."""
+WANTED = 'a row of metrics is like {"step": 1, "loss": 0.5}'
+
+
+def json_keys(text: bytes) -> list[str]:
+    """The keys of a text whose first lines are all JSON objects, in their order; empty of any other text."""
+    import orjson  # not at the top: only what is no log needs it here
+
+    keys: dict[str, None] = {}
+    for line in text[: text.rfind(b"\n") + 1].splitlines()[:_LOOKED_AT]:
+        try:
+            row = orjson.loads(line) if line.strip() else {}
+        except orjson.JSONDecodeError:
+            return []
+        if not isinstance(row, dict):
+            return []
+        keys |= dict.fromkeys(clean_key(key) for key in row)
+    return list(keys)
+
+
+def _more(keys: list[str]) -> list[str]:
+    return [f"{len(keys) - MOST_KEYS} more"] if len(keys) > MOST_KEYS else []

@@ -9,7 +9,9 @@ _CLOSING_UNDERSCORE = re.compile(r"_+(?!\w)")  # emphasis that nothing can close
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\[|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
 _RUNS = re.compile("`+")
-_QUOTE = re.compile(r"“([^“”|`]*[\\*~<&][^“”|`]*)”")  # a pipe would end the cell of a table even in code
+_CODE = re.compile(r"“([^“”`]*[\\*~<&|][^“”`]*)”|(--(?:line|map) (?:'[^'`]*'|\"[^\"`]*\"))")
+"""What is shown as it was written: a quoted line with such a character, and an option to copy."""
+_PIPE = re.compile(r"(?<!\\)\|")
 
 
 def one_line(text: str) -> str:
@@ -18,11 +20,12 @@ def one_line(text: str) -> str:
 
 def plain(text: str) -> str:
     """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text. A quoted
-    line that holds such a character is code, so that it shows as it was written wherever it is read."""
+    line that holds such a character is code, so that it shows as it was written wherever it is read; so is an option to
+    copy."""
     parts, end = [], 0
     text = one_line(text)
-    for quote in _QUOTE.finditer(text):
-        parts += [_escaped(text[end : quote.start()]), code(quote[1])]
+    for quote in _CODE.finditer(text):
+        parts += [_escaped(text[end : quote.start()]), code(quote[1] or quote[2])]
         end = quote.end()
     return "".join([*parts, _escaped(text[end:])])
 
@@ -34,13 +37,11 @@ def _escaped(text: str) -> str:
     return _LEADING.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", text)
 
 
-def code(text: str, *, cell: bool = False) -> str:
-    """A code span; `cell`: in a table, where a pipe would end the cell even inside a span. Empty text stays empty."""
+def code(text: str) -> str:
+    """A code span. Empty text stays empty."""
     text = one_line(text)
     if not text:
         return ""
-    if cell:
-        text = text.replace("|", "\\|")
     ticks = "`" * (1 + max((len(run) for run in _RUNS.findall(text)), default=0))
     pad = " " if text[0] == "`" or text[-1] == "`" else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
@@ -54,8 +55,10 @@ def fenced(lines: list[str]) -> list[str]:
 
 
 def table(head: list[str], rows: list[list[str]], align: str = "") -> list[str]:
-    """A table of cells that are Markdown already. `align`: one of l and r a column, default left. No rows: nothing."""
+    """A table of cells that are Markdown already. A pipe would end a cell even in code, so it is escaped there too.
+    `align`: one of l and r a column, default left. No rows: nothing."""
     if not rows:
         return []
     rule = ["--:" if side == "r" else "---" for side in align.ljust(len(head), "l")]
-    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+    cells = ([_PIPE.sub(r"\|", cell) for cell in row] for row in (head, rule, *rows))
+    return [f"| {' | '.join(row)} |" for row in cells]

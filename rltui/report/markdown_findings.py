@@ -156,7 +156,7 @@ def fixes(report: Report) -> list[str]:
         [
             str(place),
             plain(fix.text),
-            code(fix_setting(fix), cell=True),
+            code(fix_setting(fix)),
             plain(fix.impact),
             plain(fix.risk),
             ", ".join(dict.fromkeys(names)),

@@ -134,8 +134,8 @@ def _once(summary: MetricSummary) -> bool:
     return summary.count == 1 and not summary.nan
 
 
-def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
-    return plain(metric_called(summary)) if summary.canonical is not None else code(name, cell=cell)
+def _label(name: str, summary: MetricSummary) -> str:
+    return plain(metric_called(summary)) if summary.canonical is not None else code(name)
 
 
 def _table(metrics: list[tuple[str, MetricSummary]], about: Mapping[str, Finding]) -> list[str]:
@@ -148,7 +148,7 @@ def _table(metrics: list[tuple[str, MetricSummary]], about: Mapping[str, Finding
         gaps = [f"{m.nan} not finite" if m.nan else "", f"{m.left_out} left out" if m.left_out else ""]
         rows.append(
             [
-                _label(name, m, cell=True) + unit,
+                _label(name, m) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
                 change_in_words(m, about.get(m.key)) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
@@ -156,7 +156,7 @@ def _table(metrics: list[tuple[str, MetricSummary]], about: Mapping[str, Finding
                 _number(m.min),
                 _number(m.max),
                 plain(", ".join(part for part in (m.shape, *gaps) if part)),
-                code(m.key, cell=True),
+                code(m.key),
             ]
         )
     return table(head, rows, "lrrrrrrrr")

@@ -165,7 +165,7 @@ def _sources(run: RunIdentity) -> list[str]:
     """What was read from where, and what was left out."""
     rows = [
         [
-            code(_below(s.path, run.path), cell=True),
+            code(_below(s.path, run.path)),
             *(plain(s.format), str(s.rows), str(s.skipped), plain(s.newest or ""), plain(s.note)),
         ]
         for s in run.sources
@@ -186,7 +186,7 @@ def _sources(run: RunIdentity) -> list[str]:
 
 
 def _left_out(one: LeftOut) -> str:
-    text = f": “{plain(one.text)}”" if one.text else ""
+    text = plain(f": “{one.text}”") if one.text else ""
     return f"- {one.count} × {plain(one.reason)}, as at {plain(one.first)}{text}"
 
 
@@ -214,8 +214,8 @@ def _config(report: Report) -> list[str]:
     rows = [
         [
             plain(name.replace("_", " ")),
-            code(_value(entry.value), cell=True),
-            code(entry.key, cell=True),
+            code(_value(entry.value)),
+            code(entry.key),
             plain(entry.note if entry.active else entry.note or "set but inactive"),
         ]
         for name, entry in ordered
@@ -228,10 +228,7 @@ def settings(report: Report) -> list[str]:
     """Every setting under its own key, known or not."""
     known = {e.key: [plain(name.replace("_", " ")), plain(e.source)] for name, e in report.config.items()}
     values = {e.key: e.value for e in report.config.values()} | dict(report.other_config)
-    rows = [
-        [code(key, cell=True), code(_value(values[key]), cell=True), *known.get(key, ["", ""])]
-        for key in sorted(values)
-    ]
+    rows = [[code(key), code(_value(values[key])), *known.get(key, ["", ""])] for key in sorted(values)]
     return table(["key", "value", "setting", "from"], rows) if rows else ["No config was found."]
 
 
@@ -358,8 +355,8 @@ def unknowns(report: Report) -> list[str]:
         lines += ["", *(f"- {plain(text)}" for text in said)]
     rows = [
         [
-            code(gap.metric, cell=True) + (" (0 throughout)" if gap.zero else ""),
-            ", ".join(code(rule, cell=True) for rule in gap.blocks),
+            code(gap.metric) + (" (0 throughout)" if gap.zero else ""),
+            ", ".join(code(rule) for rule in gap.blocks),
             plain(gap.enable),
         ]
         for gap in coverage.missing[:MISSING_SHOWN]

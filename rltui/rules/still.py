@@ -78,7 +78,8 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     where = (
         f"at the floor of {num(profile.floor)} "  # without its date: the finding keeps that of when it was told first
     )
-    where += f"in the newest {rows} rows" if failed == rows else f"in {failed} of the newest {rows} rows"
+    newest = f"{rows} rows" if rows == len(top) else f"the newest {rows} rows"
+    where += f"in {newest}" if failed == rows else f"in {failed} of {newest}"
     summary = f"{reward_name(look)} is {where.replace('the', 'its', 1)}"
     summary += ": not one success so far." if failed == len(top) else "."
     proofs = [(look.reward, where)]

@@ -63,3 +63,13 @@ def test_beside_two_runs_it_is_of_neither(
     assert "Connection refused" not in page
     listed = told(capsys, "runs", tmp_path)[1]
     assert "train" not in listed.replace("training", "")
+
+
+def test_json_rows_without_metrics_are_named_by_their_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that have names already need no pattern."""
+    row = '{"trial": %d, "answer": "x + %d", "verdict": {"right": false}, "why": "illegal"}\n'
+    (tmp_path / "ledger.jsonl").write_text("".join(row % (7, i % 3) for i in range(40)))
+    code, page = told(capsys, "report", tmp_path / "ledger.jsonl")
+    assert code == 2
+    assert "keys trial, answer, verdict and why" in page
+    assert "--line" not in page

@@ -67,7 +67,7 @@ def replaced(file: Path, was: str, instead: str) -> int:
         ("phases.json", '"usual": [0.4, 0.8]', '"usual": [0.4]', "rollout.usual: Expected `array` of length 2"),
         ("groups.json", '"off_policy": "off-policy"', '"off_policy": "of-policy"', "off_policy: Invalid enum value"),
         ("config.json", '"lora_rank": "LoRA rank"', '"lora_rank": 1', "lora_rank: Expected `str`, got `int`"),
-        ("algorithms.json", '["GRPO", "GRPOTrainer"]', '["GRPO"]', "by_text.2: Expected `array` of length 2"),
+        ("algorithms.json", '["GRPO", "GRPOTrainer"]', '["GRPO"]', "by_text.16: Expected `array` of length 2"),
         # a field that nobody knows
         (VERL, '"keep_samples": ', '"keep_sample": ', "Object contains unknown field `keep_sample`"),
         ("frameworks/slime.json", '"code": {', '"codes": {', "unknown field `codes`"),

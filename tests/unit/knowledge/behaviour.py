@@ -99,7 +99,7 @@ def process(command: str) -> Any:
 
 def algorithm_of(framework: str, config: dict[str, Any], canonical: list[str], texts: list[str]) -> Any:
     told = {key: ConfigValue(value, key, "test") for key, value in config.items()}
-    return algorithm(framework, told, told, set(canonical), texts, Table())
+    return algorithm(framework, told, told, {name: name for name in canonical}, texts, Table())
 
 
 def hidden(text: str) -> Any:

@@ -272,7 +272,7 @@ def walk(tokens: list[Token]) -> Iterator[Token]:
 
 
 def test_tables_keep_their_columns_whatever_is_in_a_cell() -> None:
-    lines = table(["a", "b"], [[code("x|y", cell=True), plain("p|q")]])
+    lines = table(["a", "b"], [[code("x|y"), plain("p|q")]])
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines)
     assert table(["a"], []) == []
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.report.escape import plain
+from rltui.report.escape import plain, table
 from rltui.report.markdown_findings import since
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
@@ -98,7 +98,9 @@ def test_a_quoted_line_shows_as_it_was_written() -> None:
         "It ended. `error: *** JOB 7 *** <eof>` Then 2 \\* 3."
     )
     assert plain("It says “all is well”.") == "It says “all is well”."
-    assert plain("a “b | *c*” d") == "a “b \\| \\*c\\*” d"
+    assert plain("a “b | *c*” d") == "a `b | *c*` d"
+    assert plain("take --line 'n {n} | k {k}' for it") == "take `--line 'n {n} | k {k}'` for it"
+    assert table(["x"], [["`a | b`"]])[-1] == "| `a \\| b` |"
 
 
 def sentences() -> Iterator[str]:
