@@ -15,6 +15,7 @@ from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
     from rltui.evidence.model import Evidence, Finding
+    from rltui.report.model import Report
 
 ARROW = (" → ", "dim")
 LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 21, 8, 7, 5
@@ -198,6 +199,15 @@ def _since_width(view: View, width: int) -> int:
     return max(len(str(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
 
 
+def _why_none(view: View, report: Report) -> str:
+    """Why there is no finding."""
+    if report.checks:
+        return f"all clear: {report.checks} checks"
+    if view.recording is not None and not view.recording.loading.done:
+        return "the checks begin when the log is read"
+    return f"no check could run yet: {'no' if not report.run.steps.rows else 'too few'} metric rows"
+
+
 def draw(
     view: View, width: int, height: int, *, focus: bool, selected: int, everything: bool, top: int = 0
 ) -> tuple[list[Row], dict[int, int], int]:
@@ -207,9 +217,7 @@ def draw(
     if view.report is None:
         return head, {}, 0
     if not items:
-        checks = view.report.checks
-        why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
-        return [*head, [(f"   {why}", "dim")]], {}, 0
+        return [*head, [(f"   {_why_none(view, view.report)}", "dim")]], {}, 0
     wide_w = next((w for least, w in ((200, 54), (180, 46), (150, 36), (140, 38), (120, 31)) if width >= least), 0)
     title_w = wide_w or _title_width(view, width)
     rows: list[Row] = []

@@ -246,6 +246,17 @@ async def test_while_the_history_is_read_only_the_first_line_moves(
         await wait_for(pilot, lambda: {"findings", "metrics", "log"} <= set(drawn), "the whole")
 
 
+async def test_without_a_finding_it_says_why(open_app: Open) -> None:
+    """While a history is read no check has run: that is not for want of rows."""
+    frame, report = canned.make()
+    reading = replace(frame, loading=Loading(10, 100, "console.log", False))
+    none = replace(report, findings=(), checks=0, not_evaluable=(), recording=reading)
+    async with open_app([(reading, none)]) as (app, pilot):
+        await wait_for(pilot, lambda: "the checks begin when the log is read" in screen_text(app), "why there is none")
+        app.post_message(ReportArrived(replace(none, recording=frame)))
+        await wait_for(pilot, lambda: "no check could run yet: too few metric rows" in screen_text(app), "the whole")
+
+
 async def test_the_best_value_is_named_where_room_is_short(open_app: Open) -> None:
     async with open_app([canned.make()], NARROW) as (app, _):
         row = next(line for line in screen_text(app).splitlines() if "Keep global_step_600" in line)
