@@ -20,7 +20,7 @@ from rltui.evidence.model import CheckFailed, Decision, Finding, Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.evidence.trends import onset, sd_d, theil_sen
-from rltui.rules.catalogue import threshold
+from rltui.rules.catalogue import limit_foretold
 from rltui.rules.invariants import RULE, Invariant, invariants
 from rltui.rules.page import Rule
 from rltui.run.sums import median
@@ -134,14 +134,13 @@ def insight(
     active = [f for f in findings if f.status == "active"]
     guard = Guard()
     ask = guard.ask
-    floor = threshold(catalogue, "entropy-collapse", "floor")
     return Insight(
         around,
         ask("first moves", (), first_moves, look, around),
         ask("KL and reward", UNKNOWN_CASE, case, look, decision),
         ask("worth of going on", None, worth, look, active, catalogue),
         ask(RULE, (), _invariants, look, catalogue, findings),
-        (*forecasts(look, floor, guard), *soonest(forecasts_of(seen, guard))),
+        (*forecasts(look, limit_foretold(catalogue, "entropy"), guard), *soonest(forecasts_of(seen, guard))),
         ask("slow step", None, slow_step, look, around),
         ask("waits", None, waits, look),
         ask("shares of phases", (), own_shares, look),

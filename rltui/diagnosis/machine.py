@@ -13,7 +13,7 @@ from rltui.evidence.beside_rows import Measured
 from rltui.evidence.forecast import hardware_forecasts
 from rltui.evidence.guard import Guard
 from rltui.evidence.model import Forecast, MachineView
-from rltui.rules.catalogue import rules, threshold
+from rltui.rules.catalogue import limit_foretold, rules
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask
 from rltui.run.hardware import SampleColumns
@@ -93,7 +93,7 @@ def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]
 
 def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
     """The forecasts about the machine, with the share of memory that the rule states."""
-    return hardware_forecasts(seen, threshold(rules(), "host-ram-creep", "kill"), guard)
+    return hardware_forecasts(seen, limit_foretold(rules(), "host memory"), guard)
 
 
 def view_of(seen: Measured, guard: Guard) -> MachineView | None:

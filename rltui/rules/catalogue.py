@@ -44,10 +44,10 @@ def unread_pages() -> dict[str, str]:
     return _read()[1]
 
 
-def threshold(catalogue: Mapping[str, Rule], rule: str, name: str) -> float | None:
-    """A rule's threshold for what is told beside its findings; None if its page cannot be read."""
-    page = catalogue.get(rule)
-    return page.params[name].value if page is not None and name in page.params else None
+def limit_foretold(catalogue: Mapping[str, Rule], what: str) -> float | None:
+    """The threshold up to which a forecast goes; None if the page that has it cannot be read."""
+    params = (param for rule in catalogue.values() for param in rule.params.values())
+    return next((param.value for param in params if param.foretold == what), None)
 
 
 def caused_by(rule: str) -> tuple[str, ...]:

@@ -20,10 +20,12 @@ Stage = Literal["reward", "advantages", "log-probs", "loss", "generation"]
 
 
 class Param(Record, frozen=True):
-    """A threshold and why it is what it is."""
+    """A threshold and why it is what it is. `foretold`: the forecast, by the name of what it tells, that says when this
+    threshold is reached."""
 
     value: float
     why: Words
+    foretold: Literal["", "entropy", "host memory"] = ""
 
 
 class RunPart(Record, frozen=True):
