@@ -78,6 +78,9 @@ NoteKind = Literal[
     "start",  # a launch: banner, new process
     "resume",  # continuing from a checkpoint
     "end",  # the trainer says that it is done
+    "closed",  # whatever ran the trainer says that it ended well: an end if nothing came after it
+    "done",  # a program says that it is done, or all it saves last is saved: of which part is not clear
+    "failed",  # whatever ran the trainer says that it ended with an error: so it did if nothing came after it
     "progress",  # a progress bar or counter: step of total
     "checkpoint",  # a checkpoint was written
     "validation",  # validation began or ended

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from signal import Signals
 from typing import Literal
 
 from msgspec import Struct, field
@@ -12,7 +14,7 @@ from rltui.readers.base import Exit, Note
 from rltui.run.attempts import Crash, again, came_again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
 from rltui.run.contradictions import LATER_S
-from rltui.run.notes import Notes, quoted
+from rltui.run.notes import LAST_WORDS, Notes, quoted
 from rltui.run.progress import LearnedPace, Pulse, Usual, row_gap, steps_short
 from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
@@ -39,7 +41,8 @@ class RunState(Struct, frozen=True):
     process or the scheduler says that it should be running. `vanished`: its process went before the plan was done, and
     the log says nothing of it. `error_after`: the error that ends the log of a run with all steps done: what it saves
     at the end may be missing. `told_at`: the step of an earlier state. `broke_off`: nothing has come for longer than
-    usual, and nothing says that the run ended; or, of one that is running, its log ends with an error."""
+    usual, and nothing says that the run ended; or, of one that is running, its log ends with an error. `last_words`:
+    it is known only by what whatever ran the trainer said last."""
 
     state: State
     because: str
@@ -54,6 +57,7 @@ class RunState(Struct, frozen=True):
     error_after: str = ""
     told_at: int | None = None
     broke_off: bool = False
+    last_words: bool = False
 
     @property
     def sure(self) -> bool:
@@ -113,7 +117,7 @@ def _judged(seen: LifeSigns) -> RunState:
     if known:
         of = f"{stood} of {planned}" if last is not None else f"{stood}, with {planned} steps planned"
     short, gap = steps_short(table, planned), row_gap(table)
-    ended, deadly = _last_words(seen, last, gap)
+    ended, deadly = _ends(seen, last, gap)
     crash = named_end(deadly, seen.notes.of_kind("fault"))
     quote = crash.quote if crash is not None else quoted(deadly[0]) if deadly else ""
     if short == 0:
@@ -150,12 +154,14 @@ def _judged(seen: LifeSigns) -> RunState:
         stopped = f"stopped at {last} of {planned}, no end mark"
         stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
+    said = _last_words(seen, last)
     if seen.now is None or pulse.moved_at is None:
-        return RunState(silent, stopped, broke_off=silent == "stalled")
+        return _closed_by(seen, said, of) or RunState(silent, stopped, broke_off=silent == "stalled")
     card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
     state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)
     broke_off = last is not None and (state == "stalled" or (state == "unknown" and not observed))
+    silent_now = not observed and state != "running"
     if not observed and state == "running" and not is_seen:
         ago = span(max(0.0, seen.now - pulse.moved_at))
         words = "" if last is not None else f"{stopped}, "
@@ -167,6 +173,8 @@ def _judged(seen: LifeSigns) -> RunState:
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     vanished = card.verdict == "crashed"
+    if (vanished or silent_now) and (closed := _closed_by(seen, said, of)) is not None:
+        return closed
     told = card if seen.followed else None
     return RunState(state, because, card.quote, told, vanished=vanished, broke_off=broke_off)
 
@@ -219,7 +227,7 @@ def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, 
     return RunState(_STATES[word], because, quote, card)
 
 
-def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
+def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
     """The end that a log announces, and the errors that ended the training, the first one first.
 
     The training survived an error if more than one row came after it: if several processes write one log, the row of
@@ -241,8 +249,51 @@ def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | Non
         if end is not None:
             ended = words[end].note
             words = words[:end]
-        deadly += [word.note for word in words]
+        deadly += [word.note for word in words if word.note.kind not in LAST_WORDS]
     return ended, first_first(deadly)
+
+
+def _last_words(seen: LifeSigns, last: int | None) -> Note | None:
+    """What whatever ran the trainer said last, after the newest row; the first word of a failure if there is one. What
+    came with earlier rows too says nothing: an agent's tools end as well. Behind a plan that is not done only who ran
+    it knows."""
+    found: list[Note] = []
+    for name, source in seen.notes.sources.items():
+        if name in seen.outlived or (source.step is not None and last is not None and source.step < last):
+            continue
+        words = source.since(source.step if source.step is not None else 0, seen.ended)
+        found += [word.note for word in words if word.note.kind in LAST_WORDS]
+    failed = next((note for note in found if note.kind == "failed"), None)
+    closed = [note for note in found if note.kind == "closed" or seen.planned is None]
+    return failed or (closed[-1] if closed else None)
+
+
+def _closed_by(seen: LifeSigns, said: Note | None, of: str) -> RunState | None:
+    """The end that somebody else's words tell of; None if there are none."""
+    if said is None:
+        return None
+    quote = quoted(said)
+    if said.kind != "failed":
+        return replace(_ended(seen, "finished", f"its log ends by saying so, at {of}", quote), last_words=True)
+    code = _CODE.search(quote)
+    why = "whatever ran it says that it failed" if code is None else f"the process exited with code {_named(code[1])}"
+    return replace(_crashed(seen, f"{why} at {of}", quote, None, [said]), last_words=True)
+
+
+_CODE = re.compile(r"(?i)(?:code|status|exit\w*|error)\W{0,3}(-?\d+)\W*$")
+
+
+def _named(code: str) -> str:
+    """An exit code, with the signal that it stands for."""
+    number = -int(code) if code.startswith("-") else int(code) - SIGNALLED
+    try:
+        return f"{code} ({Signals(number).name})"
+    except ValueError:
+        return code
+
+
+SIGNALLED = 128
+"""A shell's exit code of a program that a signal ended is this plus the signal's number."""
 
 
 def outlived(sources: Sequence[SourceInfo]) -> frozenset[str]:

@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
 _DONE = re.compile(r"(?<![\w/.-])saved(?![\w/.-])", re.IGNORECASE)
 FATAL = ("traceback", "oom", "killed", "fault")
+LAST_WORDS = ("closed", "done", "failed")
+"""What ends a log if nothing comes after it."""
 UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
@@ -226,7 +228,7 @@ class Notes:
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):
             log.launch(head_step, note.step if note.kind == "resume" else None)
-        elif note.kind == "end" or note.kind in FATAL:
+        elif note.kind == "end" or note.kind in FATAL or note.kind in LAST_WORDS:
             row = note.step if note.step is not None else head_step
             log.reach(row, note.laps)
             log.say(note, row if row is not None else log.bar)

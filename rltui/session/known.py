@@ -135,10 +135,11 @@ def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
         return run.pace()
 
     state = judge(_at_pace(seen, own_pace))
-    if state.state == "crashed":
+    if state.state == "crashed" or state.last_words:
         by_words = seen.exit is None or not seen.exit.code
-        return None if by_words and any(_may_repeat(feed, state.quote) for feed in cut) else state
-    if state.state == "finished" or not asked:
+        if by_words and any(_may_repeat(feed, state.quote) for feed in cut):
+            return None
+    if not asked or (state.state in ("crashed", "finished") and not state.last_words):
         return state
     pace = run.pace()
     slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
@@ -161,7 +162,8 @@ def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> 
     state = judge(replace(run.evidence(now), planned=plan))
     if any(feed.other_epoch for feed in feeds):  # its steps are not known either
         state = replace(state, because="the trainer says that it is done") if state.quote else NOT_KNOWN
-    said_so = state.state == "finished" and len(feeds) == 1 and not any(note.kind in FATAL for note in run.notes)
+    said_so = state.state == "finished" and not state.last_words and len(feeds) == 1
+    said_so = said_so and not any(note.kind in FATAL for note in run.notes)
     return state if said_so and not (run.exit is not None and run.exit.code) else None
 
 

@@ -45,7 +45,7 @@ _ERROR = lazy(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Killed|Died)\b"
 _IPYTHON = lazy(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
 """IPython puts the error's name before these words, and shows code without indent below. Only a line that begins with
 the name ends the traceback."""
-_ENDS = ("oom", "killed", "fault")
+_ENDS = ("oom", "killed", "fault", "failed")
 _DIGITS = lazy(r"[\d.]+")
 
 
