@@ -351,6 +351,11 @@ class LogNews:
             self._expected.clear()
 
     @property
+    def expects(self) -> bool:
+        """Whether settings wait for a launch: then each step counts as it comes."""
+        return bool(self._expected)
+
+    @property
     def planned(self) -> int | None:
         """The planned steps; None if unknown."""
         return self._progress[1]
