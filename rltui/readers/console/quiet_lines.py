@@ -6,17 +6,18 @@ next other line is, is asked for all lines of a block together: that takes a ten
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
 
 from rltui.readers.console.line_filter import LineFilter, shape_of
+from rltui.readers.console.printed_rows import may_hold_mark
 from rltui.readers.console.untaken import UntakenLines
 
 FEW = 16
 """Fewer lines than this are counted one by one."""
-AGAIN = 2
-"""Forms that became known meanwhile are looked up anew when this many times as many lines are over."""
+LATE = 64
+"""The lines of unknown forms are sorted again once one of so many came whose form became known meanwhile."""
 
 
 class QuietLines:
@@ -25,55 +26,64 @@ class QuietLines:
     def __init__(self, text: bytes, filter: LineFilter) -> None:
         self.lines = text.split(b"\n")
         self.forms = shape_of(text).split(b"\n")
-        self._size = len(text)
         self._lengths: list[int] = []  # of the text without line ends, up to the end of each line
         self._filter = filter
-        self._cleared = self._sorted = -1
+        self._cleared = -1
+        self._late = 0  # lines met whose forms became known since these were sorted
         self._odd: list[int] = []  # lines of unknown forms, when they were sorted
         self._bars: list[int] = []  # lines of the forms of bars
         self._counts = Counter[bytes]()  # of all forms
-        self._within = -1, 0  # a place, and how many lines end before it
-
-    def _end(self, i: int) -> int:
-        if not self._lengths:
-            self._lengths = [*accumulate(map(len, self.lines))]
-        return self._lengths[i] + i
 
     def start(self, i: int) -> int:
         """The place in the text at which a line begins."""
-        return self._end(i) - len(self.lines[i])
+        if not self._lengths:
+            self._lengths = [*accumulate(map(len, self.lines))]
+        return self._lengths[i] + i - len(self.lines[i])
 
     def _is_dull(self, form: bytes) -> bool:
-        return (form in self._filter.dull or not form) and b"{" not in form
+        return not form or (form in self._filter.dull and not may_hold_mark(form))
 
     def _is_bar(self, form: bytes) -> bool:
-        return form in self._filter.bars and b"{" not in form
+        return form in self._filter.bars and not may_hold_mark(form)
 
-    def _sort(self, i: int) -> None:
+    def _is_known(self, form: bytes) -> bool:
+        return self._is_dull(form) or self._is_bar(form)
+
+    def _sort(self) -> None:
         """Finds the lines of unknown forms, and the bars."""
-        self._cleared, self._sorted = self._filter.cleared, i
+        self._cleared = self._filter.cleared
         self._counts = self._counts or Counter(self.forms)
         bars = {form for form in self._counts if self._is_bar(form)}
         odd = {form for form in self._counts if not self._is_dull(form)} - bars
         self._odd = [at for at, form in enumerate(self.forms) if form in odd] if odd else []
         self._bars = [at for at, form in enumerate(self.forms) if form in bars] if bars else []
 
-    def until(self, i: int, marked: int) -> int:
-        """Up to which line, from line `i` on, all are of known forms and end before a marked place."""
-        if self._cleared != self._filter.cleared or i > AGAIN * (self._sorted + FEW):
-            self._sort(i)
-        if self._within[0] != marked:
-            count = len(self.lines)
-            end = count if marked >= self._size else bisect_right(range(count), marked, key=self._end)
-            self._within = marked, end
+    def _sort_again(self) -> None:
+        """Removes the lines from those of unknown forms whose forms became known since."""
+        self._late = 0
+        known = {form for form in {self.forms[at] for at in self._odd} if self._is_known(form)}
+        self._bars += [at for at in self._odd if self.forms[at] in known and self._is_bar(self.forms[at])]
+        self._bars.sort()
+        self._odd = [at for at in self._odd if self.forms[at] not in known]
+
+    def until(self, i: int) -> int:
+        """Up to which line, from line `i` on, all are of known forms."""
+        if self._cleared != self._filter.cleared:
+            self._sort()
         at = bisect_left(self._odd, i)
         odd = self._odd[at] if at < len(self._odd) else len(self.lines)
-        if odd == i and self._is_dull(self.forms[i]):
-            odd = i + 1  # its form became known since
-        return min(odd, self._within[1])
+        if odd == i and self._is_known(self.forms[i]):
+            self._late += 1
+            if self._late <= FEW + len(self._odd) // LATE:
+                return i + 1
+            self._sort_again()
+            return self.until(i)
+        return odd
 
     def bars(self, i: int, end: int) -> list[int]:
         """Which of these lines are of the forms of bars."""
+        if end - i == 1:
+            return [i] if self._is_bar(self.forms[i]) else []
         return self._bars[bisect_left(self._bars, i) : bisect_left(self._bars, end)]
 
     def count(self, untaken: UntakenLines, i: int, end: int, first_line: int) -> None:

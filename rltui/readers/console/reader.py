@@ -30,7 +30,7 @@ from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, s
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
-from rltui.readers.console.printed_rows import ListMarks
+from rltui.readers.console.printed_rows import holds_mark
 from rltui.readers.console.progress_bar import Blanks, ProgressBar, bar, bar_after, behind_bar, may_be_bar
 from rltui.readers.console.quiet_lines import QuietLines
 from rltui.readers.console.row_intake import RowIntake
@@ -249,11 +249,10 @@ class ConsoleReader(Foretelling):
         first_line = self._line
         block = QuietLines(text, self._filter)
         follows, joining = self._follows(), self._joined.is_open
-        marks, above = ListMarks(text), b""
-        marked, i = marks.behind(0), 0
+        above, i = b"", 0
         while i < len(block.lines):
             if self._is_quiet(follows or joining):
-                quiet = self._pass_by(block, i, block.until(i, marked), text, first_line)
+                quiet = self._pass_by(block, i, block.until(i), text, first_line)
                 if quiet > i:
                     above, i = block.newest(i, quiet) or above, quiet
                     continue
@@ -262,12 +261,11 @@ class ConsoleReader(Foretelling):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = form if segment is line else shape_of(segment)
                 end = at + len(segment)
+                marked = holds_mark(text, at, end)
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (end > marked or joining or may_be_joined(segment)) and self._joined.wants(
-                    segment, above, end > marked
-                ):
+                elif (marked or joining or may_be_joined(segment)) and self._joined.wants(segment, above, marked):
                     self._reach(at)
                     blank = self._blanks.before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
@@ -287,9 +285,8 @@ class ConsoleReader(Foretelling):
                     self._untaken.add(shape, segment, self._line)
                 above = segment or above
                 at = end + 1
-                if end > marked:
+                if marked:
                     self._joined.pass_by(segment, self._line)
-                    marked = marks.behind(at)
             i += 1
         self._line = first_line + len(block.lines) - 1
         self._joined.end(above)
