@@ -30,7 +30,7 @@ from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, s
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
-from rltui.readers.console.printed_rows import holds_mark
+from rltui.readers.console.printed_rows import holds_mark, may_hold_mark
 from rltui.readers.console.progress_bar import Blanks, ProgressBar, bar, bar_after, behind_bar, may_be_bar
 from rltui.readers.console.quiet_lines import QuietLines
 from rltui.readers.console.row_intake import RowIntake
@@ -261,6 +261,10 @@ class ConsoleReader(Foretelling):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = form if segment is line else shape_of(segment)
                 end = at + len(segment)
+                repainted = segment is not line and self._is_quiet(follows or joining)
+                if repainted and self._paint_known(segment, shape, text, at):
+                    above, at = segment, end + 1
+                    continue
                 marked = holds_mark(text, at, end)
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
@@ -304,10 +308,8 @@ class ConsoleReader(Foretelling):
             bars, end = [], bars[0]
         in_turn = BarsInTurn(lambda painted, line: self._bars.paint(painted, lambda: False, line))
         for i in bars:
-            if self._own is not None and self._rows.waits(block.start(i)):
-                painted = None
-            else:
-                painted = self._known_bars.read(block.lines[i])
+            waits = self._own is not None and self._rows.waits(block.start(i))
+            painted = None if waits else self._known_bars.read(block.lines[i])
             if painted is None:
                 end = i
                 break
@@ -322,6 +324,16 @@ class ConsoleReader(Foretelling):
         if begin < end:
             block.count(self._untaken, begin, end, first_line)
         return end
+
+    def _paint_known(self, segment: bytes, shape: bytes, text: bytes, at: int) -> bool:
+        """Paints a known bar that is not alone on its line. False if there is none."""
+        if shape not in self._filter.bars or may_hold_mark(shape) or not self._paints_at_once:
+            return False
+        if (self._own is not None and self._rows.waits(at)) or (painted := self._known_bars.read(segment)) is None:
+            return False
+        self._rows.pace.at = self._line
+        self._reach(at)
+        return self._safely(self._paint, painted, text, at)
 
     @property
     def _paints_at_once(self) -> bool:
