@@ -56,7 +56,7 @@ class BarsInTurn:
     """Paints bars in the order of their lines. While one rises, only its first and its last state matter: what is
     between is passed by."""
 
-    def __init__(self, paint: Callable[[ProgressBar, int], None]) -> None:
+    def __init__(self, paint: Callable[[ProgressBar, int], object]) -> None:
         self._paint = paint
         self._newest: ProgressBar | None = None
         self._waits = 0  # number of the line of the newest state, if it waits to be painted

@@ -306,7 +306,7 @@ class ConsoleReader(Foretelling):
         bars = block.bars(begin, end)
         if bars and not self._paints_at_once:
             bars, end = [], bars[0]
-        in_turn = BarsInTurn(lambda painted, line: self._bars.paint(painted, lambda: False, line))
+        in_turn = BarsInTurn(lambda painted, line: self._safely(self._paint, painted, line))
         for i in bars:
             waits = self._own is not None and self._rows.waits(block.start(i))
             painted = None if waits else self._known_bars.read(block.lines[i])
@@ -317,7 +317,7 @@ class ConsoleReader(Foretelling):
             if Stepper.looks_at(painted):
                 in_turn.end()
                 self._reach(at := block.start(i))
-                self._safely(self._paint, painted, text, at)
+                self._safely(self._paint, painted, self._line, text, at)
             else:
                 in_turn.take(painted, self._line)
         in_turn.end()
@@ -333,15 +333,15 @@ class ConsoleReader(Foretelling):
             return False
         self._rows.pace.at = self._line
         self._reach(at)
-        return self._safely(self._paint, painted, text, at)
+        return self._safely(self._paint, painted, self._line, text, at)
 
     @property
     def _paints_at_once(self) -> bool:
         """Whether nothing else is to be told of a known bar but what it shows."""
         return self._filter.learns and not self._before_steps and not self._news.expects
 
-    def _paint(self, painted: ProgressBar, text: bytes, at: int) -> bool:
-        self._bars.paint(painted, lambda: self._blanks.before(text, at), self._line)
+    def _paint(self, painted: ProgressBar, line: int, text: bytes = b"", at: int = 0) -> bool:
+        self._bars.paint(painted, lambda: self._blanks.before(text, at), line)
         return True
 
     def _take_joined(self, found: list[Joined]) -> None:
