@@ -33,7 +33,7 @@ class LineClock:
 
     A stamp without a date gets that of the newest line with one, or the day after. A stamp without a year gets the
     nearest one. `undated`: a stamp had no date, and no line before it had one, so its time is not known. `zoned`: see
-    `Rows`.
+    `Rows`. `plain`: the newest text without a stamp.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class LineClock:
         self._near: float | None = None  # the newest time that is known
         self._hours: dict[tuple[int, int, int, int, str], tuple[float, float]] = {}
         self._slots: dict[bool, _Slot] = {}  # of the newest text, by whether it is only a lead: most texts are alike
-        self._plain = b""  # the newest text without a time
+        self.plain = b""
 
     def of(self, lead: str) -> float:
         """Seconds since the epoch, from the text before a message; NaN if that has no time."""
@@ -52,7 +52,7 @@ class LineClock:
 
     def before(self, line: bytes, end: int) -> float:
         """The same for a line whose message begins at `end`."""
-        if end <= 0 or line[:end] == self._plain:
+        if end <= 0 or line[:end] == self.plain:
             return nan
         text = line[:end].decode("utf-8", "replace")
         time = self._alike(text, False)
@@ -60,7 +60,7 @@ class LineClock:
             lead = lead_of(text)
             time = self._read(text, lead, False)
             if not stamps(lead):
-                self._plain = line[:end]
+                self.plain = line[:end]
         return time
 
     def _alike(self, text: str, alone: bool) -> float | None:

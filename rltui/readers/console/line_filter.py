@@ -27,11 +27,13 @@ def shape_of(line: bytes) -> bytes:
     return line.translate(None, _DIGITS)
 
 
-def remember(shape: _Shape, among: set[_Shape]) -> None:
-    """Adds a shape to a set of bounded size."""
-    if len(among) >= _MAX_SHAPES:
+def remember(shape: _Shape, among: set[_Shape]) -> bool:
+    """Adds a shape to a set of bounded size. Returns whether all others were forgotten for it."""
+    full = len(among) >= _MAX_SHAPES
+    if full:
         among.clear()
     among.add(shape)
+    return full
 
 
 @lru_cache(maxsize=64)  # the same for each log of a list
@@ -52,10 +54,11 @@ def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple
 
 class LineFilter:
     """`dull`: shapes of lines without interest. `bars`: shapes of progress bars without other content. `learns`: False
-    while an unfinished line is read."""
+    while an unfinished line is read. `cleared`: how often shapes were forgotten."""
 
     def __init__(self) -> None:
         self.learns = True
+        self.cleared = 0
         self.dull: set[bytes] = set()
         self.bars: set[bytes] = set()
 
@@ -64,6 +67,7 @@ class LineFilter:
         trainer (`generic`), of printed YAML (`yaml`). Each further mark makes the search slower."""
         self.dull.clear()
         self.bars.clear()
+        self.cleared += 1
         self._looks, self._shape_looks = _searches(frozenset(dialect_marks), generic, yaml)
 
     def speaks(self, line: bytes) -> bool:
@@ -73,4 +77,4 @@ class LineFilter:
     def forget(self, shape: bytes, among: set[bytes]) -> None:
         """Remembers that lines of this shape say nothing, whatever their digits are. `among`: `dull` or `bars`."""
         if self.learns and shape not in among and len(shape) < _MAX_LENGTH and self._shape_looks.search(shape) is None:
-            remember(shape, among)
+            self.cleared += remember(shape, among)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,14 @@ class LogRows:
         if not self.foretells:
             self.passed(step)
 
+    def _pass(self, steps: list[int]) -> None:
+        """The same for several steps in turn."""
+        self._step = steps[-1] if steps else self._step
+        if not self.foretells and steps:
+            first = steps if self._sure_step is None else [self._sure_step, *steps]
+            self.laps += sum(step <= before - LAP for before, step in pairwise(first))
+            self._sure_step = steps[-1]
+
     def passed(self, step: int) -> None:
         """Takes the step of a row that will not come again."""
         self.laps += self._sure_step is not None and step <= self._sure_step - LAP
@@ -144,10 +152,12 @@ class LogRows:
         self._release()
         before, cut.reached = cut.reached, bisect_right(cut.offsets, at)
         for head in cut.heads[before : cut.reached]:
+            if head == clock.plain:
+                cut.times.append(nan)
+                continue
             cut.times.append(time := clock.before(head, len(head)))
             clock.know(time)
-        for step in cut.steps[before : cut.reached]:
-            self._come_to(step)
+        self._pass(cut.steps[before : cut.reached])
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """Adds one row at the log's current step."""
@@ -349,6 +359,11 @@ class LogNews:
         if self._expected and step is not None and not self.foretells and step < (self._expected[-1].after or 0):
             self.add(self._expected)
             self._expected.clear()
+
+    @property
+    def expects(self) -> bool:
+        """Whether settings wait for a launch: then each step counts as it comes."""
+        return bool(self._expected)
 
     @property
     def planned(self) -> int | None:

@@ -34,23 +34,22 @@ _DICT = lazy(
     rb"|(?<=[\"']: \{)\s*[\"']?\d{1,15}[\"']?: )",  # of values by step
     re.MULTILINE,
 )
-_CODE = lazy(_FENCE)
+_OPENS = lazy(rb"[\[{`]")
+_MAY_OPEN = lazy(rb"[{]|\[\s*(?:[\[({]|$)|[\"']: ?\[|[yr]\(\[|" + _FENCE)
 
 
-class ListMarks:
-    """The places of a text where a list or code may begin, one after the other."""
+def holds_mark(text: bytes, at: int, end: int) -> bool:
+    """Whether a list or code may begin between two places of a text."""
+    for found in _OPENS.finditer(text, at, end):
+        begin = found.start()
+        if _LIST.match(text, begin) or _DICT.match(text, begin) or text.startswith(_FENCE, begin):
+            return True
+    return False
 
-    def __init__(self, text: bytes) -> None:
-        self._text = text
-        self._next = dict.fromkeys((_LIST, _DICT, _CODE), -1)  # each begins with one character: that is quick
 
-    def behind(self, at: int) -> int:
-        """The first such place from `at` on; the end of the text if there is none."""
-        for look, place in self._next.items():
-            if place < at:
-                found = look.search(self._text, at)
-                self._next[look] = len(self._text) if found is None else found.start()
-        return min(self._next.values())
+def may_hold_mark(shape: bytes) -> bool:
+    """Whether a list or code may begin in a line of this shape, whatever its digits are."""
+    return _MAY_OPEN.search(shape) is not None
 
 
 class PassedLine(Struct, frozen=True):

@@ -22,6 +22,7 @@ from rltui.readers.console.evaluations import EvaluationsBeside
 from rltui.readers.console.foretelling import Foretelling
 from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines, may_be_joined
+from rltui.readers.console.known_bars import BarsInTurn, KnownBars
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_records import LinePace, LogNews, LogRows, NewestLines
@@ -29,10 +30,12 @@ from rltui.readers.console.notes import TOLD_ONCE, NoteFinder, OpenTracebacks, s
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
-from rltui.readers.console.printed_rows import ListMarks
-from rltui.readers.console.progress_bar import Blanks, bar, bar_after, behind_bar, may_be_bar
+from rltui.readers.console.printed_rows import holds_mark, may_hold_mark
+from rltui.readers.console.progress_bar import Blanks, ProgressBar, bar, bar_after, behind_bar, may_be_bar
+from rltui.readers.console.quiet_lines import QuietLines
 from rltui.readers.console.row_intake import RowIntake
 from rltui.readers.console.step_template import StepRow
+from rltui.readers.console.trl import Stepper
 from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
@@ -85,6 +88,7 @@ class ConsoleReader(Foretelling):
         self._line = above + 1  # number of the line that the next byte belongs to
         self._blanks = Blanks()
         self._filter = LineFilter()
+        self._known_bars = KnownBars()
         self._joined = JoinedLines()
         self._newest = NewestLines()
         self._took = False  # something was taken from the line
@@ -243,32 +247,29 @@ class ConsoleReader(Foretelling):
     def _scan(self, text: bytes) -> None:
         """Reads everything except verl's step lines."""
         first_line = self._line
-        at = 0
-        follows = self._follows()
-        marks, above = ListMarks(text), b""
-        marked, joining = marks.behind(0), self._joined.is_open
-        dull, quiet = self._filter.dull, self._is_quiet(follows or joining)
-        again = {} if self._untaken.open_line else self._untaken.again
-        for line, form in zip(text.split(b"\n"), shape_of(text).split(b"\n"), strict=True):
-            if quiet and at + len(line) <= marked and (form in dull or not line) and b"{" not in form:
-                if form:  # like most lines: a form that tells nothing
-                    if (counted := again.get(form)) is not None:
-                        counted.count += 1
-                    else:
-                        self._untaken.add(form, line, self._line)
-                    above = line
-                at += len(line) + 1
-                self._line += 1
-                continue
+        block = QuietLines(text, self._filter)
+        follows, joining = self._follows(), self._joined.is_open
+        above, i = b"", 0
+        while i < len(block.lines):
+            if self._is_quiet(follows or joining):
+                quiet = self._pass_by(block, i, block.until(i), text, first_line)
+                if quiet > i:
+                    above, i = block.newest(i, quiet) or above, quiet
+                    continue
+            line, form, at = block.lines[i], block.forms[i], block.start(i)
+            self._line = first_line + i
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = form if segment is line else shape_of(segment)
                 end = at + len(segment)
+                repainted = segment is not line and self._is_quiet(follows or joining)
+                if repainted and self._paint_known(segment, shape, text, at):
+                    above, at = segment, end + 1
+                    continue
+                marked = holds_mark(text, at, end)
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (end > marked or joining or may_be_joined(segment)) and self._joined.wants(
-                    segment, above, end > marked
-                ):
+                elif (marked or joining or may_be_joined(segment)) and self._joined.wants(segment, above, marked):
                     self._reach(at)
                     blank = self._blanks.before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
@@ -288,18 +289,60 @@ class ConsoleReader(Foretelling):
                     self._untaken.add(shape, segment, self._line)
                 above = segment or above
                 at = end + 1
-                if end > marked:
+                if marked:
                     self._joined.pass_by(segment, self._line)
-                    marked = marks.behind(at)
-            quiet = self._is_quiet(follows or joining)
-            self._line += 1
-        self._line -= 1
+            i += 1
+        self._line = first_line + len(block.lines) - 1
         self._joined.end(above)
         self._blanks.after = self._blanks.before(text, len(text))
         if self.gives_lines:
             self._newest.keep(text, first_line)
         if self._unread is not None:
             self._unread.keep(text, first_line)
+
+    def _pass_by(self, block: QuietLines, begin: int, end: int, text: bytes, first_line: int) -> int:
+        """Passes by lines of forms that are known: bars are painted, and the others only counted. Returns the first
+        line that must be looked at."""
+        bars = block.bars(begin, end)
+        if bars and not self._paints_at_once:
+            bars, end = [], bars[0]
+        in_turn = BarsInTurn(lambda painted, line: self._safely(self._paint, painted, line))
+        for i in bars:
+            waits = self._own is not None and self._rows.waits(block.start(i))
+            painted = None if waits else self._known_bars.read(block.lines[i])
+            if painted is None:
+                end = i
+                break
+            self._rows.pace.at = self._line = first_line + i
+            if Stepper.looks_at(painted):
+                in_turn.end()
+                self._reach(at := block.start(i))
+                self._safely(self._paint, painted, self._line, text, at)
+            else:
+                in_turn.take(painted, self._line)
+        in_turn.end()
+        if begin < end:
+            block.count(self._untaken, begin, end, first_line)
+        return end
+
+    def _paint_known(self, segment: bytes, shape: bytes, text: bytes, at: int) -> bool:
+        """Paints a known bar that is not alone on its line. False if there is none."""
+        if shape not in self._filter.bars or may_hold_mark(shape) or not self._paints_at_once:
+            return False
+        if (self._own is not None and self._rows.waits(at)) or (painted := self._known_bars.read(segment)) is None:
+            return False
+        self._rows.pace.at = self._line
+        self._reach(at)
+        return self._safely(self._paint, painted, self._line, text, at)
+
+    @property
+    def _paints_at_once(self) -> bool:
+        """Whether nothing else is to be told of a known bar but what it shows."""
+        return self._filter.learns and not self._before_steps and not self._news.expects
+
+    def _paint(self, painted: ProgressBar, line: int, text: bytes = b"", at: int = 0) -> bool:
+        self._bars.paint(painted, lambda: self._blanks.before(text, at), line)
+        return True
 
     def _take_joined(self, found: list[Joined]) -> None:
         """Adds the rows of printed lists, and reads the lines that are complete by now, each with its own number."""
@@ -406,6 +449,7 @@ class ConsoleReader(Foretelling):
                 return True
             if not speaks:
                 self._filter.forget(shape, self._filter.bars)
+                self._known_bars.learn(segment, painted)
                 return True
         elif b"'epoch'" in segment and (line := trl.cells(segment)) is not None:
             self._took = True

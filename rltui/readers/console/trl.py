@@ -269,11 +269,12 @@ class Stepper(Struct):
     def _of_another(self, line: dict[str, str], epoch: float | None) -> bool:
         """Whether another training begins with this line, as one script trains by SFT and then by RL: its epoch is
         below the one before, and its names are others, or that training was over and it starts from scratch."""
-        known = [one for one in self._epochs if one is not None]
-        if epoch is None or not known or epoch >= known[-1]:
+        before = next((one for one in reversed(self._epochs) if one is not None), None)
+        if epoch is None or before is None or epoch >= before:
             return False
+        first = next(one for one in self._epochs if one is not None)
         over = (self._plan is not None and self._plan.over) or (self._count > 0 and self.done == self.total > 0)
-        return (over and epoch <= known[0]) or len(self._keys & set(line)) < SAME * len(self._keys | set(line))
+        return (over and epoch <= first) or len(self._keys & set(line)) < SAME * len(self._keys | set(line))
 
     def _begin_anew(self) -> list[Row]:
         """Forgets the training before, whose lines get their steps now."""
