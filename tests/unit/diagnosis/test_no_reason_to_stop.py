@@ -4,7 +4,7 @@ another loss counts otherwise. What lasts is one."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.unit.diagnosis.written import wave
-from tests.unit.reported import told
+from tests.unit.reported import told, told_as_it_grows
 
 Page = dict[str, Any]
 HALT = {"stop-use-best", "pause-and-fix", "abort-now"}
@@ -38,20 +38,33 @@ def learns(**other: np.ndarray) -> dict[str, np.ndarray]:
     return usual | other
 
 
-def page(
+def written(
     folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1, planned: int = 3 * ROWS
-) -> Page:
-    """The report of the first rows of a run, which goes on up to its plan."""
+) -> Path:
+    """The first rows of a run, which goes on up to its plan."""
     rows = [{"step": n + 1} | {k: x[n] for k, x in columns.items() if np.isfinite(x[n])} for n in range(upto)]
     folder.mkdir(exist_ok=True)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[every - 1 :: every]))
     (folder / "config.json").write_text(json.dumps({"algorithm": "grpo", "total_steps": planned, "kl_coef": 0.01}))
-    return told(folder)[2]
+    return folder
+
+
+def page(
+    folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1, planned: int = 3 * ROWS
+) -> Page:
+    return told(written(folder, columns, upto, every, planned))[2]
+
+
+def pages(folder: Path, columns: dict[str, np.ndarray], upto: Iterable[int]) -> Iterator[tuple[int, Page]]:
+    """After so many rows each: of one run that grows."""
+    rows = list(upto)
+    for n, (_, _, found) in zip(rows, told_as_it_grows(written(folder, columns, n) for n in rows), strict=True):
+        yield n, found
 
 
 def decisions(folder: Path, columns: dict[str, np.ndarray], *upto: int) -> Iterator[tuple[int, str]]:
-    for n in upto:
-        yield n, page(folder, columns, n)["verdict"]["decision"]
+    for n, found in pages(folder, columns, upto):
+        yield n, found["verdict"]["decision"]
 
 
 def loud(found: Page) -> set[str]:
@@ -189,8 +202,9 @@ def test_what_was_warned_of_and_is_not_back_is_not_clear(seed: int, tmp_path: Pa
     reward = 0.2 + 0.15 * np.minimum(STEP, 90) / 90 + 0.15 * np.clip((STEP - 200) / 60, 0, 1)
     entropy = 0.02 ** np.minimum(1, STEP / 110) * wave(1, 0.03, ROWS, seed + 3)
     columns = learns(reward_mean=reward + wave(0, 0.015, ROWS, seed), entropy=entropy)
-    assert "entropy-collapse" in loud(page(tmp_path, columns, 200))
-    text = page(tmp_path, columns)["verdict"]["text"]
+    (_, halfway), (_, ended) = pages(tmp_path, columns, (200, ROWS))
+    assert "entropy-collapse" in loud(halfway)
+    text = ended["verdict"]["text"]
     assert text.startswith("No fault found, but entropy has fallen"), text
 
 
@@ -233,10 +247,9 @@ def test_an_update_that_is_cut_off_is_told(tmp_path: Path) -> None:
 def test_a_critical_fall_that_is_waited_for_says_so(tmp_path: Path) -> None:
     """A verdict that goes on beside a critical finding says what makes it a stop."""
     columns = learns(reward_mean=dip(True))
-    pages = [page(tmp_path / str(n), columns, n) for n in range(AT + 8, AT + 34, 3)]
     waited = [
         found["verdict"]
-        for found in pages
+        for _, found in pages(tmp_path, columns, range(AT + 8, AT + 34, 3))
         if any(f["severity"] == "critical" and f["status"] == "active" for f in found["findings"])
         and found["verdict"]["decision"] == "continue-watch"
     ]
