@@ -10,6 +10,7 @@ from typing import Any
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import to_json
+from rltui.session.frame import Frame
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 
@@ -39,6 +40,14 @@ def told_as_it_grows(written: Iterable[Path], now: float | None = None) -> Itera
         opened.close()
 
 
+def told_at(run: Path, steps: Iterable[int]) -> Iterator[Told]:
+    """The same of a run as it stood at these steps, as the screen that goes back sees it."""
+    opened = _read(run)
+    for step in steps:
+        yield _forms_of(opened, opened.past_frame(step))
+    opened.close()
+
+
 def _read(run: Path) -> RunReader:
     opened = RunReader(locate([str(run)])[0])
     opened.load()
@@ -46,5 +55,9 @@ def _read(run: Path) -> RunReader:
 
 
 def _forms(opened: RunReader, now: float | None) -> Told:
-    report = build(opened.with_insight(opened.frame(now)))
+    return _forms_of(opened, opened.frame(now))
+
+
+def _forms_of(opened: RunReader, frame: Frame) -> Told:
+    report = build(opened.with_insight(frame))
     return render(report), render(report, long=True), json.loads(to_json(report))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, learns, loud, page, ramp
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, learns, loud, page, pages, ramp
 from tests.unit.diagnosis.written import wave
 
 EVERY = 15
@@ -30,19 +30,19 @@ def parted(found: dict[str, Any]) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("upto", [AT + 90, AT + 120, ROWS])
-def test_training_alone_gains_since_a_step(seed: int, upto: int, tmp_path: Path) -> None:
+def test_training_alone_gains_since_a_step(seed: int, tmp_path: Path) -> None:
     held_out = 0.1 + 0.2 * ramp(0, AT) - 0.04 * ramp(AT, 60)  # no set falls beyond its noise
-    told = parted(page(tmp_path, run(LEARNS + BY_HEART, held_out, seed), upto))
-    assert told is not None
-    assert abs(told["onset_step"] - AT) <= 20, told["onset_step"]
+    for upto, found in pages(tmp_path, run(LEARNS + BY_HEART, held_out, seed), (AT + 90, AT + 120, ROWS)):
+        told = parted(found)
+        assert told is not None, upto
+        assert abs(told["onset_step"] - AT) <= 20, (upto, told["onset_step"])
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_validation_that_follows_on_its_own_scale_is_not_left_behind(seed: int, tmp_path: Path) -> None:
     held_out = 0.1 + 0.2 * ramp(0, AT) + 0.3 * ramp(AT, 40)
-    for upto in (AT + 60, AT + 100, ROWS):
-        assert parted(page(tmp_path, run(LEARNS + BY_HEART, held_out, seed), upto)) is None
+    for upto, found in pages(tmp_path, run(LEARNS + BY_HEART, held_out, seed), (AT + 60, AT + 100, ROWS)):
+        assert parted(found) is None, upto
 
 
 @pytest.mark.parametrize("seed", range(3))
