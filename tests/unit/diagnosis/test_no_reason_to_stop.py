@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.draws import some
 from tests.unit.diagnosis.written import wave
 from tests.unit.reported import told, told_as_it_grows
 
@@ -103,7 +104,7 @@ def test_validation_tells_whether_the_sign_was_turned(gains: bool, tmp_path: Pat
     assert ("sign were turned" in str([f for f in found["findings"] if f["status"] == "active"])) != gains
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_kl_that_leaps_and_stands_is_no_runaway(seed: int, tmp_path: Path) -> None:
     """Another mean over tokens, in a run that has learnt most of what it can."""
     share = np.minimum(1.0, 1.05 * (1 - np.exp(-6 * STEP / ROWS)))
@@ -119,7 +120,7 @@ def dip(back: bool, width: int = 38, left: float = 0.45, seed: int = 1) -> np.nd
     return -0.9 + (1.0 + 0.3 * STEP / ROWS) * (1 - by * left * 2) + wave(0, 0.05, ROWS, seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_dip_of_the_reward_alone_stops_nothing(seed: int, tmp_path: Path) -> None:
     """For some rows it lies below all that it ever was."""
     columns = learns(reward_mean=dip(True, seed=seed))
@@ -138,7 +139,7 @@ def test_a_fall_with_another_sign_of_it_is_a_reason_at_once(tmp_path: Path) -> N
     assert dict(decisions(tmp_path, columns, AT + 20))[AT + 20] in HALT
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_drift_while_the_reward_dips_and_comes_back_is_no_reason(seed: int, tmp_path: Path) -> None:
     """KL rises as before, and the rows in which the reward did not gain are those of the dip."""
     reward = 0.25 + 0.45 * (1 - np.exp(-6 * STEP / ROWS)) + wave(0, 0.04, ROWS, seed)
@@ -178,7 +179,7 @@ def dips(*begin: int, back: bool = True, seed: int = 1) -> dict[str, np.ndarray]
 
 @pytest.mark.parametrize("begin", [(AT,), (80, AT)])
 @pytest.mark.parametrize("behind", [52, 60, 75])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some(range(2)))
 def test_a_run_that_ends_as_good_as_it_was_before_a_dip_has_nothing_open(
     begin: tuple[int, ...], behind: int, seed: int, tmp_path: Path
 ) -> None:
@@ -196,7 +197,7 @@ def test_a_run_that_ends_below_what_it_was_is_told_so(behind: int, tmp_path: Pat
     assert "reward-collapse" in loud(found)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_what_was_warned_of_and_is_not_back_is_not_clear(seed: int, tmp_path: Path) -> None:
     """Entropy is at a fiftieth of its start, the reward stands, and then gains again."""
     reward = 0.2 + 0.15 * np.minimum(STEP, 90) / 90 + 0.15 * np.clip((STEP - 200) / 60, 0, 1)
@@ -208,7 +209,7 @@ def test_what_was_warned_of_and_is_not_back_is_not_clear(seed: int, tmp_path: Pa
     assert text.startswith("No fault found, but entropy has fallen"), text
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_nothing_begins_while_its_metric_is_zero(seed: int, tmp_path: Path) -> None:
     """The reward falls some rows before the trainer and the sampler differ at all."""
     apart = np.where(SINCE, 0.02 + 0.12 * ramp(AT, 40), 0.0) * np.abs(wave(1, 0.1, ROWS, seed + 5))

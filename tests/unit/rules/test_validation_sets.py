@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from rltui.cli import main
 from rltui.rules.catalogue import rules
 from rltui.rules.falls import drifted, fallen
+from tests.draws import some
 from tests.unit.reported import told
 
 STEPS, EVERY, TURN = 300, 5, 120
@@ -62,18 +63,23 @@ def advice(report: dict[str, Any]) -> tuple[Any, ...]:
     return report["verdict"]["decision"], report["verdict"]["best_checkpoint"]["step"], sorted(map(str, found))
 
 
+def turned(named: Sequence[Any]) -> list[list[Any]]:
+    """Orders in which each stands in each place, and before and behind each other."""
+    return [[*named[i:], *named[:i]] for i in range(len(named))]
+
+
 @pytest.mark.parametrize(
     "ways", [(falls, rises), (falls, falls), (falls, level), (rises, level), (falls, rises, rises)]
 )
 def test_their_order_in_the_log_changes_no_advice(tmp_path: Path, ways: tuple[Way, ...]) -> None:
     named = list(zip("xyz", ways, strict=False))
     all_orders = [
-        advice(told(written(tmp_path / str(i), dict(order), seed=5))[2]) for i, order in enumerate(permutations(named))
+        advice(told(written(tmp_path / str(i), dict(order), seed=5))[2]) for i, order in enumerate(turned(named))
     ]
     assert all(one == all_orders[0] for one in all_orders[1:])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_set_that_falls_is_told_while_the_others_rise_and_stops_nothing(tmp_path: Path, seed: int) -> None:
     sets = {"first": rises, "second": rises, "third": rises, "fallen": falls}
     text, _, report = told(written(tmp_path / "run", sets, seed))
@@ -87,7 +93,7 @@ def test_a_set_that_falls_is_told_while_the_others_rise_and_stops_nothing(tmp_pa
     assert "All clear" not in text
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_sets_that_fall_together_end_the_run(tmp_path: Path, seed: int) -> None:
     _, _, report = told(written(tmp_path / "run", {"x": falls, "y": falls, "z": level}, seed))
     assert report["verdict"]["decision"] == "stop-use-best"
@@ -152,7 +158,7 @@ def test_their_order_changes_no_advice_if_they_were_not_evaluated_together(tmp_p
 
     ways = {"x": falls, "y": rises, "z": rises}
     found = []
-    for i, order in enumerate(permutations(ways)):
+    for i, order in enumerate(turned(list(ways))):
         run = written(tmp_path / str(i), {name: ways[name] for name in order}, seed=4)
         path = run / "metrics.jsonl"
         rows = [json.loads(line) for line in path.read_text().splitlines()]
