@@ -14,6 +14,7 @@ from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import finding, learning, wave
 from tests.unit.reported import Told, told_as_it_grows
+from tests.unit.rules.asked import asking
 
 NAN, RAMP, MEMORY = "nonfinite-values", "grad-norm-ramp", "gpu-memory-pressure"
 PEAK = "perf/max_memory_allocated_gb"
@@ -38,7 +39,8 @@ def dated(reports: Iterable[Told], rule: str) -> list[int]:
 
 
 def dates(folder: Path, columns: dict[str, np.ndarray], rule: str, lengths: tuple[int, ...]) -> list[int]:
-    return dated(cuts(folder, columns, *lengths), rule)
+    with asking(rule):
+        return dated(cuts(folder, columns, *lengths), rule)
 
 
 def columns_of(rows: int) -> dict[str, np.ndarray]:

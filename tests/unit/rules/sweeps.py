@@ -82,7 +82,8 @@ def stretches(agreed: str, doses: Sequence[str]) -> list[tuple[int, int]]:
 
 def turns(ask: Callable[[float], str], doses: Sequence[float], agreed: str = "") -> str:
     """Doses that say the same stand together: `0.1 to 0.5: 00122`. Of those that do so in the line that was `agreed`
-    the first, the one in the middle and the last are asked: that holds both sides of each turning point."""
+    the first, the one in the middle and the last are asked: that holds both sides of each turning point. `-m whole`
+    asks all."""
     names = [f"{dose:g}" for dose in doses]
     told: dict[int, str] = {}
     for first, last in stretches(agreed, names) or [(i, i) for i in range(len(doses))]:

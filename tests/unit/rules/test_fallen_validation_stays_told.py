@@ -12,6 +12,7 @@ import pytest
 
 from tests.draws import some
 from tests.unit.reported import told_at
+from tests.unit.rules.asked import asking
 
 STEPS, EVERY, TURN = 600, 25, 200
 Way = Callable[[int], float]
@@ -46,7 +47,9 @@ def written(folder: Path, seed: int, validation: Way, noise: float) -> Path:
 def states(run: Path, first: int) -> list[str | None]:
     """How the finding stands at each evaluation from step `first` on; None where it was never told."""
     out: list[str | None] = []
-    for _, _, report in told_at(run, range(first, STEPS + 1, 3 * EVERY)):
+    with asking("val-regression"):
+        reports = list(told_at(run, range(first, STEPS + 1, 3 * EVERY)))
+    for _, _, report in reports:
         found = [f for f in report["findings"] if f["id"] == "val-regression"]
         out.append(found[0]["status"] if found else None)
     return out

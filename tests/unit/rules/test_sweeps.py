@@ -22,7 +22,7 @@ def test_turning_points(rule: str) -> None:
     assert lines_of(rule, AGREED[rule]) == AGREED[rule]
 
 
-@pytest.mark.fuzz_full
+@pytest.mark.whole
 @pytest.mark.parametrize("rule", AGREED)
 def test_every_dose(rule: str) -> None:
     assert lines_of(rule) == AGREED[rule]
