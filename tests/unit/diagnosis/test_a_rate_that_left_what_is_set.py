@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.draws import some
 from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import ACTOR, CONFIG
 from tests.unit.diagnosis.written import finding, learning, wave
@@ -41,7 +40,7 @@ def turned(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [fix for f in active for fix in f["fixes"] if fix["config_key"] == RATE]
 
 
-@pytest.mark.parametrize("seed", some([0, 1]))
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(("lasts", "times"), [(8, 15), (16, 30)])
 def test_the_setting_is_not_lowered(lasts: int, times: float, seed: int, tmp_path: Path) -> None:
     _, report = spiked(tmp_path / "run", lasts, times, seed)
@@ -52,20 +51,20 @@ def test_the_setting_is_not_lowered(lasts: int, times: float, seed: int, tmp_pat
     assert any(f"from step {first} to {last}" in fix["text"] for fix in advice), advice
 
 
-@pytest.mark.parametrize("seed", some([0, 1]))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_rate_is_no_longer_called_too_high(seed: int, tmp_path: Path) -> None:
     page, report = spiked(tmp_path / "run", 10, 20, seed)
     assert finding(report, "cfg-lr-too-high") is None
     assert "fell in the first rows" not in page
 
 
-@pytest.mark.parametrize("seed", some([0, 1]))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_kl_that_rose_as_the_reward_fell_did_not_stay_the_same(seed: int, tmp_path: Path) -> None:
     page, _ = spiked(tmp_path / "run", 10, 20, seed)
     assert "distance from the reference stays the same" not in page
 
 
-@pytest.mark.parametrize("seed", some([0, 1]))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_a_rate_that_is_still_off_goes_back_to_what_is_set(seed: int, tmp_path: Path) -> None:
     _, report = spiked(tmp_path / "run", 200, 10, seed, rows=AT + 40)
     assert any("learning rate 2e-5, as the config sets it to 2e-6" in fix["text"] for fix in turned(report))

@@ -57,7 +57,7 @@ def test_a_checkpoint_that_was_being_written_as_the_run_broke_off_is_not_there(
     assert report(tmp_path, capsys)["verdict"]["best_checkpoint"]["step"] in (100, 150)
 
 
-@pytest.mark.parametrize("seed", some(range(4)))
+@pytest.mark.parametrize("seed", range(4))
 def test_what_fell_at_once_began_in_that_row(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The cause names the step of the jump: the finding has no other date."""
     columns = learning(ROWS) | {

@@ -57,7 +57,7 @@ def test_it_is_told_as_a_hint(tmp_path: Path) -> None:
     assert hints[0]["because"].startswith("all that speaks for it is the note")
 
 
-@pytest.mark.parametrize("seed", some([0, 1, 2]))
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_warning_that_began_before_does(seed: int, tmp_path: Path) -> None:
     drift = 2.0 * np.clip((np.arange(ROWS) - FALLS + 30) / 60, 0, 1)
     _, report = declining(tmp_path / "run", 0.01 + drift, seed)
@@ -88,7 +88,7 @@ def test_data_that_repeat_later_explain_no_fall(passed: int, seed: int, tmp_path
     assert all(one["status"] != "supported" for one in found), found
 
 
-@pytest.mark.parametrize("seed", some([0, 1]))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_data_that_repeat_before_may(seed: int, tmp_path: Path) -> None:
     found = causes(overfit(tmp_path / "run", 160, seed), REPEATED)
     assert any(one["status"] == "supported" for one in found)
