@@ -17,6 +17,7 @@ from rltui.cli import main
 from rltui.rules.catalogue import rules
 from rltui.rules.falls import drifted, fallen
 from tests.unit.reported import told
+from tests.unit.rules.asked import asking
 
 STEPS, EVERY, TURN = 300, 5, 120
 SETS = 5
@@ -136,14 +137,16 @@ def widens(step: int) -> float:
 @pytest.mark.parametrize("order", list(permutations(("x/acc/mean@1", "x/acc/best@8/mean", "y/acc/mean@16"))))
 def test_pass_at_k_is_held_against_pass_at_1_of_the_same_set(tmp_path: Path, order: tuple[str, ...]) -> None:
     ways = {"x/acc/mean@1": rises, "x/acc/best@8/mean": shrinks, "y/acc/mean@16": rises}
-    _, _, report = told(written(tmp_path / "run", {name: ways[name] for name in order}, 3, last=""))
+    with asking("passk-shrink"):
+        _, _, report = told(written(tmp_path / "run", {name: ways[name] for name in order}, 3, last=""))
     found = next(f for f in report["findings"] if f["id"] == "passk-shrink")
     assert [e["key"] for e in found["evidence"]] == ["val-core/x/acc/best@8/mean", "val-core/x/acc/mean@1"]
 
 
 def test_pass_at_k_of_another_set_is_no_evidence(tmp_path: Path) -> None:
     sets = {"x/acc/mean@1": rises, "x/acc/best@8/mean": widens, "y/acc/mean@16": level, "y/acc/best@16/mean": shrinks}
-    _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
+    with asking("passk-shrink"):
+        _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
     assert "passk-shrink" not in [f["id"] for f in report["findings"] if f["severity"] != "info"]
 
 
