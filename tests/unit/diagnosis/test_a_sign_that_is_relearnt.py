@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, evaluated, learns, page, ramp
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, evaluated, learns, page, pages, ramp
 from tests.unit.diagnosis.written import wave
 
 LEARNT = ramp(AT + 4, 18)
@@ -33,16 +33,15 @@ def leads(found: dict[str, Any]) -> str:
     return str(found["verdict"]["because"][0])
 
 
-@pytest.mark.parametrize("upto", [AT + 15, AT + 40, AT + 80, ROWS])
 @pytest.mark.parametrize("evaluates", [True, False])
-def test_a_turned_sign_stands_while_the_policy_learns_it(upto: int, evaluates: bool, tmp_path: Path) -> None:
+def test_a_turned_sign_stands_while_the_policy_learns_it(evaluates: bool, tmp_path: Path) -> None:
     columns = relearnt()
     if not evaluates:
         del columns["eval_accuracy"]
-    found = page(tmp_path, columns, upto)
-    assert leads(found) == "reward-function-fault", found["verdict"]["text"]
-    assert found["answer"]["why"].startswith("The sign of the reward"), found["answer"]["why"]
-    assert found["verdict"]["decision"] == "pause-and-fix"
+    for upto, found in pages(tmp_path, columns, (AT + 15, AT + 40, AT + 80, ROWS)):
+        assert leads(found) == "reward-function-fault", (upto, found["verdict"]["text"])
+        assert found["answer"]["why"].startswith("The sign of the reward"), (upto, found["answer"]["why"])
+        assert found["verdict"]["decision"] == "pause-and-fix", upto
 
 
 def test_a_sign_that_was_turned_back_is_over(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, learns, page, ramp
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, learns, page, pages, ramp
 from tests.unit.diagnosis.written import wave
 
 
@@ -32,15 +32,14 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("other", [{}, ENDLESS], ids=["temperature", "no end of an answer"])
-@pytest.mark.parametrize("upto", [AT + 20, AT + 60])
-def test_other_answers_under_the_same_updates(other: dict[str, np.ndarray], upto: int, tmp_path: Path) -> None:
-    found = page(tmp_path, run(**other), upto)
-    causes = [f["causes"][0] for f in found["findings"] if f["id"] == "kl-runaway"]
-    assert causes
-    assert causes[0]["text"].startswith("The sampler changed at that step"), causes
-    assert causes[0]["status"] == "supported"
-    assert f"step {AT}" in causes[0]["because"]
-    assert other or found["answer"]["why"].startswith("The sampler changed at that step"), found["answer"]
+def test_other_answers_under_the_same_updates(other: dict[str, np.ndarray], tmp_path: Path) -> None:
+    for upto, found in pages(tmp_path, run(**other), (AT + 20, AT + 60)):
+        causes = [f["causes"][0] for f in found["findings"] if f["id"] == "kl-runaway"]
+        assert causes, upto
+        assert causes[0]["text"].startswith("The sampler changed at that step"), (upto, causes)
+        assert causes[0]["status"] == "supported", upto
+        assert f"step {AT}" in causes[0]["because"], upto
+        assert other or found["answer"]["why"].startswith("The sampler changed at that step"), found["answer"]
 
 
 def test_an_update_that_broke_the_policy_is_no_other_sampler(tmp_path: Path) -> None:
@@ -87,7 +86,6 @@ def test_answers_that_learn_to_be_long_are_of_no_other_sampler(rows: int, tmp_pa
         "reward_mean": 0.6 + 0.15 * ramp(0, AT) + 0.22 * learnt + wave(0, 0.015, ROWS, 1),
         "kl_per_token": (0.1 * ramp(0, AT) + 0.3 * ramp(AT - 30, 30) + 3 * learnt + 1e-4) * wave(1, 0.1, ROWS, 2),
     }
-    for upto in (AT + 30, AT + 90):
-        found = page(tmp_path, run(**longer), upto)
+    for upto, found in pages(tmp_path, run(**longer), (AT + 30, AT + 90)):
         told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at")]
-        assert all(c["status"] != "supported" for c in told), told
+        assert all(c["status"] != "supported" for c in told), (upto, told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,21 +50,27 @@ def test_what_sets_in_between_two_looks_is_found_as_if_each_row_were_one(
     at: int, fault: Any, asked_before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A young run is looked at in each row, and in one of four by all checks."""
-    of = columns(3)
-    fault(of, at)
-    run, engine = FakeRun(of), Engine()
-    first = _first(run, engine, at, asked_before)
+    first = _first(at, fault, asked_before, False)
     monkeypatch.setattr(fold.UsualRows, "lasts", lambda *_: False)
-    each = _first(FakeRun(of), Engine(), at, asked_before)
+    each = _first(at, fault, asked_before, True)
     assert first == each
     assert 0 <= first < 9
 
 
-def _first(run: FakeRun, engine: Engine, at: int, asked_before: bool) -> int:
+@cache
+def _before(at: int, each: bool) -> frozenset[str]:
+    """What is open before any fault. `each`: each row is a look."""
+    return frozenset(told(Engine().advance(FakeRun(columns(3)).grow(at))))
+
+
+def _first(at: int, fault: Any, asked_before: bool, each: bool) -> int:
     """Rows of the fault behind which something new is open."""
-    before = told(engine.advance(run.grow(at))) if asked_before else told(Engine().advance(run.grow(at)))
+    of = columns(3)
+    fault(of, at)
+    run, engine = FakeRun(of), Engine()
+    before = frozenset(told(engine.advance(run.grow(at)))) if asked_before else _before(at, each)
     for rows in range(at + 1, at + 20):
-        new = {i for i, severity in told(engine.advance(run.grow(rows))).items() if severity != "info"} - set(before)
+        new = {i for i, severity in told(engine.advance(run.grow(rows))).items() if severity != "info"} - before
         if new:
             return rows - at - 1
     raise AssertionError("nothing was found")

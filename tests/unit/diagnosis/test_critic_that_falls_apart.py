@@ -13,18 +13,25 @@ import pytest
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import finding, learning, wave, write
 from tests.unit.reported import told
+from tests.unit.rules.asked import asking
 
 PPO = {**CONFIG, "algorithm.adv_estimator": "gae", "critic.optim.lr": 1e-5}
 LOSS, EXPLAINED = "value-loss-explosion", "critic-uninformative"
 
 
 def run(folder: Path, rows: int, **columns: np.ndarray) -> dict[str, Any]:
+    """What is said of the critic."""
+    with asking(LOSS, EXPLAINED):
+        return told(written(folder, rows, **columns))[2]
+
+
+def written(folder: Path, rows: int, **columns: np.ndarray) -> Path:
     whole = learning(rows)
     whole["lr"] = wave(1e-6, 0, rows)
     whole |= {key.replace("__", "/"): values for key, values in columns.items()}
     write(folder, whole)
     (folder / "config.json").write_text(json.dumps(PPO), encoding="utf-8")
-    return told(folder)[2]
+    return folder
 
 
 def error(rows: int, seed: int, level: float = 0.4, noise: float = 0.15) -> np.ndarray:
@@ -62,11 +69,13 @@ def test_it_keeps_its_date_as_it_goes_on(seed: int, tmp_path: Path) -> None:
 def test_it_leads_to_the_fall_that_follows(seed: int, tmp_path: Path) -> None:
     rows, at = 330, 130
     fallen = np.clip((np.arange(rows) - 200) / 120, 0, 1)
-    report = run(
-        tmp_path / "run",
-        rows,
-        score=learning(rows)["score"] * (1 - 0.7 * fallen),
-        critic__vf_loss=error(rows, seed) * 10 ** (since(rows, at) / 70),
+    _, _, report = told(
+        written(
+            tmp_path / "run",
+            rows,
+            score=learning(rows)["score"] * (1 - 0.7 * fallen),
+            critic__vf_loss=error(rows, seed) * 10 ** (since(rows, at) / 70),
+        )
     )
     assert report["findings"][0]["id"] == LOSS
     assert report["findings"][0]["severity"] == "critical"

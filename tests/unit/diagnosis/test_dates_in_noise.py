@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, STEP, learns, page
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, STEP, learns, page, pages
 from tests.unit.diagnosis.written import wave
 
 
@@ -25,8 +25,7 @@ def swaying(seed: int, times: float) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_kl_that_sways_is_dated_where_it_set_out(seed: int, tmp_path: Path) -> None:
-    for upto in (AT + 40, AT + 90):
-        found = page(tmp_path, swaying(seed, 16.0), upto)
+    for upto, found in pages(tmp_path, swaying(seed, 16.0), (AT + 40, AT + 90)):
         runs = [f for f in found["findings"] if f["id"] == "kl-runaway" and f["severity"] != "info"]
         assert runs, upto
         assert abs(runs[0]["onset_step"] - AT) <= 15, (upto, runs[0]["onset_step"])

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.draws import some
 from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import finding, learning, wave
-from tests.unit.reported import told
+from tests.unit.reported import Told, told_as_it_grows
+from tests.unit.rules.asked import asking
 
 NAN, RAMP, MEMORY = "nonfinite-values", "grad-norm-ramp", "gpu-memory-pressure"
 PEAK = "perf/max_memory_allocated_gb"
 
 
-def cut(folder: Path, columns: dict[str, np.ndarray], rows: int) -> tuple[str, dict[str, Any]]:
-    page, _, report = told(verl(folder / f"{rows}", {key: x[:rows] for key, x in columns.items()}, CONFIG))
-    return page, report
+def cuts(folder: Path, columns: dict[str, np.ndarray], *lengths: int) -> Iterator[Told]:
+    """Of one run as it grows."""
+    return told_as_it_grows(
+        verl(folder / "run", {key: x[:rows] for key, x in columns.items()}, CONFIG) for rows in lengths
+    )
+
+
+def cut(folder: Path, columns: dict[str, np.ndarray], rows: int) -> dict[str, Any]:
+    ((_, _, report),) = cuts(folder, columns, rows)
+    return report
+
+
+def dated(reports: Iterable[Told], rule: str) -> list[int]:
+    found = [finding(report, rule) for _, _, report in reports]
+    assert all(one is not None for one in found), found
+    return [one["onset_step"] for one in found if one is not None]
 
 
 def dates(folder: Path, columns: dict[str, np.ndarray], rule: str, lengths: tuple[int, ...]) -> list[int]:
-    found = [finding(cut(folder, columns, rows)[1], rule) for rows in lengths]
-    assert all(one is not None for one in found), found
-    return [one["onset_step"] for one in found if one is not None]
+    with asking(rule):
+        return dated(cuts(folder, columns, *lengths), rule)
 
 
 def columns_of(rows: int) -> dict[str, np.ndarray]:
@@ -63,25 +78,25 @@ def test_numbers_that_are_lost_for_good_are_dated_there(tmp_path: Path) -> None:
     columns["grad"][110] = np.nan
     for name in ("grad", "loss", "kl", "entropy"):
         columns[name][140:] = np.nan
-    _, report = cut(tmp_path, columns, 180)
+    report = cut(tmp_path, columns, 180)
     found = finding(report, NAN)
     assert found is not None
     assert found["severity"] == "critical"
     assert "at step 141" in found["summary"]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", some([0, 1, 2]))
 @pytest.mark.parametrize(("at", "grows"), [(50, 0.05), (90, 0.08)])
 def test_a_peak_of_memory_that_keeps_growing(at: int, grows: float, seed: int, tmp_path: Path) -> None:
     rows = 420
     columns = columns_of(rows)
     walk = 45 + grows * np.clip(np.arange(rows) - at, 0, None) + np.abs(wave(0, 0.1, rows, seed))
     columns[PEAK] = np.maximum.accumulate(walk)
-    lengths = (240, 330, rows)
-    found = dates(tmp_path, columns, MEMORY, lengths)
+    reports = list(cuts(tmp_path, columns, 240, 330, rows))
+    found = dated(reports, MEMORY)
     assert max(found) - min(found) <= 5
     assert abs(found[-1] - at) <= 15
-    page, report = cut(tmp_path, columns, rows)
+    page, _, report = reports[-1]
     assert "there is nothing to explain" not in page
     assert report["verdict"]["text"].startswith("No fault found, but GPU memory")
 
@@ -90,7 +105,7 @@ def test_a_peak_that_grows_by_little_is_clear(tmp_path: Path) -> None:
     rows = 300
     columns = columns_of(rows)
     columns[PEAK] = np.maximum.accumulate(45 + 0.03 * np.arange(rows) + np.abs(wave(0, 0.1, rows)))
-    assert cut(tmp_path, columns, rows)[1]["verdict"]["text"].startswith("All clear")
+    assert cut(tmp_path, columns, rows)["verdict"]["text"].startswith("All clear")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -12,6 +12,7 @@ from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import finding, wave
 from tests.unit.reported import told
+from tests.unit.rules.asked import asking
 
 ROWS, SETS_OUT = 280, 90
 
@@ -33,7 +34,8 @@ def learnt(falls_at: int, by: float = 0.5) -> dict[str, np.ndarray]:
 
 
 def judged(folder: Path, columns: dict[str, np.ndarray]) -> dict[str, Any]:
-    return told(verl(folder, columns, CONFIG))[2]
+    with asking("mismatch-high", "mismatch-growing", "staleness-high", "kl-up-reward-flat"):
+        return told(verl(folder, columns, CONFIG))[2]
 
 
 @pytest.mark.parametrize("over", [90, 140])

@@ -4,15 +4,16 @@ another loss counts otherwise. What lasts is one."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.draws import some
 from tests.unit.diagnosis.written import wave
-from tests.unit.reported import told
+from tests.unit.reported import told, told_as_it_grows
 
 Page = dict[str, Any]
 HALT = {"stop-use-best", "pause-and-fix", "abort-now"}
@@ -38,20 +39,33 @@ def learns(**other: np.ndarray) -> dict[str, np.ndarray]:
     return usual | other
 
 
-def page(
+def written(
     folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1, planned: int = 3 * ROWS
-) -> Page:
-    """The report of the first rows of a run, which goes on up to its plan."""
+) -> Path:
+    """The first rows of a run, which goes on up to its plan."""
     rows = [{"step": n + 1} | {k: x[n] for k, x in columns.items() if np.isfinite(x[n])} for n in range(upto)]
     folder.mkdir(exist_ok=True)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[every - 1 :: every]))
     (folder / "config.json").write_text(json.dumps({"algorithm": "grpo", "total_steps": planned, "kl_coef": 0.01}))
-    return told(folder)[2]
+    return folder
+
+
+def page(
+    folder: Path, columns: dict[str, np.ndarray], upto: int = ROWS, every: int = 1, planned: int = 3 * ROWS
+) -> Page:
+    return told(written(folder, columns, upto, every, planned))[2]
+
+
+def pages(folder: Path, columns: dict[str, np.ndarray], upto: Iterable[int]) -> Iterator[tuple[int, Page]]:
+    """After so many rows each: of one run that grows."""
+    rows = list(upto)
+    for n, (_, _, found) in zip(rows, told_as_it_grows(written(folder, columns, n) for n in rows), strict=True):
+        yield n, found
 
 
 def decisions(folder: Path, columns: dict[str, np.ndarray], *upto: int) -> Iterator[tuple[int, str]]:
-    for n in upto:
-        yield n, page(folder, columns, n)["verdict"]["decision"]
+    for n, found in pages(folder, columns, upto):
+        yield n, found["verdict"]["decision"]
 
 
 def loud(found: Page) -> set[str]:
@@ -106,7 +120,7 @@ def dip(back: bool, width: int = 38, left: float = 0.45, seed: int = 1) -> np.nd
     return -0.9 + (1.0 + 0.3 * STEP / ROWS) * (1 - by * left * 2) + wave(0, 0.05, ROWS, seed)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_dip_of_the_reward_alone_stops_nothing(seed: int, tmp_path: Path) -> None:
     """For some rows it lies below all that it ever was."""
     columns = learns(reward_mean=dip(True, seed=seed))
@@ -165,7 +179,7 @@ def dips(*begin: int, back: bool = True, seed: int = 1) -> dict[str, np.ndarray]
 
 @pytest.mark.parametrize("begin", [(AT,), (80, AT)])
 @pytest.mark.parametrize("behind", [52, 60, 75])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", some(range(2)))
 def test_a_run_that_ends_as_good_as_it_was_before_a_dip_has_nothing_open(
     begin: tuple[int, ...], behind: int, seed: int, tmp_path: Path
 ) -> None:
@@ -183,14 +197,15 @@ def test_a_run_that_ends_below_what_it_was_is_told_so(behind: int, tmp_path: Pat
     assert "reward-collapse" in loud(found)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_what_was_warned_of_and_is_not_back_is_not_clear(seed: int, tmp_path: Path) -> None:
     """Entropy is at a fiftieth of its start, the reward stands, and then gains again."""
     reward = 0.2 + 0.15 * np.minimum(STEP, 90) / 90 + 0.15 * np.clip((STEP - 200) / 60, 0, 1)
     entropy = 0.02 ** np.minimum(1, STEP / 110) * wave(1, 0.03, ROWS, seed + 3)
     columns = learns(reward_mean=reward + wave(0, 0.015, ROWS, seed), entropy=entropy)
-    assert "entropy-collapse" in loud(page(tmp_path, columns, 200))
-    text = page(tmp_path, columns)["verdict"]["text"]
+    (_, halfway), (_, ended) = pages(tmp_path, columns, (200, ROWS))
+    assert "entropy-collapse" in loud(halfway)
+    text = ended["verdict"]["text"]
     assert text.startswith("No fault found, but entropy has fallen"), text
 
 
@@ -233,10 +248,9 @@ def test_an_update_that_is_cut_off_is_told(tmp_path: Path) -> None:
 def test_a_critical_fall_that_is_waited_for_says_so(tmp_path: Path) -> None:
     """A verdict that goes on beside a critical finding says what makes it a stop."""
     columns = learns(reward_mean=dip(True))
-    pages = [page(tmp_path / str(n), columns, n) for n in range(AT + 8, AT + 34, 3)]
     waited = [
         found["verdict"]
-        for found in pages
+        for _, found in pages(tmp_path, columns, range(AT + 8, AT + 34, 3))
         if any(f["severity"] == "critical" and f["status"] == "active" for f in found["findings"])
         and found["verdict"]["decision"] == "continue-watch"
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.draws import some
 from tests.unit.diagnosis.test_causes_and_config import verl
 from tests.unit.diagnosis.test_planted_causes import CONFIG
 from tests.unit.diagnosis.written import learning, wave, write
@@ -35,7 +36,7 @@ def causes(report: dict[str, Any], text: str) -> list[dict[str, Any]]:
     return [one for found in report["findings"] for one in found["causes"] if one["text"].startswith(text)]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", some([0, 1, 2]))
 @pytest.mark.parametrize("level", [0.06, 0.08])
 def test_a_note_about_the_policy_proves_no_cause(level: float, seed: int, tmp_path: Path) -> None:
     page, report = declining(tmp_path / "run", np.linspace(0.001, level, ROWS), seed)
@@ -79,7 +80,7 @@ def overfit(folder: Path, passed: int, seed: int) -> dict[str, Any]:
     return told(folder)[2]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", some([0, 1]))
 @pytest.mark.parametrize("passed", [249, 290])
 def test_data_that_repeat_later_explain_no_fall(passed: int, seed: int, tmp_path: Path) -> None:
     found = causes(overfit(tmp_path / "run", passed, seed), REPEATED)

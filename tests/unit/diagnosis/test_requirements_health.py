@@ -12,6 +12,7 @@ from rltui.evidence.model import Diagnosis
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run, noise
+from tests.unit.rules.asked import near
 
 N = 300
 T = np.arange(N) / N
@@ -22,8 +23,10 @@ def wobble(seed: int, sd: float) -> np.ndarray:
     return sd * noise(np.random.default_rng(seed), N, 0.3)
 
 
-def diagnose(changes: dict[str, object], **kwargs: object) -> Diagnosis:
-    return Engine().advance(FakeRun({**learning_run(0, N), **changes}, **kwargs).grow())  # type: ignore[arg-type]
+def diagnose(changes: dict[str, object], *of: str, **kwargs: object) -> Diagnosis:
+    """`of`: these rules and their relatives alone are asked."""
+    engine = near(*of) if of else Engine()
+    return engine.advance(FakeRun({**learning_run(0, N), **changes}, **kwargs).grow())  # type: ignore[arg-type]
 
 
 def loud(d: Diagnosis) -> set[str]:
@@ -32,27 +35,31 @@ def loud(d: Diagnosis) -> set[str]:
 
 def test_a_reward_that_stands_still_is_a_plateau_only_above_the_noise() -> None:
     still = 0.3 + 0.3 * np.minimum(1, T * 3) + wobble(1, 0.02)
-    d = diagnose({"score_mean": still, "val_score": NO_VALIDATION, "kl_ref": 0.02 + np.abs(wobble(2, 0.001))})
+    level = {"score_mean": still, "val_score": NO_VALIDATION, "kl_ref": 0.02 + np.abs(wobble(2, 0.001))}
+    d = diagnose(level, "reward-plateau")
     assert "reward-plateau" in {f.id for f in d.findings}
     five_flat = np.array(learning_run(0, N)["score_mean"])
     five_flat[100:105] = five_flat[100]
-    assert "reward-plateau" not in {f.id for f in diagnose({"score_mean": five_flat}).findings}
+    assert "reward-plateau" not in {f.id for f in diagnose({"score_mean": five_flat}, "reward-plateau").findings}
 
 
 def test_kl_beyond_ten_is_dangerous() -> None:
-    d = diagnose({"kl_ref": 12 * T, "val_score": NO_VALIDATION})
+    d = diagnose({"kl_ref": 12 * T, "val_score": NO_VALIDATION}, "kl-runaway")
     assert next(f.severity for f in d.findings if f.id == "kl-runaway") == "critical"
 
 
 def test_entropy_that_falls_while_the_reward_pays_is_no_alarm_and_dead_entropy_is() -> None:
     assert not loud(diagnose({"entropy": 0.9 - 0.6 * T + wobble(3, 0.01)}))
     dead = {"entropy": np.maximum(0.01, 0.9 - 3 * T), "score_mean": 0.4 + wobble(4, 0.02), "val_score": NO_VALIDATION}
-    assert "entropy-collapse" in loud(diagnose({**dead, "frac_reward_zero_std": np.minimum(0.95, 0.2 + T)}))
+    assert "entropy-collapse" in loud(
+        diagnose({**dead, "frac_reward_zero_std": np.minimum(0.95, 0.2 + T)}, "entropy-collapse")
+    )
 
 
 def test_early_entropy_collapse_is_dated() -> None:
     early = np.where(np.arange(N) < 40, 0.8, 0.02) + np.abs(wobble(5, 0.002))
-    d = diagnose({"entropy": early, "score_mean": 0.4 + wobble(6, 0.02), "val_score": NO_VALIDATION})
+    columns = {"entropy": early, "score_mean": 0.4 + wobble(6, 0.02), "val_score": NO_VALIDATION}
+    d = diagnose(columns, "entropy-collapse")  # type: ignore[arg-type]
     onset = next(f.onset_step for f in d.findings if f.id == "entropy-collapse")
     assert onset is not None
     assert abs(onset - 41) <= 10
@@ -70,8 +77,10 @@ def test_length_that_jumps_either_way_without_gain_is_found() -> None:
     still = {"score_mean": 0.4 + wobble(8, 0.02), "val_score": NO_VALIDATION}
     short = np.where(np.arange(N) < 200, 300.0, 30.0) * (1 + wobble(9, 0.03))
     long = np.where(np.arange(N) < 150, 300.0, 1500.0) * (1 + wobble(9, 0.03))
-    assert "length-collapse" in loud(diagnose({**still, "response_length_mean": short}))
-    assert "length-explosion" in {f.id for f in diagnose({**still, "response_length_mean": long}).findings}
+    assert "length-collapse" in loud(diagnose({**still, "response_length_mean": short}, "length-collapse"))
+    assert "length-explosion" in {
+        f.id for f in diagnose({**still, "response_length_mean": long}, "length-explosion").findings
+    }
 
 
 def test_train_up_and_validation_down_over_three_evaluations_is_over_optimisation() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, evaluated, learns, page, ramp
+from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, evaluated, learns, page, pages, ramp
 from tests.unit.diagnosis.written import wave
 
 LATER = ramp(AT + 5, 60)
@@ -36,13 +36,12 @@ def pushed() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("columns", [pulled(), pushed()], ids=["KL penalty", "entropy bonus"])
-@pytest.mark.parametrize("upto", [AT + 45, AT + 80, ROWS])
-def test_a_loss_that_leapt_before_the_harm_is_named(columns: dict[str, np.ndarray], upto: int, tmp_path: Path) -> None:
+def test_a_loss_that_leapt_before_the_harm_is_named(columns: dict[str, np.ndarray], tmp_path: Path) -> None:
     columns = {name: x for name, x in columns.items() if name != "kl"}
-    found = page(tmp_path, columns, upto)
-    why = found["answer"]["why"]
-    assert why.startswith(("A term of the loss", "The loss counts something else")), why
-    assert f"step {AT}" in why
+    for upto, found in pages(tmp_path, columns, (AT + 45, AT + 80, ROWS)):
+        why = found["answer"]["why"]
+        assert why.startswith(("A term of the loss", "The loss counts something else")), (upto, why)
+        assert f"step {AT}" in why, (upto, why)
 
 
 def test_a_loss_that_leaps_with_the_kl_counts_what_it_did(tmp_path: Path) -> None:
@@ -65,7 +64,6 @@ def test_a_loss_that_grows_with_a_kl_that_runs_away_is_no_change(seed: int, tmp_
     columns = changed(0.02 * kl, reward_mean=reward, kl_per_token=kl, eval_accuracy=held_out)
     columns["response_length"] = 5 - 4 * ramp(10, 40) + wave(0, 0.05, ROWS, 3)
     columns = {name: x for name, x in columns.items() if name != "kl"}
-    for upto in (75, 110, 150):
-        found = page(tmp_path, columns, upto)
+    for upto, found in pages(tmp_path, columns, (75, 110, 150)):
         told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("A term of the loss")]
         assert all(c["status"] != "supported" for c in told), (upto, told)

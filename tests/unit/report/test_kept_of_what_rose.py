@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.draws import some
 from tests.unit.reported import told
 
 STEPS = 300
@@ -60,7 +61,7 @@ def test_few_evaluations_that_rise_beside_the_reward(tmp_path: Path, seed: int) 
     assert line.startswith("- Keep: the checkpoint of step ")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4)))
 def test_a_rise_in_small_batches(tmp_path: Path, seed: int) -> None:
     line, beats = best(written(tmp_path, seed, rises, 0.2))
     assert beats

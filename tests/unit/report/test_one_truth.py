@@ -16,8 +16,9 @@ import pytest
 
 from rltui.cli import main
 from rltui.evidence.peak import borne_out
+from tests.draws import some
 from tests.unit.diagnosis.written import learning, report, wave, write
-from tests.unit.reported import told
+from tests.unit.reported import told, told_at
 
 ROWS = 240
 T0 = 1_760_000_000
@@ -73,12 +74,10 @@ TURNS: dict[str, Course] = {
 
 
 @pytest.mark.parametrize("course", list(TURNS))
-def test_later_evaluations_never_send_back_the_checkpoint_to_keep(
-    course: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_later_evaluations_never_send_back_the_checkpoint_to_keep(course: str, tmp_path: Path) -> None:
     """What comes after a checkpoint tells nothing bad of it."""
     run = saved(tmp_path / "run", validated(TURNS[course], noise=0.002), range(10, ROWS + 1, 10))
-    kept = [report(run, capsys, "--at", str(at))["verdict"]["best_checkpoint"]["step"] for at in range(90, ROWS, 20)]
+    kept = [of["verdict"]["best_checkpoint"]["step"] for _, _, of in told_at(run, range(90, ROWS, 20))]
     assert kept == sorted(kept)
 
 
@@ -174,7 +173,7 @@ def hacked(fall: float, seed: int) -> dict[str, Any]:
     return held_out | learning(rows) | {"score": score}
 
 
-@pytest.mark.parametrize("seed", range(3, 6))
+@pytest.mark.parametrize("seed", some(range(3, 6)))
 def test_a_critical_fall_of_validation_stops_at_the_best(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

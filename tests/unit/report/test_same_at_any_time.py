@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from tests.unit.reported import told
+from tests.unit.reported import told, told_at
 
 ROWS, BROKE, NOW = 220, 130, 1_795_737_600.0
 
@@ -42,13 +42,11 @@ def runaway(seed: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_cause_that_began_before_is_not_refuted_as_it_grows(
-    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cause_that_began_before_is_not_refuted_as_it_grows(seed: int, tmp_path: Path) -> None:
     run = rows_of(tmp_path / "run", runaway(seed))
-    for step in (190, 200, 210, ROWS):
-        assert main(["report", str(run), "--at", str(step), "--format", "json"]) == 0
-        for finding in json.loads(capsys.readouterr().out)["findings"]:
+    steps = (190, 200, 210, ROWS)
+    for step, (_, _, report) in zip(steps, told_at(run, steps), strict=True):
+        for finding in report["findings"]:
             for cause in finding["causes"] if finding["status"] == "active" else ():
                 of_kl = "KL drift" in cause["text"]
                 assert not (of_kl and cause["status"] == "contradicted"), (step, finding["id"], cause)

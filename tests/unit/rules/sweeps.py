@@ -9,7 +9,7 @@ meant: `python -m tests.unit.knowledge`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -70,10 +70,27 @@ def said(rule: str, given: Rows) -> str:
 NUMBER = r"-?\d[\d,.]*(?:e-?\d+)?(?<![,.])"
 
 
-def turns(doses: Mapping[str, str]) -> str:
-    """Doses that say the same stand together: `0.1 to 0.5: 00122`."""
+def stretches(agreed: str, doses: Sequence[str]) -> list[tuple[int, int]]:
+    """First and last of the doses of which a line says that they give the same; none if it is of other doses."""
+    ends = [part.split(" ")[0].split("..") for part in agreed.partition(": ")[2].split(" | ")]
+    if any(end not in doses for one in ends for end in one):
+        return []
+    found = [(doses.index(one[0]), doses.index(one[-1])) for one in ends]
+    whole = [0, *(last + 1 for _, last in found)] == [*(first for first, _ in found), len(doses)]
+    return found if whole else []
+
+
+def turns(ask: Callable[[float], str], doses: Sequence[float], agreed: str = "") -> str:
+    """Doses that say the same stand together: `0.1 to 0.5: 00122`. Of those that do so in the line that was `agreed`
+    the first, the one in the middle and the last are asked: that holds both sides of each turning point. `-m whole`
+    asks all."""
+    names = [f"{dose:g}" for dose in doses]
+    told: dict[int, str] = {}
+    for first, last in stretches(agreed, names) or [(i, i) for i in range(len(doses))]:
+        told |= {i: ask(doses[i]) for i in sorted({first, (first + last) // 2, last})}
+        told |= {i: told[first] for i in range(first, last) if i not in told}
     out: list[list[str]] = []
-    for dose, found in doses.items():
+    for dose, found in ((names[i], told[i]) for i in range(len(doses))):
         if out and out[-1][2] == found:
             out[-1][1] = dose
         else:
@@ -81,8 +98,8 @@ def turns(doses: Mapping[str, str]) -> str:
     return " | ".join(f"{a} {found}" if a == b else f"{a}..{b} {found}" for a, b, found in out)
 
 
-def of_case(case: Case) -> Iterator[str]:
-    """The lines of one case of a rule that sees rows."""
+def of_case(case: Case, agreed: Callable[[], str]) -> Iterator[str]:
+    """The lines of one case of a rule that sees rows. `agreed`: the line that stands in the place of the next one."""
     fault, near = case.fault, case.near
     assert isinstance(fault, Rows)
     assert isinstance(near, Rows)
@@ -95,33 +112,37 @@ def of_case(case: Case) -> Iterator[str]:
     differ = [name for name in both if list(full[name]) != list(less[name])]  # type: ignore[call-overload]
     if differ:
 
-        def mixed(dose: float) -> Rows:
+        def mixed(dose: float) -> str:
             laid = {n: column(less[n]) + dose * (column(full[n]) - column(less[n])) for n in differ}
-            return replace(fault, columns={**fault.columns, **{n: cells(v, full[n]) for n, v in laid.items()}})
+            return ask(replace(fault, columns={**fault.columns, **{n: cells(v, full[n]) for n, v in laid.items()}}))
 
-        yield "mixed: " + turns({f"{dose:g}": ask(mixed(dose)) for dose in MIXED})
+        yield "mixed: " + turns(mixed, MIXED, agreed())
 
-        def lasting(rows: int) -> Rows:
+        def lasting(since: float) -> str:
+            rows = int(since)
             laid = {n: [*list(less[n])[: N - rows], *list(full[n])[N - rows :]] for n in differ}  # type: ignore[call-overload]
-            return replace(fault, columns={**fault.columns, **laid})
+            return ask(replace(fault, columns={**fault.columns, **laid}))
 
-        yield "rows since: " + turns({str(rows): ask(lasting(rows)) for rows in LASTS})
+        yield "rows since: " + turns(lasting, LASTS, agreed())
     scaled = dict.fromkeys([*fault.columns, *(name for name in rules()[rule].metrics if name in base)])
     for name in scaled:
         values = full[name]
         if all(v is None for v in values):  # type: ignore[attr-defined]
             continue
 
-        def times(dose: float, name: str = name, values: Any = values) -> Rows:
-            return replace(fault, columns={**fault.columns, name: cells(dose * column(values), values)})
+        def times(dose: float, name: str = name, values: Any = values) -> str:
+            return ask(replace(fault, columns={**fault.columns, name: cells(dose * column(values), values)}))
 
-        yield f"{name} times: " + turns({f"{dose:g}": ask(times(dose)) for dose in SCALES})
+        yield f"{name} times: " + turns(times, SCALES, agreed())
         without = {key: value for key, value in fault.columns.items() if key != name}
         yield f"{name} missing: " + ask(replace(fault, columns={**without, name: [None] * N}))
     for key, value in fault.config.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
-            doses = {f"{d:g}": ask(replace(fault, config={**fault.config, key: value * d})) for d in SCALES}
-            yield f"setting {key} times: " + turns(doses)
+
+            def set_to(dose: float, key: str = key, value: float = value) -> str:
+                return ask(replace(fault, config={**fault.config, key: value * dose}))
+
+            yield f"setting {key} times: " + turns(set_to, SCALES, agreed())
     relations = rules()[rule].relations
     others = list(dict.fromkeys([rule, *caused_by(rule), *relations.leads_to, *relations.suppresses]))
     open_at = [(other, level) for other in others for level in (1, 2)]
@@ -141,10 +162,14 @@ def swept() -> dict[str, str]:
     return {case.rule: group for group, cases in BY_GROUP.items() for case in cases if case.fault.sees is Look}
 
 
-def lines_of(rule: str) -> list[str]:
-    """All lines of a rule."""
+def lines_of(rule: str, agreed: Sequence[str] = ()) -> list[str]:
+    """All lines of a rule. `agreed`: as they were; without it every dose is asked."""
     cases = (case for cases in BY_GROUP.values() for case in cases if case.rule == rule and case.fault.sees is Look)
-    return [line for case in cases for line in of_case(case)]
+    out: list[str] = []
+    for case in cases:
+        for line in of_case(case, lambda: agreed[len(out)] if len(out) < len(agreed) else ""):
+            out.append(line)
+    return out
 
 
 def write() -> None:

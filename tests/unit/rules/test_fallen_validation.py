@@ -13,6 +13,7 @@ import pytest
 
 from rltui.rules.catalogue import rules
 from rltui.rules.falls import drifted, fallen
+from tests.draws import some
 from tests.unit.reported import told
 
 STEPS = 300
@@ -32,7 +33,7 @@ def written(folder: Path, held_out: list[float], seed: int) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3)))
 def test_a_fall_that_four_evaluations_show_is_told_and_dated(tmp_path: Path, seed: int) -> None:
     rng = random.Random(100 + seed)
     rise = [0.15 + 0.45 * min(1.0, i / 6) for i in range(10)]  # at its best from step 120 to 180

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.cli import main
+from tests.unit.reported import told_at
+from tests.unit.rules.asked import asking
 
 STEPS, EVERY, TURN = 600, 25, 200
 Way = Callable[[int], float]
@@ -42,28 +43,27 @@ def written(folder: Path, seed: int, validation: Way, noise: float) -> Path:
     return folder
 
 
-def states(run: Path, capsys: pytest.CaptureFixture[str], first: int) -> list[str | None]:
+def states(run: Path, first: int) -> list[str | None]:
     """How the finding stands at each evaluation from step `first` on; None where it was never told."""
     out: list[str | None] = []
-    for at in range(first, STEPS + 1, 3 * EVERY):
-        assert main(["report", str(run), "--format", "json", "--at", str(at)]) == 0
-        found = [f for f in json.loads(capsys.readouterr().out)["findings"] if f["id"] == "val-regression"]
+    with asking("val-regression"):
+        reports = list(told_at(run, range(first, STEPS + 1, 3 * EVERY)))
+    for _, _, report in reports:
+        found = [f for f in report["findings"] if f["id"] == "val-regression"]
         out.append(found[0]["status"] if found else None)
     return out
 
 
 @pytest.mark.parametrize(("seed", "noise"), [(0, 0.02), (2, 0.04), (3, 0.04), (4, 0.04)])
-def test_it_stays_told_at_the_low_level(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int, noise: float
-) -> None:
-    seen = states(written(tmp_path / "run", seed, falls, noise), capsys, 300)
+def test_it_stays_told_at_the_low_level(tmp_path: Path, seed: int, noise: float) -> None:
+    seen = states(written(tmp_path / "run", seed, falls, noise), 300)
     told = [one for one in seen if one is not None]
     assert set(told) <= {"active"}, seen
     assert noise > 0.02 or told
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_it_ends_once_validation_is_back(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
-    seen = states(written(tmp_path / "run", seed, heals, 0.02), capsys, 350)
+def test_it_ends_once_validation_is_back(tmp_path: Path, seed: int) -> None:
+    seen = states(written(tmp_path / "run", seed, heals, 0.02), 350)
     assert "active" in seen
     assert seen[-1] == "resolved"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
+from tests.unit.rules.asked import asking
 
 ROWS = 400
 BATCH = 8
@@ -34,7 +35,8 @@ def test_a_reward_of_small_batches_that_is_lost_has_collapsed(
     right: np.ndarray, collapsed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     columns = learning(ROWS) | {"score": shares(right)}
-    told = finding(report(write(tmp_path / "run", columns), capsys), "reward-collapse")
+    with asking("reward-collapse"):
+        told = finding(report(write(tmp_path / "run", columns), capsys), "reward-collapse")
     assert (told is not None) == collapsed
     if told is not None:
         assert abs(told["onset_step"] - 331) <= 8
@@ -47,7 +49,8 @@ def test_rewards_that_are_no_number_are_told_beside_a_score_that_is(
     reward = wave(0.5, 0.05, ROWS, 8)
     reward[ROWS - 100 + every - 1 :: every] = np.nan
     columns = learning(ROWS) | {"critic/rewards/mean": reward}
-    found = finding(report(write(tmp_path / "run", columns), capsys), "reward-function-fault")
+    with asking("reward-function-fault"):
+        found = finding(report(write(tmp_path / "run", columns), capsys), "reward-function-fault")
     assert (found is not None and "no number" in found["summary"] and found["severity"] == "warning") == told
 
 
@@ -61,7 +64,8 @@ def test_a_grader_that_fails_is_told_though_the_score_is_graded_elsewhere(
 ) -> None:
     reward = wave(0.6, 0.03, ROWS, 9)
     reward[list(failed)] = 0.0
-    of = report(write(tmp_path / "run", learning(ROWS) | {"critic/rewards/mean": reward}), capsys)
+    with asking("reward-function-fault"):
+        of = report(write(tmp_path / "run", learning(ROWS) | {"critic/rewards/mean": reward}), capsys)
     told = next((f for f in of["findings"] if f["id"] == "reward-function-fault"), None)
     assert (None if told is None else told["status"]) == status
     if told is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import Finding
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
+from tests.unit.rules.asked import near
 
 N = 240
 
@@ -22,7 +22,7 @@ def floor(score: np.ndarray, rows: int = N) -> list[Finding]:
     }
     columns.pop("reward_mean", None)
     run = FakeRun({name: column[:rows] for name, column in columns.items()})
-    return [f for f in Engine().advance(run.grow()).findings if f.id == "reward-floor"]
+    return [f for f in near("reward-floor").advance(run.grow()).findings if f.id == "reward-floor"]
 
 
 def seldom(share: float, seed: int) -> np.ndarray:

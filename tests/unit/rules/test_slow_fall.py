@@ -18,6 +18,7 @@ from rltui.rules.bends import bend
 from rltui.rules.catalogue import rules
 from rltui.rules.falls import fall_of
 from tests.unit.reported import told
+from tests.unit.rules.asked import asking
 
 STEPS = 480
 EVERY = 6
@@ -45,6 +46,12 @@ def written(folder: Path, seed: int, validation: Way, every: int = EVERY, noise:
     return folder
 
 
+def judged(run: Path) -> tuple[str, dict[str, Any]]:
+    with asking("val-regression", "train-val-divergence"):
+        text, _, report = told(run)
+    return text, report
+
+
 def fell(report: dict[str, Any]) -> list[dict[str, Any]]:
     loud = [f for f in report["findings"] if f["status"] == "active" and f["severity"] != "info"]
     return [f for f in loud if f["id"] in ("val-regression", "train-val-divergence")]
@@ -52,14 +59,14 @@ def fell(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_slow_fall_of_many_evaluations_is_told(tmp_path: Path, seed: int) -> None:
-    text, _, report = told(written(tmp_path, seed, slowly_lost))
+    text, report = judged(written(tmp_path, seed, slowly_lost))
     assert fell(report)
     assert "All clear" not in text
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_as_many_evaluations_that_hold_tell_no_fall(tmp_path: Path, seed: int) -> None:
-    assert not [f for f in fell(told(written(tmp_path, seed, held))[2]) if f["id"] == "val-regression"]
+    assert not [f for f in fell(judged(written(tmp_path, seed, held))[1]) if f["id"] == "val-regression"]
 
 
 def test_of_slow_falls_most_are_seen_and_of_levels_next_to_none() -> None:
@@ -87,7 +94,7 @@ def test_what_never_falls_has_no_bend_and_what_turns_has_it_there() -> None:
 def test_no_fall_begins_before_the_best_that_its_sentence_names(tmp_path: Path, seed: int) -> None:
     """Validation is left behind by the train reward for long, and then falls."""
     run = written(tmp_path, seed, lambda s: 0.3 + 0.2 * min(1.0, s / 240) - 0.2 * max(0.0, s - 300) / 180, 12, 0.015)
-    found = fell(told(run)[2])
+    found = fell(judged(run)[1])
     assert found
     for finding in found:
         named = re.search(r"(?:peaked at|fell from) \S+ at step (\d+)", finding["summary"])

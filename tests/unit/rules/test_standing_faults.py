@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rltui.evidence.model import Diagnosis
 from rltui.evidence.signal import WARNING
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
@@ -39,16 +40,18 @@ def prolonged(column: object, seed: int) -> list[float | None]:
     return x + [x[i + k] for i in begins for k in range(IN_A_ROW)]
 
 
-def loud(rule: str, given: Rows, columns: dict[str, object]) -> bool:
-    run = FakeRun(
-        columns,  # type: ignore[arg-type]
+def run_of(given: Rows, columns: dict[str, list[float | None]]) -> FakeRun:
+    return FakeRun(
+        columns,
         config=given.config,
         framework=given.framework,
         algorithm=given.algorithm,
         planned=given.planned,
     )
-    found = near(rule).advance(run.grow()).findings
-    return any(f.id == rule and f.status == "active" and f.severity != "info" for f in found)
+
+
+def loud(rule: str, found: Diagnosis) -> bool:
+    return any(f.id == rule and f.status == "active" and f.severity != "info" for f in found.findings)
 
 
 STANDING = [case for case in CASES if isinstance(case.fault, Rows) and case.level >= WARNING and case.rule not in OVER]
@@ -57,7 +60,8 @@ STANDING = [case for case in CASES if isinstance(case.fault, Rows) and case.leve
 @pytest.mark.parametrize("case", STANDING, ids=lambda case: case.rule)
 def test_a_finding_stays_while_its_fault_does(case: Case) -> None:
     assert isinstance(case.fault, Rows)
-    columns = {**learning_run(0, N), **case.fault.columns}
-    if not loud(case.rule, case.fault, columns):
+    columns = {name: prolonged(x, 1) for name, x in {**learning_run(0, N), **case.fault.columns}.items()}
+    run, engine = run_of(case.fault, columns), near(case.rule)
+    if not loud(case.rule, engine.advance(run.grow(N))):
         pytest.skip("loud only beside findings that the case takes for open")
-    assert loud(case.rule, case.fault, {name: prolonged(x, 1) for name, x in columns.items()})
+    assert loud(case.rule, engine.advance(run.grow()))

@@ -19,4 +19,10 @@ def test_every_rule_of_rows_is_swept() -> None:
 
 @pytest.mark.parametrize("rule", AGREED)
 def test_turning_points(rule: str) -> None:
+    assert lines_of(rule, AGREED[rule]) == AGREED[rule]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("rule", AGREED)
+def test_every_dose(rule: str) -> None:
     assert lines_of(rule) == AGREED[rule]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from rltui.cli import main
 from rltui.rules.catalogue import rules
 from rltui.rules.falls import drifted, fallen
 from tests.unit.reported import told
+from tests.unit.rules.asked import asking
 
 STEPS, EVERY, TURN = 300, 5, 120
 SETS = 5
@@ -62,13 +63,18 @@ def advice(report: dict[str, Any]) -> tuple[Any, ...]:
     return report["verdict"]["decision"], report["verdict"]["best_checkpoint"]["step"], sorted(map(str, found))
 
 
+def turned(named: Sequence[Any]) -> list[list[Any]]:
+    """Orders in which each stands in each place, and before and behind each other."""
+    return [[*named[i:], *named[:i]] for i in range(len(named))]
+
+
 @pytest.mark.parametrize(
     "ways", [(falls, rises), (falls, falls), (falls, level), (rises, level), (falls, rises, rises)]
 )
 def test_their_order_in_the_log_changes_no_advice(tmp_path: Path, ways: tuple[Way, ...]) -> None:
     named = list(zip("xyz", ways, strict=False))
     all_orders = [
-        advice(told(written(tmp_path / str(i), dict(order), seed=5))[2]) for i, order in enumerate(permutations(named))
+        advice(told(written(tmp_path / str(i), dict(order), seed=5))[2]) for i, order in enumerate(turned(named))
     ]
     assert all(one == all_orders[0] for one in all_orders[1:])
 
@@ -131,14 +137,16 @@ def widens(step: int) -> float:
 @pytest.mark.parametrize("order", list(permutations(("x/acc/mean@1", "x/acc/best@8/mean", "y/acc/mean@16"))))
 def test_pass_at_k_is_held_against_pass_at_1_of_the_same_set(tmp_path: Path, order: tuple[str, ...]) -> None:
     ways = {"x/acc/mean@1": rises, "x/acc/best@8/mean": shrinks, "y/acc/mean@16": rises}
-    _, _, report = told(written(tmp_path / "run", {name: ways[name] for name in order}, 3, last=""))
+    with asking("passk-shrink"):
+        _, _, report = told(written(tmp_path / "run", {name: ways[name] for name in order}, 3, last=""))
     found = next(f for f in report["findings"] if f["id"] == "passk-shrink")
     assert [e["key"] for e in found["evidence"]] == ["val-core/x/acc/best@8/mean", "val-core/x/acc/mean@1"]
 
 
 def test_pass_at_k_of_another_set_is_no_evidence(tmp_path: Path) -> None:
     sets = {"x/acc/mean@1": rises, "x/acc/best@8/mean": widens, "y/acc/mean@16": level, "y/acc/best@16/mean": shrinks}
-    _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
+    with asking("passk-shrink"):
+        _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
     assert "passk-shrink" not in [f["id"] for f in report["findings"] if f["severity"] != "info"]
 
 
@@ -152,7 +160,7 @@ def test_their_order_changes_no_advice_if_they_were_not_evaluated_together(tmp_p
 
     ways = {"x": falls, "y": rises, "z": rises}
     found = []
-    for i, order in enumerate(permutations(ways)):
+    for i, order in enumerate(turned(list(ways))):
         run = written(tmp_path / str(i), {name: ways[name] for name in order}, seed=4)
         path = run / "metrics.jsonl"
         rows = [json.loads(line) for line in path.read_text().splitlines()]

@@ -41,23 +41,23 @@ def kept(value: Any, without: tuple[str, ...]) -> Any:
     return [kept(part, without) for part in value] if isinstance(value, list) else value
 
 
+def walked(node: ast.AST, bare: bool = False) -> Iterator[ast.AST]:
+    """All nodes but the parts of f-strings, and the constants that stand as statements of their own (`bare`), such as
+    the text below a `def`: they are shown to nobody unless they are given to a call."""
+    if not (bare and isinstance(node, ast.Constant)):
+        yield node
+    for part in ast.iter_child_nodes(node):
+        if not (isinstance(node, ast.JoinedStr) and isinstance(part, ast.Constant)):
+            yield from walked(part, (bare or isinstance(node, ast.Expr)) and not isinstance(part, ast.Call))
+
+
 def literals(source: str) -> Iterator[tuple[int, str]]:
     """Line and text of the literals of a module that read like words; what an f-string fills in is `{}`."""
-    tree = ast.parse(source)
-    skipped = {id(part) for part in ast.walk(tree) if isinstance(part, ast.Expr) for part in ast.walk(part.value)}
-    skipped -= {id(part) for call in ast.walk(tree) if isinstance(call, ast.Call) for part in ast.walk(call)}
-    skipped |= {
-        id(part)
-        for joined in ast.walk(tree)
-        if isinstance(joined, ast.JoinedStr)
-        for part in joined.values
-        if isinstance(part, ast.Constant)
-    }
-    for node in ast.walk(tree):
+    for node in walked(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             parts = (str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
             text = "".join(parts)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
         else:
             continue
