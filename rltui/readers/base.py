@@ -94,6 +94,8 @@ NoteKind = Literal[
     "phase",  # a phase of the step began or ended (live phase)
     "module",  # the logger names the module that logs
 ]
+LAST_WORDS: tuple[NoteKind, ...] = ("closed", "done", "failed")
+"""What ends a log if nothing comes after it."""
 
 
 class Note(NamedTuple):

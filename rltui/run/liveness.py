@@ -10,11 +10,11 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rltui.readers.base import Exit, Note
+from rltui.readers.base import LAST_WORDS, Exit, Note
 from rltui.run.attempts import Crash, again, came_again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
 from rltui.run.contradictions import LATER_S
-from rltui.run.notes import LAST_WORDS, Notes, quoted
+from rltui.run.notes import Notes, quoted
 from rltui.run.progress import LearnedPace, Pulse, Usual, row_gap, steps_short
 from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh

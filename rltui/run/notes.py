@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from rltui.readers.base import Note, Ungraded
+from rltui.readers.base import LAST_WORDS, Note, Ungraded
 from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
@@ -19,8 +19,6 @@ _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
 _DONE = re.compile(r"(?<![\w/.-])saved(?![\w/.-])", re.IGNORECASE)
 FATAL = ("traceback", "oom", "killed", "fault")
-LAST_WORDS = ("closed", "done", "failed")
-"""What ends a log if nothing comes after it."""
 UNDER_WAY = ("phase", "validation", "checkpoint")
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
-from rltui.readers.base import Note, NoteKind, Ungraded
+from rltui.readers.base import LAST_WORDS, Note, NoteKind, Ungraded
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_colours, without_lead
 from rltui.readers.console.line_clock import LineClock, lead_of
@@ -46,6 +46,8 @@ _IPYTHON = lazy(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
 """IPython puts the error's name before these words, and shows code without indent below. Only a line that begins with
 the name ends the traceback."""
 _ENDS = ("oom", "killed", "fault", "failed")
+_SAYS_MORE = frozenset(("end", "oom", "killed", "fault"))
+"""Kinds of a line whose words are not only those that may end a log."""
 _DIGITS = lazy(r"[\d.]+")
 
 
@@ -195,6 +197,8 @@ class NoteFinder:
         seen: set[str] = set()
         for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
             if rule.kind in seen and not rule.ungraded:
+                continue
+            if rule.kind in LAST_WORDS and not seen.isdisjoint(_SAYS_MORE):
                 continue
             for trigger in rule.any:  # a loop is quicker than any(), and there are many lines
                 if trigger in message:

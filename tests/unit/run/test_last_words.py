@@ -16,6 +16,7 @@ from rltui.cli import main
 from tests.unit.reported import told
 
 LONG_AGO = 1_760_000_000.0
+ROWS_OF_A_LARGE_LOG = 2_500
 
 
 def run(folder: Path, ends: str, plan: int | None = 200, rows: int = 60, within: str = "", at: float = LONG_AGO) -> Any:
@@ -128,14 +129,14 @@ def test_an_error_before_it_is_the_reason(tmp_path: Path) -> None:
     assert "GPU memory ran out" in said["state_because"]
 
 
-@pytest.mark.parametrize("within", ["", "exit code: 0", "Process exited with code 1"])
-@pytest.mark.parametrize("line", ["exit code: 0", "Process exited with code 1", "Done.", "Job finished successfully"])
-@pytest.mark.parametrize("plan", [None, 90_000])
+@pytest.mark.parametrize("within", ["", "Process exited with code 1"])
+@pytest.mark.parametrize("line", ["exit code: 0", "Process exited with code 1", "Done."])
+@pytest.mark.parametrize("plan", [None, 20_000])
 def test_the_list_says_what_the_report_says(
     plan: int | None, line: str, within: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Or that it does not know: it reads only both ends of a large log."""
-    said = run(tmp_path, line, plan, rows=30_000, within=within)
-    main(["runs", str(tmp_path), "--json"])
+    said = run(tmp_path, line, plan, rows=ROWS_OF_A_LARGE_LOG, within=within)
+    main(["runs", str(tmp_path), "--format", "json"])
     (row,) = json.loads(capsys.readouterr().out)["runs"]
     assert row["state"] in (said["state"], "unknown", None)
