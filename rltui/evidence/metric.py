@@ -64,8 +64,9 @@ LEAST_NOISE = 1e-9
 
 
 class Course(Struct, frozen=True):
-    """What a report says of a metric: `first`, `last` are the window means that every table shows; `now` a robust
-    level; the three effects are None if there are too few points. `moves`: both windows differ by more than the noise
+    """What a report says of a metric: `first`, `last` are what every table shows, means of the first and last window,
+    or the first and the newest value of so few points that the windows overlap; `now` a robust level; the three effects
+    are None if there are too few points. `moves`: both windows differ by more than the noise
     from row to row makes of them, though one of them moves so much in itself that the change is not sure."""
 
     metric: str
@@ -384,11 +385,13 @@ class MetricFacts:
     @cached
     def course(self) -> Course:
         """The facts that a report carries."""
+        few = 2 * self.start.points > len(self.series)
+        first, last = (self.values[0], self.values[-1]) if few else (self.start.value, self.end.value)
         return Course(
             self.name,
             self.series.key,
-            self.start.value,
-            self.end.value,
+            float(first),
+            float(last),
             self.now,
             self.peak,
             self.since_start,

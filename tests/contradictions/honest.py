@@ -140,7 +140,7 @@ def metric(first: float, last: float, **more: Any) -> Json:
     middle = 0.5 if first > last else (first + last) / 2
     numbers = {"first": first, "mid": middle, "last": last, "min": last, "max": first, "first_value": first}
     numbers |= {"mean": middle, "slope_per_100_steps": -1.2, "corr_step": -0.9}
-    known = {"key": "reward", "canonical": "reward_mean", "steady": False, "count": 60, "left_out": 0}
+    known = {"key": "reward", "canonical": "reward_mean", "steady": False, "overlap": False, "count": 60, "left_out": 0}
     return {**known, "last_value": last, **numbers, **words, **more}
 
 

@@ -136,8 +136,9 @@ def facts_and_table(said: Said) -> Iterator[str]:
         if course is None or table is None:
             continue
         for part in ("first", "last"):
-            if table["key"] == course["key"] and not close(course[part], table[part]):
-                yield f"facts: {name} {part} {course[part]}, table: {table[part]}"
+            shown = table[f"{part}_value"] if table["overlap"] else table[part]
+            if table["key"] == course["key"] and shown is not None and not close(course[part], shown):
+                yield f"facts: {name} {part} {course[part]}, table: {shown}"
         peak = course["peak"]
         if peak is not None and not table["min"] - 1e-9 <= peak["value"] <= table["max"] + 1e-9:
             yield f"facts: {name} peaks at {peak['value']}, table: {table['min']} to {table['max']}"

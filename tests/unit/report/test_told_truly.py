@@ -12,12 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rltui.evidence.model import Evidence
 from rltui.readers.jsonl import JsonlReader
 from rltui.report.courses import evidence_change
 from tests.unit.diagnosis.test_checks_failed import break_rules
+from tests.unit.diagnosis.written import learning, write
 from tests.unit.reported import told
 
 Row = dict[str, float]
@@ -309,3 +311,12 @@ def test_the_change_of_what_came_back_is_its_way_back(
 ) -> None:
     evidence = Evidence("reward_mean", "reward", *windows, None, "")
     assert evidence_change(evidence, None) == change
+
+
+def test_few_evaluations_are_told_by_the_first_and_the_newest(tmp_path: Path) -> None:
+    """Five points fill the first and the last window alike: their means are one number, and tell of no change."""
+    columns = learning(60)
+    columns["kl"] = np.minimum(0.001 * np.exp(np.arange(60) / 6), 5.0)
+    columns["val"] = np.linspace(0.6, 0.99, 60)
+    text = told(write(tmp_path, columns, every={"val": 12}))[2]["verdict"]["text"]
+    assert "alidation 0.673 → 0.99" in text
