@@ -161,7 +161,7 @@ def _judged(seen: LifeSigns) -> RunState:
     state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)
     broke_off = last is not None and (state == "stalled" or (state == "unknown" and not observed))
-    silent_now = not observed and state != "running"
+    silent_now = state != "running" if not observed else state == "stalled" and not _expected(seen)
     if not observed and state == "running" and not is_seen:
         ago = span(max(0.0, seen.now - pulse.moved_at))
         words = "" if last is not None else f"{stopped}, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.readers.base import Exit, Rows
+from rltui.readers.base import Exit, NoteKind, Rows
 from rltui.run.run import Run
 from tests.unit.run.builder import LOG, note, rows, run_of, trl
 
@@ -153,6 +153,16 @@ class TestFollowed:
         a_run.add_note(note("traceback", CRASH, 900), LOG)
         assert a_run.state(1610.0).state == "running"
         assert a_run.state(1600.0 + 700.0).state == "crashed"
+
+    @pytest.mark.parametrize(("said", "state"), [("closed", "finished"), ("failed", "crashed"), ("done", "stalled")])
+    def test_last_words_count_once_nothing_comes_any_more(self, said: NoteKind, state: str) -> None:
+        """It was seen to grow, and no process is known: whatever ran it says how it ended."""
+        a_run = self.followed()
+        a_run.listen()
+        a_run.add_note(note(said, "exit code: 1", 900), LOG)
+        a_run.heard(1602.0)
+        assert a_run.state(1610.0).state == "running"
+        assert a_run.state(1600.0 + 900.0).state == state
 
     def test_without_row_times_the_file_tells_its_age(self) -> None:
         from rltui.run.source_info import SourceInfo
