@@ -283,7 +283,7 @@ def suggested(lines: Iterable[tuple[int, str]], often: int = OFTEN_STEPLESS) -> 
     for at, raw in lines:
         text = without_lead(plain(split_prefix(raw)[1]))
         numbers = _SLOT.findall(text)
-        if not numbers or "%|" in text or not any(c.isalpha() for c in text) or _only_tells_when(text):
+        if not numbers or "%|" in text or "━" in text or not any(c.isalpha() for c in text) or _only_tells_when(text):
             continue
         alike = kinds.setdefault(" ".join(_SLOT.sub("#", text).split()), _Alike(text, at))
         alike.numbers.append(numbers)

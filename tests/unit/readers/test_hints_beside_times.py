@@ -13,6 +13,7 @@ LINES = [
     "saved a copy after 1:{n}:12.047",
     "We will use 90% of the memory on device 0 for the model, and 10% for the buffer",
     "Loading the base model Llama-2-{n}b-hf as llama3\nLoading the base model Llama-2-7b-hf as llama3",
+    "━━━━━━━━━━━━ 239.{n}/239.9 KB 23.7 MB/s eta 0:00:00",
     "Run completed at 2026-05-{n}T20:13:19.8. Total duration: 1:00:{n}.5",
 ]
 
