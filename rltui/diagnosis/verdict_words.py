@@ -11,10 +11,14 @@ from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
 from rltui.evidence.parting import goes
-from rltui.prose import counted, listed, sentences
+from rltui.evidence.signal import num
+from rltui.frameworks.load import metrics
+from rltui.prose import capital, counted, listed, sentences
 from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
 from rltui.run.attempts import loop
+
+REWARDS = ("score_mean", "reward_mean")
 
 
 def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
@@ -23,7 +27,8 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     if decision == "not-enough-evidence":
         if few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
-            return f"{rows} so far: too few to judge.{_open(because or case.loud)}"
+            rows = rows if case.ended and look.n else f"{rows} so far"
+            return f"{rows}: too few to judge.{_few_values(case)}{_open(because or case.loud)}"
         without = "No preference accuracy" if look.settings.preference else "No reward"
         blind = f"{without} and no validation has a known name: whether this run learns cannot be judged."
         return f"{blind}{_open(because or case.loud)}"
@@ -36,6 +41,22 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     of = f"{',' if ',' in head.title else ''} for a reason outside the policy" if outside else ""
     others += [f for f in case.loud if f.id not in {one.id for one in because} and _stands_alone(case, f)]
     return f"{head.title}{of}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _few_values(case: Case) -> str:
+    """From which first value to which newest one that went which the run should raise, in too few rows for windows."""
+    facts = case.look.facts
+    names = [facts.score or facts.optimised]
+    if case.look.settings.preference:
+        names += ["dpo_accuracy", "dpo_reward_margin"]
+    told_of = []
+    for name in names:
+        found = facts.metric(name) if name is not None else None
+        if found is not None and len(found.series) > 1:
+            word = told.called(facts, found.name) if found.name in REWARDS else metrics()[found.name].label
+            first, newest = found.series.values[0], found.series.values[-1]
+            told_of.append(f"{word} {num(first)} → {num(newest)}")
+    return f" {capital(listed(told_of))}." if told_of else ""
 
 
 def _stands_alone(case: Case, f: Finding) -> bool:
@@ -202,7 +223,8 @@ def would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> 
     if decision == "not-enough-evidence":
         if few(look):
             half = f"{ENOUGH_ROWS // 2} rows that span {ENOUGH_ROWS} steps"
-            return f"It takes {ENOUGH_ROWS} rows with a reward, or {half}."
+            known = "preference accuracy" if look.settings.preference else "a reward"
+            return f"It takes {ENOUGH_ROWS} rows with {known}, or {half}."
         known = "preference accuracy" if look.settings.preference else "reward"
         return f"It takes a logged {known} or validation score."
     over = case.ended

@@ -212,17 +212,18 @@ REWARD_WORDS = frozenset(
     ["acc", "accuracy", "correct", "reward", "rewards", "return", "returns", "score", "scores", "solved", "success"]
 )
 """Words of a key that may be a reward."""
-SPREADS = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90"])
-"""Words of a key that is no mean."""
+NO_REWARD = frozenset(["std", "sd", "var", "min", "max", "median", "p50", "p90", "token", "tokens"])
+"""Words of a key that is no mean, or that is about tokens and not about answers."""
 
 
 def _unnamed(report: Report) -> str:
-    """How to say which key is the reward, if none is known and one is called so."""
-    if any(one.canonical in ("score_mean", "reward_mean", "val_score") for one in report.metrics.values()):
+    """How to say which key is the reward, if none is known, nor pairs of answers, and one is called so."""
+    known = ("score_mean", "reward_mean", "val_score", "dpo_accuracy")
+    if any(one.canonical in known for one in report.metrics.values()):
         return ""
     unknown = [one.key for one in report.metrics.values() if one.canonical is None]
     words = {key: set(re.split(r"[^a-z]+", key.lower())) for key in unknown}
-    maybe = [key for key in unknown if words[key] & REWARD_WORDS and not words[key] & SPREADS]
+    maybe = [key for key in unknown if words[key] & REWARD_WORDS and not words[key] & NO_REWARD]
     return f" If {maybe[0]} is the reward, say so: --map score_mean={maybe[0]}." if maybe else ""
 
 

@@ -137,16 +137,18 @@ def _rounds(value: float | None, shown: str) -> bool:
 
 @rule
 def reward_in_the_verdict(said: Said) -> Iterator[str]:
-    """ "Reward A → B" in the verdict are first and last of the metric that the table calls the reward. If score and
-    reward are both logged and move apart, a number of the score is not called reward."""
+    """ "Reward A → B" in the verdict are first and last of the metric that the table calls the reward, or, of too few
+    rows, its first and newest value, as there. If score and reward are both logged and move apart, a number of the
+    score is not called reward."""
     for where, text in said.sentences()[:2]:
         found = re.search(rf"\bReward {NUMBER} → {NUMBER}", text)
         rewards = [m for name in ("reward_mean", "score_mean") if (m := said.metric(name)) is not None]
         if found is None or not rewards:
             continue
         own = rewards[0]  # the reward, if it is logged
-        if not (_rounds(own["first"], found[1]) and _rounds(own["last"], found[2])):
-            yield f"{where}: {found[0]!r}, table: {own['label']} {own['first']:.4g} → {own['last']:.4g}"
+        first, last = ("first_value", "last_value") if "too few to judge" in text else ("first", "last")
+        if not (_rounds(own[first], found[1]) and _rounds(own[last], found[2])):
+            yield f"{where}: {found[0]!r}, table: {own['label']} {own[first]:.4g} → {own[last]:.4g}"
 
 
 @rule

@@ -99,6 +99,9 @@ def _value(node: ast.expr) -> Any:
         return ast.unparse(node)
 
 
+OPENING = ("{", "[", "(")
+
+
 class PrintedPairs(Struct):
     """Collects lines of one key and one value each. Blank lines and ruled lines between them do not matter. They are a
     config if their keys are those of settings."""
@@ -119,7 +122,7 @@ class PrintedPairs(Struct):
         if self._lines > MAX_PAIRS:
             return False
         found = self.pair(message)
-        if found is not None:
+        if found is not None and found[1] not in OPENING:  # the name of a part, `"model": {`
             self._values.setdefault(*found)
         return found is not None or _RULE.match(message) is not None
 

@@ -1,14 +1,15 @@
 """Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`, blocks below a title that
-comes again and again and names no step, `### Training metrics ###`, and lines that hold a dict without a step,
-`metrics: {'policy_loss': 1.2, 'reward': 0.1}`: they are counted."""
+comes again and again and names no step, `### Training metrics ###`, and lines without a step that hold a dict or only
+named numbers, `metrics: {'policy_loss': 1.2, 'reward': 0.1}`, `loss: 1.2, reward: 0.1`: they are counted."""
 
 from __future__ import annotations
 
 import copy
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.named_numbers import Slot, is_whole
-from rltui.readers.console.step_template import is_about, may_count
+from rltui.readers.console.step_template import is_about, may_count, promising
 from rltui.readers.name_words import either, has_word, last_word, words
 
 COUNTED = "counted step"
@@ -26,6 +27,7 @@ _OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment"
 """Words of titles above what is set, or above results of a whole training."""
 
 
+_LOSS = frozenset(("loss",))
 _TEXT = lazy(r":\s*(['\"])(?!\s*[-+]?\.?\d)")
 """A value that is a text and no number in quotes."""
 
@@ -46,6 +48,28 @@ def dict_alone(message: str) -> str | None:
     named = message.partition("{")[0].rstrip(" :=")
     others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
     return None if has_word(named, others) else named
+
+
+_WITHIN = lazy(r"[,;|]?\s*[^\W\d][\w ]{0,60}[:=]\s*\{[^{}]*\}")
+"""A dict among named numbers."""
+
+
+def pairs_alone(message: str) -> str | None:
+    """The first name of a line that only names a loss and more numbers, with or without a dict of further ones; None
+    for any other line. Without a loss the numbers may be those of one answer."""
+    if "loss" not in message.lower():
+        return None
+    told = pair_cells(_WITHIN.sub("", message) if message[-1:] == "}" else message) or {}
+    others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS
+    if len(told) < 2 or not any(has_word(name, _LOSS) for name in told) or any(has_word(n, others) for n in told):
+        return None
+    return next(iter(told))
+
+
+def alone(message: str) -> str | None:
+    """The words that tell such lines apart: see `dict_alone` and `pairs_alone`."""
+    named = dict_alone(message)
+    return pairs_alone(message) if named is None else named
 
 
 class CountedLines:
@@ -95,9 +119,12 @@ class CountedLines:
         return [Slot(COUNTED, str(self._blocks), self._blocks), *slots]
 
     def dict(self, message: str, slots: list[Slot]) -> list[Slot]:
-        """The numbers of a line; if it only holds a dict that measures and counts nothing itself, its number comes
-        before them. A dict behind other words belongs to the one above."""
+        """The numbers of a line; if it only holds a dict or named numbers that measure and count nothing themselves,
+        its number comes before them. One behind other words, or with another first name, belongs to the one above."""
         named = dict_alone(message)
+        before = len(message.partition("{")[0])
+        if named is None and not promising([slot for slot in slots if slot.end <= before]):
+            named = pairs_alone(message)
         if named is None or self._epochs or any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots):
             return slots
         if self._named is None and not is_about(slots, words().training):

@@ -21,8 +21,11 @@ from rltui.readers.console.open_templates import (
     FIRST_RANK,
     are_few,
     had_dicts,
+    is_counted,
+    may_be_of_answer,
     may_be_within,
     may_begin_anew,
+    of_answers,
     only_pairs,
     pairs_above,
     waits_for_first_rank,
@@ -73,6 +76,7 @@ class KnownTemplates:
         """Skeletons of lines that were held back as possible step lines, and only hold numbers of a step."""
         self._by_key: dict[str, Template] = {}
         self._none: set[str] = set()  # skeletons of lines that cannot be step lines
+        self._answers: set[str] = set()  # those of them that are about one answer each
         self._step: int | None = None
         self._course = StepCourse()
         self._followed: Template | None = None  # the template of step lines that another reader reads
@@ -110,6 +114,7 @@ class KnownTemplates:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._by_key = {key: copies[id(t)] for key, t in self._by_key.items()}
         twin._none, twin._undecided, twin.ahead, twin._learns = set(self._none), [], self.ahead.copy(), False
+        twin._answers = set(self._answers)
         twin._within, twin._course, twin._by_plan = list(self._within), self._course.copy(), dict(self._by_plan)
         line = None if under is None else replace(under, below=dict(under.below))
         for key, template in self._by_key.items():
@@ -127,7 +132,7 @@ class KnownTemplates:
 
     def learn(self, other: KnownTemplates, none: Iterable[str]) -> None:
         """Takes over which skeletons state no step, and those of `none`."""
-        self._none = {*other._none, *none}
+        self._none, self._answers = {*other._none, *none}, set(other._answers)
 
     def held_pairs(self) -> dict[str, float]:
         """The numbers in held lines that only hold named numbers."""
@@ -140,6 +145,10 @@ class KnownTemplates:
     def cannot_tell(self, key: str) -> bool:
         """Whether lines of this skeleton are known to state no step."""
         return key in self._none
+
+    def is_of_answers(self, key: str) -> bool:
+        """Whether lines of this skeleton are known to be about one answer each."""
+        return key in self._answers
 
     def reject(self, key: str) -> None:
         """Remembers that lines of this skeleton state no step."""
@@ -155,8 +164,21 @@ class KnownTemplates:
         self.misread |= {key}
         return True
 
+    def is_not_counted(self, key: str) -> bool:
+        """Takes note that a line of this skeleton stands below one that may state its step. True if those before it
+        stood alone and were held to be counted: all are read again, as numbers of that step."""
+        found = self._by_key.get(key)
+        if found is None or not (self.can_wait and self._learns and is_counted(found)):
+            return False
+        del self._by_key[key]
+        self.misread |= {key}
+        return True
+
     def adopts(self, key: str, line: TemplateLine) -> bool:
-        """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template."""
+        """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template. One
+        that may be about one answer waits until more of its kind came."""
+        if may_be_of_answer(line):
+            return False
         for template in self.decided:
             if template.fits(line) or is_of_newest_step(template, line):
                 self._by_key[key] = template
@@ -239,7 +261,7 @@ class KnownTemplates:
                 continue
             if template.counter is not None or not template.lines or template.lines[0].rank not in ("", rank):
                 continue
-            if are_few(template):
+            if are_few(template) or of_answers(template):
                 continue
             newest = [opened] if opened is not None and self._by_key.get(key) is template else []
             lines = [*template.lines, *newest]
@@ -296,6 +318,11 @@ class KnownTemplates:
             return []
         lines = [line.slots for line in template.lines]
         if are_few(template):
+            return []
+        if of_answers(template):
+            del self._by_key[key]
+            self.reject(key)
+            remember(key, self._answers)
             return []
         if len(lines) <= 2 * SEEN and waits_for_first_rank(self._by_key, key, template):
             return []
@@ -449,7 +476,8 @@ class KnownTemplates:
 
     def _like(self, template: Template) -> list[Template]:
         """The undecided templates whose first line fits this one."""
-        return [t for t in self._by_key.values() if t.counter is None and t.lines and template.fits(t.lines[0])]
+        held = (t for t in self._by_key.values() if t.counter is None and t.lines)
+        return [t for t in held if template.fits(t.lines[0]) and not may_be_of_answer(t.lines[0])]
 
     def _given(self, template: Template, lines: list[TemplateLine]) -> list[StepRow]:
         """The rows of these lines, in the order in which they came."""

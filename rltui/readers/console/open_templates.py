@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rltui.readers.console.counted_lines import COUNTED, FEWEST, dict_alone
+from rltui.readers.console.counted_lines import COUNTED, FEWEST, alone
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.named_numbers import is_whole
 from rltui.readers.console.plain_lines import is_part
@@ -85,8 +85,27 @@ def are_few(template: Template) -> bool:
     return _is_counted_dict(first) or (first.slots[0].name == COUNTED and not first.message)
 
 
+def is_counted(template: Template) -> bool:
+    """Whether these are held lines that only would be counted."""
+    return template.counter is None and bool(template.lines) and _is_counted_dict(template.lines[0])
+
+
+def of_answers(template: Template) -> bool:
+    """Whether these are dicts about one answer each, as printed below an example: `Metrics: {'format_reward': 1.0,
+    'reward': 0.0}`. Each of their numbers is 0 or 1, and one is now this and now that: a mean of many is in between."""
+    if len(template.lines) < FEWEST or not all(map(may_be_of_answer, template.lines)):
+        return False
+    told = [{slot.name: slot.value for slot in line.slots[1:]} for line in template.lines]
+    return any(len({row.get(name) for row in told}) > 1 for name in told[0])
+
+
+def may_be_of_answer(line: TemplateLine) -> bool:
+    """Whether a line is a dict that may be about one answer, as all of its numbers are 0 or 1."""
+    return _is_counted_dict(line) and all(slot.value in (0, 1) for slot in line.slots[1:])
+
+
 def _is_counted_dict(line: TemplateLine) -> bool:
-    return line.slots[0].name == COUNTED and dict_alone(line.message) is not None
+    return bool(line.slots) and line.slots[0].name == COUNTED and alone(line.message) is not None
 
 
 def only_pairs(template: Template) -> bool:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.column_tables import ColumnTable
-from rltui.readers.console.counted_lines import COUNTED, CountedLines, dict_alone, title_alone
+from rltui.readers.console.counted_lines import COUNTED, CountedLines, alone, title_alone
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
@@ -303,10 +303,12 @@ class TemplateLearner:
         if begins or is_behind_bar(message):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
-        counted = self._is_alone and dict_alone(message) is not None
+        counted = self._is_alone and alone(message) is not None
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 or counted else ""
         if not key or self._known.cannot_tell(key):
-            return self._below(message, source)
+            return [] if self._known.is_of_answers(key) else self._below(message, source)
+        if not counted and self._known.is_not_counted(key):
+            return []  # it is read again
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         if counted:
             slots = self._counted.dict(message, slots)

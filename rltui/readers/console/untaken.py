@@ -217,8 +217,11 @@ OFTEN_STEPLESS = 10
 """Fewest lines without a number that rises: a file that is not a log repeats a few lines, as versions in a list."""
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
 _PLANNED = lazy(r"\s*(?:/|of|out of)\s*\d")
-_IN_STAMP = lazy(r"\d[:hT]$"), lazy(r"[:hT]\d|-\d\d-\d")
+_IN_STAMP = lazy(r"\d[:hT]$|\d{4}-(?:\d\d-?)?$"), lazy(r"[:hT]\d|-\d\d-\d")
 """Text before and after a part of a time."""
+_DATED = lazy(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+:\d\d:\d\d(?:\.\d+)?")
+"""A date with its time, or a duration."""
+_GLUED = lazy(r"(?<=[A-Za-z])\d+")
 _KEY = lazy(r"(['\"])([^'\"{}]{1,80})\1:\s*[^'\"{}]*$")
 """The key of a number in a dict."""
 _NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
@@ -280,19 +283,36 @@ def suggested(lines: Iterable[tuple[int, str]], often: int = OFTEN_STEPLESS) -> 
     for at, raw in lines:
         text = without_lead(plain(split_prefix(raw)[1]))
         numbers = _SLOT.findall(text)
-        if not numbers or "%|" in text or not any(c.isalpha() for c in text):
+        if not numbers or "%|" in text or "━" in text or not any(c.isalpha() for c in text) or _only_tells_when(text):
             continue
         alike = kinds.setdefault(" ".join(_SLOT.sub("#", text).split()), _Alike(text, at))
         alike.numbers.append(numbers)
-    recurring = [alike for alike in kinds.values() if len(alike.numbers) >= OFTEN]
+    recurring = [alike for alike in kinds.values() if len(alike.numbers) >= OFTEN and _varies(alike)]
     if not recurring:
         return None
     best = max(recurring, key=_worth)
     if _is_bare(best):
         return None  # a pattern of the step alone would read nothing
-    if _rising(best) is None and len(best.numbers) < often:
+    if _rising(best) is None and (len(best.numbers) < often or not _measures(best)):
         return None
     return Suggestion(best.first[:SHOWN], len(best.numbers), best.line, _pattern(best))
+
+
+def _varies(alike: _Alike) -> bool:
+    """Whether a number in these lines changes: otherwise they are one message again and again."""
+    return any(len(set(column)) > 1 for column in zip(*alike.numbers, strict=False))
+
+
+def _measures(alike: _Alike) -> bool:
+    """Whether a number in these lines has decimals, as what is measured has: not those in `Llama-2-13b`."""
+    return any("." in text for numbers in alike.numbers for text in numbers)
+
+
+def _only_tells_when(text: str) -> bool:
+    """Whether a line has a date and time, or a duration, in its words and no number besides: `Started at 2026-05-01
+    10:00:00 on h200`."""
+    rest, dates = _DATED.subn(" ", text)
+    return bool(dates) and not _SLOT.search(_GLUED.sub("", rest))
 
 
 def _rising(alike: _Alike) -> int | None:

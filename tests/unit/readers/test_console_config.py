@@ -7,6 +7,7 @@ import json
 import pytest
 
 from rltui.readers.config_file import read_config
+from rltui.readers.console.config import PrintedPairs
 from tests.unit.readers.reading import read
 
 BANNER = """***** Running training *****
@@ -123,3 +124,13 @@ def test_a_dict_on_several_lines_is_no_page_of_settings() -> None:
         "trainer.save_freq": 20,
         "trainer.total_training_steps": 400,
     }
+
+
+def test_the_name_of_a_part_is_no_setting() -> None:
+    """`"model": {` names a part; the settings in it are on the lines below."""
+    pairs = PrintedPairs(1)
+    lines = ('"model": {', '  "model_path": "gpt2",', '  "lr": 0.00005,', "},", '"sizes": [', '"batch_size": 16', "}")
+    assert all(pairs.add(line) for line in lines)
+    found = pairs.config()
+    assert found is not None
+    assert found.values == {"model_path": "gpt2", "lr": 5e-05, "batch_size": 16}
