@@ -11,7 +11,6 @@ from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
 from rltui.evidence.parting import goes
-from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
 from rltui.prose import capital, counted, listed, sentences
 from rltui.rules.base import validation, validation_lately
@@ -44,7 +43,7 @@ def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 
 def _few_values(case: Case) -> str:
-    """From which first value to which newest one that went which the run should raise, in too few rows for windows."""
+    """From where to where that went which the run should raise, as tables have it."""
     facts = case.look.facts
     names = [facts.score or facts.optimised]
     if case.look.settings.preference:
@@ -54,8 +53,7 @@ def _few_values(case: Case) -> str:
         found = facts.metric(name) if name is not None else None
         if found is not None and len(found.series) > 1:
             word = told.called(facts, found.name) if found.name in REWARDS else metrics()[found.name].label
-            first, newest = found.series.values[0], found.series.values[-1]
-            told_of.append(f"{word} {num(first)} → {num(newest)}")
+            told_of.append(f"{word} {told.from_to(found.course)}")
     return f" {capital(listed(told_of))}." if told_of else ""
 
 

@@ -146,7 +146,7 @@ def reward_in_the_verdict(said: Said) -> Iterator[str]:
         if found is None or not rewards:
             continue
         own = rewards[0]  # the reward, if it is logged
-        first, last = ("first_value", "last_value") if "too few to judge" in text else ("first", "last")
+        first, last = ("first_value", "last_value") if own["overlap"] else ("first", "last")
         if not (_rounds(own[first], found[1]) and _rounds(own[last], found[2])):
             yield f"{where}: {found[0]!r}, table: {own['label']} {own[first]:.4g} → {own[last]:.4g}"
 
