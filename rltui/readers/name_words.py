@@ -18,7 +18,8 @@ class TemplateWords(Record):
     """Words in names.
 
     Counters: `counters` (surely), `weak_counters` (perhaps), `steps` (never inside a step), `inner` (before a count
-    inside a step), `amounts` (before an amount that is not a counter: `n_steps`), `out_of` (between a count and its
+    inside a step), `amounts` (before an amount that is not a counter: `n_steps`),
+    `settings` (before a number of steps that is set: `warmup_steps`), `out_of` (between a count and its
     total). Metrics: `training`, `durations`, `statistics`, `memory`, `timings` (title of durations), `remaining`
     (forecast or other times), `shares` (`correct 12/64`), `limited` (the most
     that they can be follows: `len 351/1024`), `by_group` (one value for each parameter group; the first
@@ -60,6 +61,7 @@ class TemplateWords(Record):
     parts: frozenset[str]
     bookkeeping: frozenset[str]
     amounts: frozenset[str]
+    settings: frozenset[str]
     by_group: frozenset[str]
     shares: frozenset[str]
     limited: frozenset[str]

@@ -256,13 +256,23 @@ def heading(message: str) -> Slot | None:
     if bare := _BARE_COUNT.match(message):
         return Slot("", bare[2], value(bare[2]), int(bare[3]))
     found = _HEADING.match(message)
-    if found is None or not _counts(found[1]):
+    if found is None or not _counts(found[1]) or _is_set(found[1]):
         return _called(message)
     return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)
 
 
 def _counts(name: str) -> bool:
     return is_named(name, words().counters) or is_named(name, words().weak_counters)
+
+
+def _is_set(name: str) -> bool:
+    """Whether a name is that of a number of steps that somebody set: `warmup_steps`, `total_steps`. As words, `Total
+    steps`, it may be the count so far."""
+    amount = last_word(name).endswith("s") and has_word(name, words().settings)
+    return amount or _SET_ONCE.match(name) is not None
+
+
+_SET_ONCE = lazy(r"(?i)(?:total_(?!env|time)[a-z_]*s|(?:start|resume|initial)(?:ing|ed)?_[a-z_]+)$")
 
 
 def _called(message: str) -> Slot | None:
