@@ -281,7 +281,8 @@ def plain(message: str) -> str:
 
 
 _BEST = lazy(
-    r"(?i)\W*(?:(?:\w+ )?(?:best|highest|lowest|record)\b|(?:(?:in|at) )?[a-z]+[ =:#]{1,2}\d{1,9}\b\W{0,4}(?:a )?new best\b)"
+    r"(?i)\W*(?:(?:\w+ )?(?:best|highest|lowest|record)\b"
+    r"|(?:(?:in|at) )?[a-z]+[ =:#]{1,2}\d{1,9}\b\W{0,4}(?:a )?new best\b)"
 )
 _NUMBER = lazy(r"\d+(?:\.\d+)?")
 FEW = 3
