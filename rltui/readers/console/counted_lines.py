@@ -52,12 +52,14 @@ def dict_alone(message: str) -> str | None:
 
 _WITHIN = lazy(r"[,;|]?\s*[^\W\d][\w ]{0,60}[:=]\s*\{[^{}]*\}")
 """A dict among named numbers."""
+_NUMBERED = lazy(r"[^\W\d][^\W\d ]*(?: [^\W\d]+)* [\d.]+:\s")
+"""A title with a number of its own, which may be one of many things: `Section 0.5: loss=0.3`."""
 
 
 def pairs_alone(message: str) -> str | None:
     """The first name of a line that only names a loss and more numbers, with or without a dict of further ones; None
     for any other line. Without a loss the numbers may be those of one answer."""
-    if "loss" not in message.lower():
+    if "loss" not in message.lower() or _NUMBERED.match(message) is not None:
         return None
     told = pair_cells(_WITHIN.sub("", message) if message[-1:] == "}" else message) or {}
     others = either("texts", "items", "places", "prose", "evaluation", "benchmarks") | _OTHERS

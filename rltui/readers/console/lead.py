@@ -280,7 +280,10 @@ def plain(message: str) -> str:
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))
 
 
-_BEST = lazy(r"(?i)\W*(?:\w+ )?(?:best|highest|lowest|record)\b")
+_BEST = lazy(
+    r"(?i)\W*(?:(?:\w+ )?(?:best|highest|lowest|record)\b"
+    r"|(?:(?:in|at) )?[a-z]+[ =:#]{1,2}\d{1,9}\b\W{0,4}(?:a )?new best\b)"
+)
 _NUMBER = lazy(r"\d+(?:\.\d+)?")
 FEW = 3
 """Numbers in a line that only repeats the best so far, at most."""
@@ -331,7 +334,8 @@ def is_said(lead: Lead) -> bool:
 
 
 def tells_best(lead: Lead) -> bool:
-    """Whether a line repeats the best so far: `New best reward: 0.35 (step 120)`. The step has a line of its own."""
+    """Whether a line repeats the best so far: `New best reward: 0.35 (step 120)`, `in step 120 new best reward: 0.35`.
+    The step has a line of its own."""
     return _BEST.match(lead.message) is not None and len(_NUMBER.findall(lead.message)) <= FEW
 
 

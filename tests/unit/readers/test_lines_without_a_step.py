@@ -100,3 +100,13 @@ def test_means_that_stand_at_the_floor_or_are_once_between_are_rows(values: list
     told = [*head, *values]
     text = "".join(f"metrics: {{'reward': {x}, 'format_reward': {x}}}\n" for x in told)
     assert [row["reward_mean"] for row in rows(tmp_path, text).values()] == [float(x) for x in told]
+
+
+@pytest.mark.parametrize("said", ["in step {n} new best eval_acc: 0.5", "Step {n}: new best eval_acc 0.5, saved"])
+def test_a_line_that_repeats_the_best_so_far_tells_no_step_of_theirs(said: str, tmp_path: Path) -> None:
+    text = log(LINES["commas"])
+    lines = text.splitlines(keepends=True)
+    lines.insert(2, said.format(n=1) + "\n")
+    lines.insert(20, said.format(n=20) + "\n")
+    found = rows(tmp_path, "".join(lines))
+    assert {step: row["reward_mean"] for step, row in found.items()} == expected()
