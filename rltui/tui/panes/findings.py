@@ -196,7 +196,7 @@ def _title_width(view: View, width: int) -> int:
 
 def _since_width(view: View, width: int) -> int:
     """Width of the onset's column, at a middle width with room for its heading."""
-    return max(len(str(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
+    return max(len(integer(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
 
 
 def _why_none(view: View, report: Report) -> str:
@@ -233,7 +233,7 @@ def draw(
             more: Row = [
                 (" " * (13 + title_w), "fg"),
                 *_numbers(view, second, width, False, "fg"),
-                (" " * (20 + len(str(view.span[1]))), "fg"),
+                (" " * (20 + len(integer(view.span[1]))), "fg"),
             ]
             room = width - sum(len(t) for t, _ in more)
             rows.append([*more, put(second.text, max(0, room), "dim")])

@@ -7,6 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from rltui.plots.numbers import integer
 from rltui.session.frame import Loading
 from rltui.tui.app import RltuiApp
 from rltui.tui.messages import ReportArrived
@@ -273,3 +274,14 @@ async def test_values_stand_below_each_other_with_and_without_a_sign(open_app: O
         assert ends[0] is not None
         assert ends[1] is not None
         assert ends[0].end(1) == ends[1].end(1)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_a_late_onset_is_whole(open_app: Open, size: tuple[int, int]) -> None:
+    """Thousands are set apart by a blank, which takes a column, too."""
+    frame, report = canned.make()
+    late = tuple(replace(one, onset_step=60_210) for one in report.findings)
+    steps = replace(report.run.steps, last=60_812, total=62_000)
+    report = replace(report, findings=late, run=replace(report.run, steps=steps))
+    async with open_app([(frame, report)], size) as (app, _):
+        assert integer(60_210) in screen_text(app)
