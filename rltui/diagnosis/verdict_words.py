@@ -11,13 +11,10 @@ from rltui.evidence import words as told
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Decision, Finding, Mark
 from rltui.evidence.parting import goes
-from rltui.frameworks.load import metrics
 from rltui.prose import capital, counted, listed, sentences
 from rltui.rules.base import validation, validation_lately
 from rltui.rules.traits import Trait
 from rltui.run.attempts import loop
-
-REWARDS = ("score_mean", "reward_mean")
 
 
 def text_of(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
@@ -52,8 +49,7 @@ def _few_values(case: Case) -> str:
     for name in names:
         found = facts.metric(name) if name is not None else None
         if found is not None and len(found.series) > 1:
-            word = told.called(facts, found.name) if found.name in REWARDS else metrics()[found.name].label
-            told_of.append(f"{word} {told.from_to(found.course)}")
+            told_of.append(f"{told.named(facts, found.name)} {told.from_to(found.course)}")
     return f" {capital(listed(told_of))}." if told_of else ""
 
 

@@ -30,11 +30,14 @@ def course(facts: Facts, metric: str) -> str:
     found = facts.course(metric)
     if found is None:
         return ""
+    return whole_course(named(facts, metric), found)
+
+
+def named(facts: Facts, metric: str) -> str:
+    """What a sentence calls a metric of the vocabulary."""
     if metric in ("score_mean", "reward_mean"):
-        name = called(facts, metric)
-    else:
-        name = "validation" if metric == "val_score" else metrics()[metric].label
-    return whole_course(name, found)
+        return called(facts, metric)
+    return "validation" if metric == "val_score" else metrics()[metric].label
 
 
 def whole_course(name: str, course: Course) -> str:

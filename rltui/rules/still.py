@@ -75,9 +75,8 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if enough(p["critical_rows"], at_floor) else level
     start, rows = int(reward.steps[before + since]), len(top) - before - since
     failed = int((top[before + since :] <= limit).sum())
-    where = (
-        f"at the floor of {num(profile.floor)} "  # without its date: the finding keeps that of when it was told first
-    )
+    # without its date: the finding keeps that of when it was told first
+    where = f"at the floor of {num(profile.floor)} "
     newest = f"{rows} rows" if rows == len(top) else f"the newest {rows} rows"
     where += f"in {newest}" if failed == rows else f"in {failed} of {newest}"
     summary = f"{reward_name(look)} is {where.replace('the', 'its', 1)}"

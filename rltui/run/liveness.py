@@ -154,9 +154,8 @@ def _judged(seen: LifeSigns) -> RunState:
         stopped = f"stopped at {last} of {planned}, no end mark"
         stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
-    said = _last_words(seen, last)
     if seen.now is None or pulse.moved_at is None:
-        return _closed_by(seen, said, of) or RunState(silent, stopped, broke_off=silent == "stalled")
+        return _closed_by(seen, last, of) or RunState(silent, stopped, broke_off=silent == "stalled")
     card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
     state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)
@@ -173,7 +172,7 @@ def _judged(seen: LifeSigns) -> RunState:
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     vanished = card.verdict == "crashed"
-    if (vanished or silent_now) and (closed := _closed_by(seen, said, of)) is not None:
+    if (vanished or silent_now) and (closed := _closed_by(seen, last, of)) is not None:
         return closed
     told = card if seen.followed else None
     return RunState(state, because, card.quote, told, vanished=vanished, broke_off=broke_off)
@@ -268,9 +267,9 @@ def _last_words(seen: LifeSigns, last: int | None) -> Note | None:
     return failed or (closed[-1] if closed else None)
 
 
-def _closed_by(seen: LifeSigns, said: Note | None, of: str) -> RunState | None:
+def _closed_by(seen: LifeSigns, last: int | None, of: str) -> RunState | None:
     """The end that somebody else's words tell of; None if there are none."""
-    if said is None:
+    if (said := _last_words(seen, last)) is None:
         return None
     quote = quoted(said)
     if said.kind != "failed":
