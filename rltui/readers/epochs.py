@@ -52,6 +52,10 @@ class CountsByEpoch(Struct):
         self.last = epoch, count
         return self.base + count
 
+    def goes_on(self, count: int) -> int:
+        """The step of a row in the epoch of the row before."""
+        return self.step(None if self.last is None else self.last[0], count)
+
     def steps(self, epochs: Iterable[int | None], counts: list[int]) -> list[int]:
         """The steps of several rows. A negative count stands for none."""
         return [self.step(epoch, count) if count >= 0 else count for epoch, count in zip(epochs, counts, strict=True)]

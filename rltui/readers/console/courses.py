@@ -206,4 +206,4 @@ class Courses(Struct):
 
 
 def _form(row: StepRow) -> str:
-    return "" if row.aside or not row.message else form_of(row.message)
+    return row.form or ("" if row.aside or not row.message else form_of(row.message))

@@ -205,6 +205,30 @@ class KnownTemplates:
             self._followed.rows([replace(line)])
         return out
 
+    @property
+    def follows(self) -> bool:
+        """Whether another reader reads the lines that state the steps, and that has been so for some."""
+        return self.main is not None and self._course.stated >= SETTLED
+
+    def goes_on_elsewhere(self, count: int) -> None:
+        """Takes a step line of a settled form that another reader has read."""
+        self._step = count
+        self._course.add(count)
+        if self._followed is not None:
+            self._followed.passes(count)
+
+    def settled(self, key: str) -> Template | None:
+        """The template of a skeleton whose lines state the steps of the training; None if that is not sure yet."""
+        found = self._by_key.get(key)
+        sure = found is not None and found.counter is not None and not (found.prefix or found.shared)
+        return found if sure and self._course.stated >= SETTLED and not self.ahead.names else None
+
+    def goes_on(self, template: Template, count: int) -> int:
+        """Takes a line of this template in a settled form. Returns its step."""
+        self._step = step = template.passes(count)
+        self._course.add(step)
+        return step
+
     def _before(self, step: int) -> list[StepRow]:
         """The steps in held lines that counted up to right before this step, and not to their total: their count did
         not have to start again."""

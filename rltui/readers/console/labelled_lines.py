@@ -60,6 +60,10 @@ class LabelledLines:
         self._last: dict[str, int] = {}  # the newest step of each label
         self._of_others: set[str] = set()  # labels whose steps went back: they count other work
 
+    def may_be(self, step: int) -> bool:
+        """Whether the newest own line states this step, as far as is known here."""
+        return self._own[0] in (-1, step)
+
     def copy(self) -> LabelledLines:
         twin = copy.copy(self)
         twin._beside, twin._of_others, twin._last = set(self._beside), set(self._of_others), dict(self._last)

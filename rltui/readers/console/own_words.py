@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import nan
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -35,6 +36,8 @@ from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
+from rltui.readers.console.settled_form import Reading, Told
+from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
 from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_heads import StepHeads
@@ -103,6 +106,8 @@ class OwnWords(OpenEnd[_Known]):
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
+        self._lead = split_lead("")  # of the newest line with a reading
+        self.reading: Reading | None = None  # what was made of the newest line, if lines of its form may be settled
         self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
 
     @property
@@ -150,6 +155,7 @@ class OwnWords(OpenEnd[_Known]):
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """Takes a line with a word for a step, after Ray's `prefix`. `behind`: it comes after a bar. `step`: the newest
         one. Returns its rows, and whether it is a step line."""
+        self.reading = None
         raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
@@ -169,6 +175,7 @@ class OwnWords(OpenEnd[_Known]):
             return [], False
         if parts := glued(raw, self._heads.head):
             each = [self.named(part, shape, prefix, step, behind)[0] for part in parts]
+            self.reading = None
             return [row for rows in each for row in rows], True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self._line(raw, shape, prefix, lead, said) if first else []
@@ -196,6 +203,7 @@ class OwnWords(OpenEnd[_Known]):
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
+        self.reading = None
         raw = without_texts(raw)
         learner = self._learner
         if parts := glued(raw, self._heads.head):
@@ -245,8 +253,52 @@ class OwnWords(OpenEnd[_Known]):
             if shape and said is None:  # an evaluation may come before its step
                 remember(shape, self._never)
             return []
+        given = rows[0] if len(rows) == 1 else None
         rows = [one for row in rows for one in self._as_usual(row)]
+        if given is not None and len(rows) == 1 and rows[0].cells == given.cells:
+            self.reading = None if prefix else self._reading_of(given, lead)
         return [*self.close(), *self._processes.rows(lead, prefix, rows)] if rows else []
+
+    def _reading_of(self, row: StepRow, lead: Lead) -> Reading | None:
+        """What was made of a line whose template gave this row; None if lines of its form may be read otherwise."""
+        known = None if self._learner is None or self._block is not None else self._learner.settled
+        if known is None or row.lines != (self.at,) or not self._wordings.is_usual:
+            return None
+        self._lead = lead
+        return reading_of_line(row, *known, lead.before) if self._labels.may_be(known[0].count(known[1])) else None
+
+    def stands_at(self, line: int, like: Reading) -> bool:
+        """Whether nothing came since the line with this number, which was read so."""
+        if like.below:
+            return self._block is not None and self._block.at == line and not self._block.lines
+        known = None if self._learner is None or self._block is not None else self._learner.settled
+        return known is not None and known[1].lines == (line,)
+
+    def goes_on(self, like: Reading, told: Told) -> list[StepRow]:
+        """Takes a line of a settled form, right below one of that form whose reading was `like`. Returns its rows."""
+        block, self._time = self._block, self._clock.of(told.before)
+        kind: dict[str, Any] = {"training": like.training, "form": like.form}
+        if not like.below or block is None:
+            step = told.stated if self._learner is None else self._learner.goes_on(told.stated)
+            self._wordings.goes_on(step)
+            row = StepRow(
+                step, told.cells, like.total, (self.at,), self._time, lost=like.lost, twice=like.twice, **kind
+            )
+            return self._processes.rows(self._lead, "", [row])
+        closed = StepRow(block.step, block.cells, time=block.time, **kind)
+        self._wordings.goes_on(told.stated)
+        self._last[block.form] = told.stated, self._last[block.form][1]
+        block.step, block.cells = self._epochs.goes_on(told.stated), told.cells
+        block.time, block.at = self._time, self.at
+        if self._learner is not None:
+            self._learner.goes_on_elsewhere(told.stated)
+        self._below_heads.begin()
+        return self._processes.rows(self._lead, "", [closed, StepRow(block.step, {}, block.total, **kind)])
+
+    def went_on_to(self, text: str) -> None:
+        """Takes the text of the newest line that `goes_on` took."""
+        if self._block is not None:
+            self._block.message = self._unwrapped(text)
 
     def _as_usual(self, row: StepRow) -> list[StepRow]:
         """A row without numbers that lines of another wording usually state, behind those that count after all."""
@@ -302,7 +354,8 @@ class OwnWords(OpenEnd[_Known]):
         self._of_part(begun)
         self._heads.keep(message, bare(message))
         earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
-        begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
+        count = begun.step
+        begun.step = self._of_epoch(count, begun.cells, begun.total)
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
             same = block.source == prefix + program(split_lead(message))
@@ -323,7 +376,19 @@ class OwnWords(OpenEnd[_Known]):
         begun.led = lead if program(lead) else None
         begun.printed, begun.lines_below = begun.headed and not lead.before, self._below_heads
         begun.known = frozenset(self._below)
+        if block is not None and not (earlier or late) and not prefix and told == begun.cells:
+            self.reading = self._reading_of_block(count, begun, block, lead)
         return [*earlier, *closed, *late, StepRow(begun.step, {}, begun.total, message=begun.message)]
+
+    def _reading_of_block(self, count: int, begun: StepBlock, before: StepBlock, lead: Lead) -> Reading | None:
+        """What was made of a line that states a step and its numbers; None if lines of its form may be read
+        otherwise."""
+        if not (self._wordings.is_usual and self._labels.may_be(count)):
+            return None
+        if self._learner is not None and not self._learner.follows:
+            return None
+        self._lead = lead
+        return reading_of_block(count, begun, before, lead.before, self._epochs)
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
         """The step of a line that names `count`, which may start again in each epoch."""

@@ -7,6 +7,7 @@ one of a few marks are looked at.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import ParamSpec
@@ -32,8 +33,9 @@ from rltui.readers.console.planned_steps import plan_at_end
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import holds_mark, may_hold_mark
 from rltui.readers.console.progress_bar import Blanks, ProgressBar, bar, bar_after, behind_bar, may_be_bar
-from rltui.readers.console.quiet_lines import QuietLines
+from rltui.readers.console.quiet_lines import FEW, QuietLines
 from rltui.readers.console.row_intake import RowIntake
+from rltui.readers.console.settled_lines import SettledLines
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.trl import Stepper
 from rltui.readers.console.untaken import UnreadLines, UntakenLines
@@ -89,6 +91,7 @@ class ConsoleReader(Foretelling):
         self._blanks = Blanks()
         self._filter = LineFilter()
         self._known_bars = KnownBars()
+        self._settled = SettledLines()
         self._joined = JoinedLines()
         self._newest = NewestLines()
         self._took = False  # something was taken from the line
@@ -249,14 +252,22 @@ class ConsoleReader(Foretelling):
         first_line = self._line
         block = QuietLines(text, self._filter)
         follows, joining = self._follows(), self._joined.is_open
+        learns = self._own is not None and self._filter.learns and len(block.lines) > FEW and self._settled.learns
+        self._settled.line *= learns
         above, i = b"", 0
         while i < len(block.lines):
             if self._is_quiet(follows or joining):
                 quiet = self._pass_by(block, i, block.until(i), text, first_line)
                 if quiet > i:
+                    self._settled.line = 0
                     above, i = block.newest(i, quiet) or above, quiet
                     continue
+            if self._settled.line and not joining and (settled := self._pass_settled(block, i, first_line)) > i:
+                above, i = block.newest(i, settled) or above, settled
+                continue
             line, form, at = block.lines[i], block.forms[i], block.start(i)
+            if learns and self._own is not None:
+                self._own.reading = None
             self._line = first_line + i
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = form if segment is line else shape_of(segment)
@@ -291,6 +302,8 @@ class ConsoleReader(Foretelling):
                 at = end + 1
                 if marked:
                     self._joined.pass_by(segment, self._line)
+            if form and learns and self._own is not None:
+                self._settled.learn(None if joining else self._own.reading, line, form, self._line)
             i += 1
         self._line = first_line + len(block.lines) - 1
         self._joined.end(above)
@@ -324,6 +337,24 @@ class ConsoleReader(Foretelling):
         if begin < end:
             block.count(self._untaken, begin, end, first_line)
         return end
+
+    def _pass_settled(self, block: QuietLines, i: int, first_line: int) -> int:
+        """Takes lines of a form that is settled. Returns the first line that must be read word by word."""
+        if self._own is None or not self._is_calm:
+            return i
+
+        def take(line: int, rows: Callable[[], list[StepRow]]) -> None:
+            self._line = self._rows.pace.at = line
+            self._tell(rows(), plans=True)
+
+        end = i + bisect_left(range(i, len(block.lines)), True, key=lambda at: self._rows.waits(block.start(at)))
+        return self._settled.take(self._own, block.lines, range(i, end), first_line, take)
+
+    @property
+    def _is_calm(self) -> bool:
+        """Whether nothing is expected that the next line may be."""
+        odd = self._before_steps or self._config.is_open or self._notes.in_traceback or self._dialects.is_open
+        return not (odd or self._news.expects or self._rows.in_doubt or self._rows.step is None)
 
     def _paint_known(self, segment: bytes, shape: bytes, text: bytes, at: int) -> bool:
         """Paints a known bar that is not alone on its line. False if there is none."""
@@ -489,6 +520,7 @@ class ConsoleReader(Foretelling):
             self._rows.resumed()
             self._news.resumed(step)
         matters = bool(notes or configs) or self._notes.fails
+        heard = matters
         if self._line != self.torn_line and any(note.kind in TOLD_ONCE for note in notes):
             self._untaken.note(shape)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
@@ -512,6 +544,7 @@ class ConsoleReader(Foretelling):
                 self._tell(rows, plans=True)
                 matters |= found
                 self._took |= self._own.belongs
+                self._own.reading = None if heard else self._own.reading
         if not matters and step is not None and not self._rows.foretells:
             self._news.expect(self._config.in_a_line(message, self._line), step)
         return matters

@@ -206,7 +206,8 @@ class StepRow(Struct, frozen=True):
     """The row of a step line. `total`: the planned steps, if stated. `lines`: numbers of the lines that it was made of,
     if known. `time`: of the line with the step, NaN without a time stamp. `aside`: it does not change the log's current
     step. `lost`: how many of its numbers have no name; `twice`: how many have the name of another one. `message`: its
-    text, "" for a block or an unknown line. `training`: the one that its lead names, if it is not in the text."""
+    text, "" for a block or an unknown line. `training`: the one that its lead names, if it is not in the text. `form`:
+    what tells such lines from others (see `courses`), if it is known without the text."""
 
     step: int
     cells: dict[str, float]
@@ -218,6 +219,7 @@ class StepRow(Struct, frozen=True):
     twice: int = 0
     message: str = ""
     training: str = ""
+    form: str = ""
 
 
 class TemplateLine(Struct):
@@ -286,6 +288,10 @@ class Template(Struct):
     def count(self, line: TemplateLine) -> int:
         """The count of a line."""
         return int(line.slots[self.counter or 0].value)
+
+    def passes(self, count: int) -> int:
+        """Takes a line of a settled form, of the same epoch as the line before. Returns its step."""
+        return self.epochs.goes_on(count)
 
     def decide(self, counter: int) -> None:
         """Sets the place of the counter."""

@@ -41,6 +41,7 @@ from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
 from rltui.readers.console.step_template import (
     StepRow,
+    Template,
     TemplateLine,
     key_of,
     may_count,
@@ -91,6 +92,7 @@ class TemplateLearner:
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
         self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
         self._readings = MOST_READINGS
+        self._key = ""  # of the newest line that may state a step
 
     @property
     def epoch(self) -> int | None:
@@ -243,6 +245,29 @@ class TemplateLearner:
         line = TemplateLine(slots_of(message), message, rank=rank)
         return self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
+    @property
+    def follows(self) -> bool:
+        """Whether step lines are read elsewhere, and nothing is open."""
+        return self._known.follows and not (self.is_open or self._known.ahead.names)
+
+    def goes_on_elsewhere(self, count: int) -> None:
+        """Takes a step line that was read elsewhere, of the form of the one before."""
+        self._known.goes_on_elsewhere(count)
+
+    @property
+    def settled(self) -> tuple[Template, TemplateLine] | None:
+        """The newest line and its template, if lines like it surely state the steps, and nothing else is open."""
+        under, found = self._under, self._known.settled(self._key)
+        if found is None or under is None or under.below or under.above or under.passed or self._past is not None:
+            return None
+        is_open = self._block.is_open or self._table.is_open or self._evaluated or self._known.counts
+        return None if is_open else (found, under)
+
+    def goes_on(self, count: int) -> int:
+        """Takes a line of the form of the settled one. Returns its step."""
+        found = self._known.settled(self._key)
+        return count if found is None else self._known.goes_on(found, count)
+
     def _words(self, message: str) -> list[StepRow]:
         """Takes a line without a digit, which may be a heading. The lines after it do not belong to the step line
         above, unless it begins an evaluation of that step. A line that only draws a frame does not end a block."""
@@ -333,7 +358,7 @@ class TemplateLearner:
         if self._known.ahead.cells:
             line.below, waited = self._known.ahead.take()
             line.lines = (*waited, *line.lines)
-        rows = self._known.take("line", key, line)
+        rows, self._key = self._known.take("line", key, line), key
         self._under, self._block.pairs.title = line if key in self._known else self._known.over(line), ""
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)

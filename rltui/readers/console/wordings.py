@@ -53,6 +53,19 @@ class Wordings:
     def __init__(self) -> None:
         self._known: dict[str, _Wording] = {}
         self._late: list[IgnoredLine] = []
+        self._newest: _Wording | None = None  # that of the newest line, if it is the usual one
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the newest line has the usual beginning."""
+        return self._newest is not None
+
+    def goes_on(self, step: int) -> None:
+        """Takes a line right below the newest one, with the same beginning and names, and a later step."""
+        if (usual := self._newest) is not None:
+            usual.went_on += step > usual.newest
+            usual.newest = max(usual.newest, step)
+            usual.last = step
 
     def late(self) -> list[IgnoredLine]:
         """Lines before the newest one that count after all; given once."""
@@ -66,6 +79,7 @@ class Wordings:
             key: replace(one, names=set(one.names), ignored=list(one.ignored)) for key, one in self._known.items()
         }
         twin._late = list(self._late)
+        twin._newest = next((twin._known[key] for key, one in self._known.items() if one is self._newest), None)
         return twin
 
     def told(
@@ -86,6 +100,7 @@ class Wordings:
         if len(self._known) < MOST:
             self._known[key] = own
         behind = usual is not None and own is not usual and step <= usual.newest
+        self._newest = own if own is usual else None
         if own is usual:
             for one in self._known.values():
                 one.alone = 0
