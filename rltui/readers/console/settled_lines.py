@@ -1,5 +1,5 @@
-"""Lines whose form is settled, many at once. A loop prints a line for each step, thousands of times in the same words: to
-read one word by word takes five times as long as to read its numbers."""
+"""Lines whose form is settled, many at once. A loop prints a line for each step, thousands of times in the same words:
+to read one word by word takes five times as long as to read its numbers."""
 
 from __future__ import annotations
 
