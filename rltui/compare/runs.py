@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 import time as clock
 from collections import Counter
@@ -40,7 +41,9 @@ HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": 
 """Decision of the verdict -> health. Any other decision is against going on, so the health is critical."""
 QUOTED = 100  # most characters of the line that is quoted for a crash
 MANY = 128
-"""From this many runs on a second process shares the work."""
+"""From this many runs on other processes share the work."""
+MOST_PROCESSES = 8
+"""A login node has many cores, which are not all ours."""
 SCHEMA = "rltui.runs/1"
 
 
@@ -120,7 +123,7 @@ def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunR
     local = [one for one in found if one.place.link() is None]
     if len(local) >= MANY and sys.platform == "linux":
         memory.keep()
-        yield from _in_two(local, now)
+        yield from _shared_out(local, now)
         found = [one for one in found if one.place.link() is not None]
     yield from in_order(found, now)
 
@@ -310,22 +313,27 @@ def _part(of: slice) -> list[RunRow]:
     return list(in_order(found[of], now))
 
 
-def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:
-    """The same with a forked process, which takes every second part: parsing does not run in parallel in threads."""
+def _shared_out(found: Sequence[Found], now: float) -> Iterator[RunRow]:
+    """The same with forked processes: parsing does not run in parallel in threads. They begin at the first part, this
+    one at the last."""
     from multiprocessing import get_context
 
     ahead = {one.candidate.files[0][1]: one for one in found}
-    yield from in_order(list(ahead.values()), now)  # what these import and compile is then there for both processes
+    yield from in_order(list(ahead.values()), now)  # what these import and compile is then there for all processes
     gc.freeze()
     found = [one for one in found if ahead[one.candidate.files[0][1]] is not one]
-    parts = [slice(at, at + MANY // 4) for at in range(0, len(found), MANY // 4)]
-    with ProcessPoolExecutor(1, get_context("fork"), _take, (found, now)) as other:
-        theirs: list[Future[list[RunRow]]] = [other.submit(_part, part) for part in parts[1::2]]
-        _take(found, now)
-        for part in parts[::2]:
+    parts = [slice(at, at + MANY // 8) for at in range(0, len(found), MANY // 8)]
+    others = min(os.cpu_count() or 1, MOST_PROCESSES, len(parts)) - 1
+    _take(found, now)
+    with ProcessPoolExecutor(max(1, others), get_context("fork"), _take, (found, now)) as pool:
+        shared: list[Future[list[RunRow]]] = [pool.submit(_part, part) for part in parts]
+        for part, theirs in zip(reversed(parts), reversed(shared), strict=True):
+            if not theirs.cancel():
+                break
             yield from _part(part)
-        for done in theirs:
-            yield from done.result()
+        for theirs in shared:
+            if not theirs.cancelled():
+                yield from theirs.result()
 
 
 def numbered(rows: Sequence[RunRow]) -> list[RunRow]:

@@ -41,8 +41,8 @@ def algorithm(
     if stated is not None:
         return stated
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
-    words = "\n".join(texts)
-    told = (name for name, text in known.by_text if text in words or any(text in k for k in table.columns))
+    words = "\n".join((*texts, *table.columns))
+    told = (name for name, text in known.by_text if text in words)
     if "DPO" in present:
         named = next((name for name in told if name in known.of_likelihood), None)
         return named or (known.of_likelihood[0] if _of_own_likelihood(table, keys) else "DPO")
