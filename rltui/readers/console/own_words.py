@@ -281,9 +281,7 @@ class OwnWords(OpenEnd[_Known]):
         if not like.below or block is None:
             step = told.stated if self._learner is None else self._learner.goes_on(told.stated)
             self._wordings.goes_on(step)
-            row = StepRow(
-                step, told.cells, like.total, (self.at,), self._time, lost=like.lost, twice=like.twice, **kind
-            )
+            row = StepRow(step, told.cells, like.total, (self.at,), self._time, lost=like.lost, **kind)
             return self._processes.rows(self._lead, "", [row])
         closed = StepRow(block.step, block.cells, time=block.time, **kind)
         self._wordings.goes_on(told.stated)

@@ -34,7 +34,7 @@ _STEP = ""
 class Reading(Struct, frozen=True):
     """What the readers made of a line that states a step. `count`: the number that states it. `cells`: its numbers.
     `before`: the text before its message. `below`: further lines may add to it, so that its row waits for the next.
-    `total`, `lost`, `twice`, `form`, `training`: as in `StepRow`. `held`: the names of numbers that are the same in all
+    `total`, `lost`, `form`, `training`: as in `StepRow`. `held`: the names of numbers that are the same in all
     lines of this reading. `epoch`: the epoch that counts, and the steps before it."""
 
     count: int
@@ -43,7 +43,6 @@ class Reading(Struct, frozen=True):
     below: bool = False
     total: int | None = None
     lost: int = 0
-    twice: int = 0
     held: frozenset[str] = frozenset()
     form: str = ""
     training: str = ""

@@ -15,7 +15,7 @@ from rltui.readers.keys import first_of
 
 def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before: str) -> Reading | None:
     """Of a line that a template has read, and its row. `before`: the text before its message."""
-    if row.aside or not row.message or not row.cells or line.lines != row.lines:
+    if row.aside or row.twice or not row.message or not row.cells or line.lines != row.lines:
         return None
     epochs = template.epochs
     return Reading(
@@ -24,7 +24,6 @@ def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before
         before,
         total=row.total,
         lost=row.lost,
-        twice=row.twice,
         form=form_of(row.message),
         training=row.training or training_of(split_lead(row.message)),
         epoch=epochs.last and (epochs.last[0], epochs.base),
