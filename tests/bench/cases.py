@@ -79,17 +79,19 @@ def orjson_only(path: str) -> dict[str, float]:
 
 
 def table(path: str) -> dict[str, float]:
-    """A table by our reader, block by block into a run's columns, and by polars: each once to warm up, then in turn."""
+    """A table by our reader, in blocks as a report reads them, into a run's columns, and by polars: each once to warm
+    up, then in turn."""
     import polars as pl
 
     from rltui.readers.base import Rows
     from rltui.readers.formats import make
     from rltui.run.table import Table
+    from rltui.session.run_reader import AT_ONCE_UNSEEN
 
     def ours() -> None:
         reader, stored = make("csv", Path(path).name), Table()
         with Path(path).open("rb") as file:
-            while block := file.read(1 << 20):
+            while block := file.read(AT_ONCE_UNSEEN):
                 for record in reader.feed(block):
                     if isinstance(record, Rows):
                         stored.add(record)
