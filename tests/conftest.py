@@ -72,7 +72,7 @@ def labelled_runs() -> Path | None:
 @pytest.fixture(autouse=True)
 def no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line on which a reader fails is left out for a user; here the fault is shown."""
-    monkeypatch.setattr("rltui.readers.console.reader.ConsoleReader.stops_at_faults", True)
+    monkeypatch.setattr("rltui.readers.console.log_lines.LogLines.stops_at_faults", True)
 
 
 @pytest.fixture(autouse=True)

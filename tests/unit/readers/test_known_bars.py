@@ -112,7 +112,6 @@ Told = tuple[list[str], list[tuple[str, int]], str]
 
 def told(data: bytes, size: int) -> Told:
     reader = ConsoleReader()
-    reader.stops_at_faults = True
     records: list[Record] = []
     for at in range(0, len(data), size):
         records += reader.feed(data[at : at + size])

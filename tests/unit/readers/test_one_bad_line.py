@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from rltui.readers.console.log_lines import FAILED, LogLines
 from rltui.readers.console.own_words import OwnWords
-from rltui.readers.console.reader import FAILED, ConsoleReader
 from tests.unit.reported import told
 
 STYLES = ("step {i} | loss 0.{i:03} | reward 0.5", "[Iteration {i}/40] loss=0.{i:03} reward=0.5", "{i}: loss 0.{i:03}")
@@ -36,7 +36,7 @@ def test_a_line_on_which_the_reader_fails_is_left_out_and_told(tmp_path: Path, m
             raise IndexError("list index out of range")
         return read(self, raw, *others)
 
-    monkeypatch.setattr(ConsoleReader, "stops_at_faults", False)
+    monkeypatch.setattr(LogLines, "stops_at_faults", False)
     monkeypatch.setattr(OwnWords, "named", fails)
     report = told(write(tmp_path, STYLES[0], "step unreadable | loss 3"))[2]
     assert report["run"]["steps"]["rows"] == 40
