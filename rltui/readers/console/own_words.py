@@ -36,7 +36,7 @@ from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
-from rltui.readers.console.settled_form import Reading, Told
+from rltui.readers.console.settled_form import LineNumbers, LineReading
 from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
 from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
 from rltui.readers.console.step_block import StepBlock
@@ -107,7 +107,7 @@ class OwnWords(OpenEnd[_Known]):
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self._lead = split_lead("")  # of the newest line with a reading
-        self.reading: Reading | None = None  # what was made of the newest line, if lines of its form may be settled
+        self.reading: LineReading | None = None  # what was made of the newest line, if lines of its form may be settled
         self.belongs = False  # the last line passed to `named` belongs to a step, or is already counted as left out
 
     @property
@@ -259,7 +259,7 @@ class OwnWords(OpenEnd[_Known]):
             self.reading = None if prefix else self._reading_of(given, lead)
         return [*self.close(), *self._processes.rows(lead, prefix, rows)] if rows else []
 
-    def _reading_of(self, row: StepRow, lead: Lead) -> Reading | None:
+    def _reading_of(self, row: StepRow, lead: Lead) -> LineReading | None:
         """What was made of a line whose template gave this row; None if lines of its form may be read otherwise."""
         known = None if self._learner is None or self._block is not None else self._learner.settled
         if known is None or row.lines != (self.at,) or not self._wordings.is_usual:
@@ -267,14 +267,14 @@ class OwnWords(OpenEnd[_Known]):
         self._lead = lead
         return reading_of_line(row, *known, lead.before) if self._labels.may_be(known[0].count(known[1])) else None
 
-    def stands_at(self, line: int, like: Reading) -> bool:
+    def stands_at(self, line: int, like: LineReading) -> bool:
         """Whether nothing came since the line with this number, which was read so."""
         if like.below:
             return self._block is not None and self._block.at == line and not self._block.lines
         known = None if self._learner is None or self._block is not None else self._learner.settled
         return known is not None and known[1].lines == (line,)
 
-    def goes_on(self, like: Reading, told: Told) -> list[StepRow]:
+    def goes_on(self, like: LineReading, told: LineNumbers) -> list[StepRow]:
         """Takes a line of a settled form, right below one of that form whose reading was `like`. Returns its rows."""
         block, self._time = self._block, self._clock.of(told.before)
         kind: dict[str, Any] = {"training": like.training, "form": like.form}
@@ -378,7 +378,7 @@ class OwnWords(OpenEnd[_Known]):
             self.reading = self._reading_of_block(count, begun, block, lead)
         return [*earlier, *closed, *late, StepRow(begun.step, {}, begun.total, message=begun.message)]
 
-    def _reading_of_block(self, count: int, begun: StepBlock, before: StepBlock, lead: Lead) -> Reading | None:
+    def _reading_of_block(self, count: int, begun: StepBlock, before: StepBlock, lead: Lead) -> LineReading | None:
         """What was made of a line that states a step and its numbers; None if lines of its form may be read
         otherwise."""
         if not (self._wordings.is_usual and self._labels.may_be(count)):

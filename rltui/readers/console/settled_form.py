@@ -31,7 +31,7 @@ _STEP = ""
 """Stands for the count of steps among the names of numbers."""
 
 
-class Reading(Struct, frozen=True):
+class LineReading(Struct, frozen=True):
     """What the readers made of a line that states a step. `count`: the number that states it. `cells`: its numbers.
     `before`: the text before its message. `below`: further lines may add to it, so that its row waits for the next.
     `total`, `lost`, `form`, `training`: as in `StepRow`. `held`: the names of numbers that are the same in all
@@ -48,7 +48,7 @@ class Reading(Struct, frozen=True):
     training: str = ""
     epoch: tuple[int, int] | None = None
 
-    def is_like(self, other: Reading) -> bool:
+    def is_like(self, other: LineReading) -> bool:
         """Whether lines of one form may have these readings."""
         if self.cells.keys() != other.cells.keys() or any(self.cells[name] != other.cells[name] for name in self.held):
             return False
@@ -56,7 +56,7 @@ class Reading(Struct, frozen=True):
         return same == other
 
 
-class Told(NamedTuple):
+class LineNumbers(NamedTuple):
     """What a line of the form tells: the number that states its step, its numbers, and the text before its message."""
 
     stated: int
@@ -97,12 +97,12 @@ class SettledForm:
     """Learns the form of a log's step lines."""
 
     def __init__(self) -> None:
-        self.reading: Reading | None = None
+        self.reading: LineReading | None = None
         """Of the newest line that was learned from, if the form is settled."""
         self._failed = 0
         self._begin((), None)
 
-    def _begin(self, literals: tuple[str, ...], reading: Reading | None) -> None:
+    def _begin(self, literals: tuple[str, ...], reading: LineReading | None) -> None:
         self.reading = None
         self._literals, self._like = literals, reading
         self._seen = 0
@@ -117,7 +117,7 @@ class SettledForm:
     def learns(self) -> bool:
         return self._failed < FAILED
 
-    def learn(self, text: str, reading: Reading) -> bool:
+    def learn(self, text: str, reading: LineReading) -> bool:
         """Takes a line that was read word by word, and what was made of it. Returns whether that may hold for others of
         its form."""
         if not self.learns:
@@ -148,7 +148,7 @@ class SettledForm:
             self.reading = reading
         return True
 
-    def _narrow(self, texts: list[str], reading: Reading) -> bool:
+    def _narrow(self, texts: list[str], reading: LineReading) -> bool:
         """Keeps for each name the numbers that had its value in all lines. False if a name has none."""
         plain = range(self._led[0], len(texts))
         values = {
@@ -204,7 +204,7 @@ class SettledForm:
             parts += [kinds.pattern(at in used), re.escape(behind)]
         return re.compile("".join(parts), re.ASCII)
 
-    def read(self, text: str) -> Told | None:
+    def read(self, text: str) -> LineNumbers | None:
         """What a line tells; None if it must be read word by word."""
         if self.reading is None:
             return None
@@ -230,4 +230,4 @@ class SettledForm:
             return None
         led, behind = self._led
         before = text[: (found.end(led) if led else 0) + behind]
-        return Told(int(count), cells, before)
+        return LineNumbers(int(count), cells, before)

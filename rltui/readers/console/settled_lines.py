@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from rltui.readers.console.joined_lines import may_be_joined
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_rows import may_hold_mark
-from rltui.readers.console.settled_form import Reading, SettledForm, Told
+from rltui.readers.console.settled_form import LineNumbers, LineReading, SettledForm
 from rltui.readers.console.step_template import StepRow
 
 Take = Callable[[int, Callable[[], list[StepRow]]], None]
@@ -25,7 +25,7 @@ class SettledLines:
     def learns(self) -> bool:
         return self._form.learns
 
-    def learn(self, reading: Reading | None, line: bytes, shape: bytes, number: int) -> None:
+    def learn(self, reading: LineReading | None, line: bytes, shape: bytes, number: int) -> None:
         """Takes a line that was read word by word, and what was made of it: None if its form cannot be settled."""
         odd = b"\r" in line or b"\x1b" in line or may_be_joined(line) or may_hold_mark(shape)
         learned = reading is not None and not odd and self._form.learn(_text(line), reading)
@@ -52,7 +52,7 @@ class SettledLines:
             own.went_on_to(_text(lines[last]))
         return i
 
-    def _read(self, lines: Sequence[bytes], at: int) -> Told | None:
+    def _read(self, lines: Sequence[bytes], at: int) -> LineNumbers | None:
         return self._form.read(_text(lines[at]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.lead import split_lead
-from rltui.readers.console.settled_form import Reading
+from rltui.readers.console.settled_form import LineReading
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_template import StepRow, Template, TemplateLine
 from rltui.readers.console.trainings import training_of
@@ -13,12 +13,12 @@ from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import first_of
 
 
-def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before: str) -> Reading | None:
+def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before: str) -> LineReading | None:
     """Of a line that a template has read, and its row. `before`: the text before its message."""
     if row.aside or row.twice or not row.message or not row.cells or line.lines != row.lines:
         return None
     epochs = template.epochs
-    return Reading(
+    return LineReading(
         template.count(line),
         row.cells,
         before,
@@ -32,14 +32,14 @@ def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before
 
 def reading_of_block(
     count: int, begun: StepBlock, above: StepBlock, before: str, epochs: CountsByEpoch
-) -> Reading | None:
+) -> LineReading | None:
     """Of a line that states a step and its numbers, below another one (`above`)."""
     parted = begun.headed or begun.part or begun.twice or begun.ahead or begun.above or begun.own
     numbers_between = above.above or above.before
     if parted or numbers_between or not begun.cells or not begun.form or above.form != begun.form:
         return None
     key = first_of("epoch", begun.cells)
-    return Reading(
+    return LineReading(
         count,
         dict(begun.cells),
         before,
