@@ -53,6 +53,16 @@ class UsualRows:
             return False
         return all(self._usual(axis, which, first, until) for axis, which in self._by_axis().items())
 
+    def beside_stay(self, until: int, first: int) -> bool:
+        """Whether the columns that are not looked at hold, from row number `first` up to `until`, no other value than
+        their last one before: one that is only logged again is no news."""
+        for key, column in self._table.columns.items():
+            if self._beside(key):
+                at, end = column.axis.place(first), column.axis.place(until)
+                if end > at and (not at or bool((column.values[at:end] != column.values[at - 1]).any())):
+                    return False
+        return True
+
     def _usual(self, axis: Axis, which: list[int], first: int, until: int) -> bool:
         at, end = axis.place(first), axis.place(until)
         if end - at < until - first and bool(self._always[which].any()):
