@@ -308,7 +308,7 @@ class Engine:
 
 
 def _usual_before(run: Run, row: int) -> UsualRows:
-    """Of what is trained on: rules of evaluations are asked at each look."""
+    """Of what is trained on: rules of evaluations are asked about each new one."""
 
     def evaluates(key: str) -> bool:
         name = run.names.get(key)
