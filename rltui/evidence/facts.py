@@ -68,8 +68,12 @@ class Facts:
         if name not in self._metrics:
             series, meaning = self._seen.series(name), metrics().get(name)
             better: Literal[-1, 1] = -1 if meaning is not None and meaning.direction == "down" else 1
-            found = MetricFacts(self._seen, name, series, better, name in held_out()) if series else None
-            self._metrics[name] = self._seen.kept(name, found) if found is not None and found.held_out else found
+            found: MetricFacts | None = None
+            if series and name in held_out():  # what is kept holds no look
+                found = self._seen.kept(name, alone(name, series, better, True, self._seen.window))
+            elif series:
+                found = MetricFacts(self._seen, name, series, better, False)
+            self._metrics[name] = found
         return self._metrics[name]
 
     @cached
