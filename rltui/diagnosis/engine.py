@@ -220,7 +220,7 @@ class Engine:
             self._usual = _usual_before(feed.run, before.usual)
         calm, apart = self._usual.lasts(n, before.n), max(WHOLE_ROWS, n // WHOLE_PART)
         whole = not calm or n - before.whole >= apart
-        state = self._step(feed, before, n, not whole)
+        state = self._step(feed, before, n, not whole, whole or self._usual.beside_stay(n, before.n))
         moves = (calm and whole) or n - before.usual >= 2 * apart
         return replace(state, whole=n if whole else before.whole, usual=n if moves else before.usual)
 
@@ -233,11 +233,11 @@ class Engine:
             then = self._step(feed, state, near).worded() if near > state.n else state
             self._near = state, then, _usual_before(feed.run, near)
         _, then, calm = self._near
-        return then if rows == near else self._step(feed, then, rows, calm.lasts(rows))
+        return then if rows == near else self._step(feed, then, rows, calm.lasts(rows), calm.beside_stay(rows, near))
 
-    def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False) -> State:
+    def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False, same: bool = False) -> State:
         """One look: every detector once, then the life of every finding. `calm`: only those that have one, and those of
-        evaluations, each of which is news."""
+        evaluations unless these are the `same` as before, as each other one is news."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
@@ -248,7 +248,7 @@ class Engine:
         guard = Guard(state.failed)
         for rule, detect in self._running(feed):
             rule_id = rule.id
-            if calm and rule_id not in lived and rule_id not in self._of_evaluations:
+            if calm and rule_id not in lived and (same or rule_id not in self._of_evaluations):
                 continue
             noted = memory.get(rule_id)
             notes: Memory = {} if noted is None else dict(noted)
@@ -308,7 +308,7 @@ class Engine:
 
 
 def _usual_before(run: Run, row: int) -> UsualRows:
-    """Of what is trained on: rules of evaluations are asked at each look."""
+    """Of what is trained on: rules of evaluations are asked about each new one."""
 
     def evaluates(key: str) -> bool:
         name = run.names.get(key)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rltui.run.columns import Axis
+from rltui.run.columns import Axis, Column
 from rltui.run.table import Table
 
 NEWEST = 64
@@ -27,7 +27,9 @@ class UsualRows:
     def __init__(self, table: Table, since: int, beside: Callable[[str], bool] = lambda _: False) -> None:
         self._table, self.since, self._beside = table, since, beside
         self._known = frozenset(table.columns)
-        self._columns = [column for key, column in table.columns.items() if not beside(key)]
+        self._columns, self._aside = list[Column](), list[Column]()
+        for key, column in table.columns.items():
+            (self._aside if beside(key) else self._columns).append(column)
         count, begin = len(self._columns), max(0, since - NEWEST)
         self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
         self._always = np.zeros(count, dtype=np.bool_)  # logged in each of the rows
@@ -52,6 +54,17 @@ class UsualRows:
         if any(before < step <= newest for step in table.restarts):
             return False
         return all(self._usual(axis, which, first, until) for axis, which in self._by_axis().items())
+
+    def beside_stay(self, until: int, first: int) -> bool:
+        """Whether the columns that are not looked at hold, from row number `first` up to `until`, no other value than
+        their last one before: one that is only logged again is no news."""
+        columns = self._table.columns
+        fresh = [columns[key] for key in columns.keys() - self._known if self._beside(key)]
+        for column in (*self._aside, *fresh):
+            at, end = column.axis.place(first), column.axis.place(until)
+            if end > at and (not at or bool((column.values[at:end] != column.values[at - 1]).any())):
+                return False
+        return True
 
     def _usual(self, axis: Axis, which: list[int], first: int, until: int) -> bool:
         at, end = axis.place(first), axis.place(until)

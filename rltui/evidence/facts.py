@@ -68,7 +68,11 @@ class Facts:
         if name not in self._metrics:
             series, meaning = self._seen.series(name), metrics().get(name)
             better: Literal[-1, 1] = -1 if meaning is not None and meaning.direction == "down" else 1
-            found = MetricFacts(self._seen, name, series, better, name in held_out()) if series else None
+            found: MetricFacts | None = None
+            if series and name in held_out():  # what is kept holds no look
+                found = self._seen.kept(name, alone(name, series, better, True, self._seen.window))
+            elif series:
+                found = MetricFacts(self._seen, name, series, better, False)
             self._metrics[name] = found
         return self._metrics[name]
 
@@ -77,7 +81,11 @@ class Facts:
         """Facts of each validation set that counts, first of the one that stands for validation in the tables."""
         main = self.metric("val_score")
         sets = validation_sets(self._seen)
-        others = [alone("val_score", one, held_out=True) for one in sets[1:] if len(one)]
+        others = [
+            self._seen.kept(f"val_score:{one.key}", alone("val_score", one, held_out=True))
+            for one in sets[1:]
+            if len(one)
+        ]
         return () if main is None else (main, *others)
 
     @cached
@@ -88,7 +96,7 @@ class Facts:
         if len(sets) < 2:
             return self.metric("val_score")
         both = Series(sets[0].key, sets[0].steps, mean_z(sets), sets[0].rows, sets[0].times)
-        return alone("val_score", both, held_out=True)
+        return self._seen.kept("all of val_score", alone("val_score", both, held_out=True))
 
     def errors(self, name: str, rows: int = 0) -> float:
         """How far a metric rose over its newest `rows` points (0: since its start), in standard errors; 0 if it is not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -17,6 +18,7 @@ from rltui.evidence.outages import Gap, Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.rescales import Rescale, Rescales
 from rltui.evidence.revalued import Revaluations, Revalued
+from rltui.evidence.seen import Worked
 from rltui.evidence.summed_steps import STEP, summed_steps
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
@@ -116,6 +118,7 @@ class LookFeed:
         self._scales = {} if rescales is None else rescales
         self._rescales: dict[str, list[Rescale]] = {}
         self._revaluations = revaluations or Revaluations()
+        self.evaluated: dict[str, Any] = {}  # facts of evaluations
         self._known = _Known(0)
         self._held: list[_Known] = []  # with facts
 
@@ -434,6 +437,16 @@ class Look:
     def reward(self) -> str:
         """Canonical name of the raw task reward: score_mean, else reward_mean."""
         return "score_mean" if self.series("score_mean") is not None else "reward_mean"
+
+    def kept(self, name: str, facts: Worked) -> Worked:
+        """Facts of evaluations as looks before worked them out, if none came since: of many rows few hold one."""
+        known: Worked | None = self._feed.evaluated.get(name)
+        if known is not None and known.series.key == facts.series.key:
+            then, now = known.series, facts.series
+            if np.array_equal(then.rows, now.rows) and np.array_equal(then.values, now.values):
+                return known
+        self._feed.evaluated[name] = facts
+        return facts
 
     def restarts(self, rows: int) -> list[int]:
         """Steps at which the run was resumed, within the last `rows` rows: where rows go back, or where the log says so

@@ -27,16 +27,21 @@ def parted_at(ahead: Series, held: Series) -> int | None:
         return None
     sums = np.concatenate(([0.0], np.cumsum(ahead.values)))
     apart = ((sums[ends] - sums[begins])[some] / (ends - begins)[some]) - held.values[some]
-    groups = np.array_split(np.arange(len(apart)), min(len(apart), MOST_PLACES))
-    means = np.array([apart[group].mean() for group in groups])
-    return int(held.steps[some][groups[_leaves(means)][-1]])
+    return int(held.steps[some][_level_until(apart)])
 
 
 def set_out_at(course: Series) -> int:
     """The last step at which a course was level before it went to another level, by means of neighbouring rows."""
-    groups = np.array_split(np.arange(len(course)), min(len(course), MOST_PLACES))
-    means = np.array([course.values[group].mean() for group in groups])
-    return int(course.steps[groups[_leaves(means)][-1]])
+    return int(course.steps[_level_until(course.values)])
+
+
+def _level_until(x: Floats) -> int:
+    """Index of the last point at which a series is level, by means of neighbours, as many places as may be tried."""
+    count = min(len(x), MOST_PLACES)
+    size, more = divmod(len(x), count)  # the first groups hold one more if they are not all alike
+    ends = np.arange(1, count + 1) * size + np.minimum(np.arange(1, count + 1), more)
+    sizes = np.diff(ends, prepend=0)
+    return int(ends[_leaves(np.add.reduceat(x, ends - sizes) / sizes)]) - 1
 
 
 SURE = {5: 0.982, 6: 0.956, 7: 0.917, 8: 0.87, 9: 0.825}

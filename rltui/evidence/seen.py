@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rltui.evidence.blocks import Blocks
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.trends import WINDOW, Trend
 from rltui.run.table import Floats, Ints, Series
+
+
+class OfSeries(Protocol):
+    """What is worked out of a series alone."""
+
+    @property
+    def series(self) -> Series: ...
+
+
+Worked = TypeVar("Worked", bound=OfSeries)
 
 
 class Summed(Protocol):
@@ -41,5 +51,7 @@ class Seen(Summed, Protocol):
     def family(self, name: str) -> dict[str, Series]: ...
 
     def forced(self, name: str) -> bool: ...
+
+    def kept(self, name: str, facts: Worked) -> Worked: ...
 
     def restarts(self, rows: int) -> list[int]: ...

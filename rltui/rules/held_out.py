@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import takewhile
 from math import sqrt
 from typing import NamedTuple
@@ -228,7 +229,7 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
     """Validation, of several sets each, jumps by more than a third of what it moved: it cannot tell checkpoints
     apart."""
     sets = look.facts.validation_sets
-    jumps = [found for one in sets if (found := _jumps(one.values, p)) is not None]
+    jumps = [found for one in sets if (found := _jumps(one.values.tobytes(), tuple(p.items()))) is not None]
     if not sets or len(jumps) < len(sets):
         return []
     noise, moved = jumps[0]
@@ -240,8 +241,10 @@ PARTS = 6
 """Parts of a course whose means tell how far it moved: more of them would tell of the noise."""
 
 
-def _jumps(x: Floats, p: Params) -> tuple[float, float] | None:
+@lru_cache(maxsize=64)  # asked at each row, of which few hold an evaluation
+def _jumps(values: bytes, params: tuple[tuple[str, float], ...]) -> tuple[float, float] | None:
     """Noise of one evaluation and how far it moved, if the noise hides that. What rose and fell again moved, too."""
+    x, p = np.frombuffer(values), dict(params)
     if len(x) < p["evals"]:
         return None
     newest, parts = x[-200:], np.array_split(x, min(PARTS, max(2, len(x) // 3)))

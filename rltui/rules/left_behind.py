@@ -29,8 +29,9 @@ STANDS = 0.5
 def beside_training(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """What a validation that does not fall tells together with the train reward. `memory` keeps the step since when it
     was left behind lately."""
-    told = _left_behind(look, p) or _left_lately(look, p, memory) or left_in_proportion(look, p, memory)
-    return told or _apart(look, p) or _unmoved(look, p)  # a note of where both stand hides no warning
+    train = _while_evaluated(look)
+    told = _left_behind(look, train, p) or _left_lately(look, p, memory) or left_in_proportion(look, p, memory)
+    return told or _apart(look, p) or _unmoved(look, train, p)  # a note of where both stand hides no warning
 
 
 def _apart(look: Look, p: Params) -> list[Signal]:
@@ -66,10 +67,10 @@ def _since(look: Look, train: MetricFacts) -> str:
     return "" if train is look.facts.metric(look.reward) else f" since step {first}, that of the first evaluation"
 
 
-def _left_behind(look: Look, p: Params) -> list[Signal]:
+def _left_behind(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
     """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
     far to go: what is learnt holds for the train prompts alone."""
-    train, sets, profile = _while_evaluated(look), look.facts.validation_sets, look.profile
+    sets, profile = look.facts.validation_sets, look.profile
     gain = None if train is None else train.since_start
     if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
         return []
@@ -153,10 +154,10 @@ def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: i
     return Signal(WARNING, text, proofs, onset_step=step)
 
 
-def _unmoved(look: Look, p: Params) -> list[Signal]:
+def _unmoved(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
     """Train reward gained most of what there was to gain, of whatever scale, and no validation set, all of them shares,
     a quarter of that part of its own way: another task, or nothing of it is learnt for other prompts."""
-    train, sets = _while_evaluated(look), look.facts.validation_sets
+    sets = look.facts.validation_sets
     gain = None if train is None else train.since_start
     if train is None or gain is None or gain.errors < p["se"] or not sets:
         return []

@@ -13,6 +13,7 @@ import pytest
 
 from rltui.cli import main
 from tests.unit.diagnosis.written import T0, finding, learning, report, wave, write
+from tests.unit.reported import told, told_at
 
 N = 200
 AFTER = "2030-01-01T00:00:00Z"
@@ -71,11 +72,11 @@ def test_a_run_that_ended_neither_continues_nor_is_it_stopped(
         assert "judged again" not in of["verdict"]["would_change"]
 
 
-def test_the_same_run_before_its_end_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_run_before_its_end_goes_on(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", collapsing(), ended=True)
-    for at in (N // 5, 2 * N // 5, 2 * N // 3, N - 20):
-        badge = report(run, capsys, "--at", str(at))["verdict"]["badge"]
-        assert GOES_ON.match(badge), f"at {at}: {badge}"
+    for _, _, of in told_at(run, (N // 5, 2 * N // 5, 2 * N // 3, N - 20)):
+        badge = of["verdict"]["badge"]
+        assert GOES_ON.match(badge), badge
 
 
 def test_a_checkpoint_is_kept_only_if_it_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,8 +102,8 @@ def test_a_checkpoint_that_is_no_better_than_the_start_is_not_kept(
 def test_report_page_runs_compare_and_watch_say_the_same_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = run_of(tmp_path / "a" / "run", collapsing(), ended=True)
-    other = run_of(tmp_path / "a" / "other", learning(N), ended=True)
+    run = run_of(tmp_path / "a" / "run", collapsing(100), ended=True)
+    other = run_of(tmp_path / "a" / "other", learning(100), ended=True)
     badge = report(run, capsys, "--now", AFTER)["verdict"]["badge"]
     fit = report(other, capsys, "--now", AFTER)["verdict"]["badge"]
     assert badge != fit
@@ -168,16 +169,14 @@ def test_validation_still_rises_only_at_its_best(
 
 
 @pytest.mark.parametrize("make", [learning, collapsing])
-@pytest.mark.parametrize("at", [None, N // 4, N // 2, 3 * N // 4])
-def test_no_advice_to_stop_beside_a_verdict_to_go_on(
-    make: Any, at: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_advice_to_stop_beside_a_verdict_to_go_on(make: Any, tmp_path: Path) -> None:
     columns = make(N) | {"kl": np.linspace(0.001, 0.1, N), "score": wave(0.5, 0.02, N, 5)}
-    of = report(run_of(tmp_path / "run", columns), capsys, *(["--at", str(at)] if at else []))
-    case = of["outlook"]["kl_reward"]
-    if of["verdict"]["decision"] == "continue":
-        assert "stop" not in f"{case['reading']} {case['advice']}"
-        assert "run its course" not in case["reading"]
+    run = run_of(tmp_path / "run", columns)
+    for _, _, of in (*told_at(run, (N // 4, N // 2, 3 * N // 4)), told(run)):
+        case = of["outlook"]["kl_reward"]
+        if of["verdict"]["decision"] == "continue":
+            assert "stop" not in f"{case['reading']} {case['advice']}"
+            assert "run its course" not in case["reading"]
 
 
 def test_a_critical_finding_is_never_under_a_badge_that_says_go_on(

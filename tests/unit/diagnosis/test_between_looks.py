@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -58,17 +59,40 @@ def test_what_sets_in_between_two_looks_is_found_as_if_each_row_were_one(
 
 
 @cache
-def _before(at: int, each: bool) -> frozenset[str]:
-    """What is open before any fault. `each`: each row is a look."""
-    return frozenset(told(Engine().advance(FakeRun(columns(3)).grow(at))))
+def _read_until(rows: int, each: bool) -> tuple[FakeRun, Engine]:
+    """A run of which so many rows are judged, and its engine. `each`: each row is asked all checks."""
+    run, engine = FakeRun(columns(3)), Engine()
+    engine.advance(run.grow(rows))
+    return run, engine
+
+
+def _before(of: dict[str, Any], at: int, each: bool) -> tuple[FakeRun, Engine]:
+    """The same of a run that holds these columns: what lies far before a fault is judged once for all of them."""
+    run, engine = copied(*_read_until(max(0, at - 40), each))
+    run.columns = of
+    return run, engine
+
+
+def copied(run: FakeRun, engine: Engine) -> tuple[FakeRun, Engine]:
+    """Both as they stand, but for what nothing changes, and for what is only kept to be said once more."""
+    same = [engine.catalogue, *engine.catalogue.values(), run._names.aliases]
+    memo: dict[int, Any] = {id(one): one for one in same} | {id(engine._conclusions): engine._concluded_anew()}
+    return deepcopy((run, engine), memo)
+
+
+@cache
+def _open_before(at: int, each: bool) -> frozenset[str]:
+    """What is open before any fault."""
+    run, engine = _before(columns(3), at, each)
+    return frozenset(told(engine.advance(run.grow(at))))
 
 
 def _first(at: int, fault: Any, asked_before: bool, each: bool) -> int:
     """Rows of the fault behind which something new is open."""
     of = columns(3)
     fault(of, at)
-    run, engine = FakeRun(of), Engine()
-    before = frozenset(told(engine.advance(run.grow(at)))) if asked_before else _before(at, each)
+    run, engine = _before(of, at, each)
+    before = frozenset(told(engine.advance(run.grow(at)))) if asked_before else _open_before(at, each)
     for rows in range(at + 1, at + 20):
         new = {i for i, severity in told(engine.advance(run.grow(rows))).items() if severity != "info"} - before
         if new:
@@ -89,9 +113,13 @@ def test_a_finding_does_not_go_away_with_the_next_row() -> None:
 def test_rows_one_by_one_and_at_once_are_judged_alike() -> None:
     of = columns(5)
     run, engine = FakeRun(of), Engine()
+    begun = FakeRun(of), Engine()
+    begun[1].advance(begun[0].grow(ROWS - 100))
     for rows in (ROWS, *range(ROWS + 17, ROWS + 30)):
         live = engine.advance(run.grow(rows))
-        assert live == Engine().advance(FakeRun(of).grow(rows))
+        fresh, judge = copied(*begun)
+        assert live == judge.advance(fresh.grow(rows))
+    assert live == Engine().advance(FakeRun(of).grow(rows))
     assert engine.at(run, ROWS + 21).findings == Engine().advance(FakeRun(of).grow(ROWS + 21)).findings
 
 
@@ -101,7 +129,7 @@ def test_a_young_run_is_judged_alike_one_by_one_and_at_once() -> None:
     run, engine = FakeRun(of), Engine()
     for rows in range(40, 200):
         live = engine.advance(run.grow(rows))
-        if rows % 7 == 0:
+        if rows % 13 == 0:  # each part of the four rows of which one asks all checks, and of the eight
             assert live == Engine().advance(FakeRun(of).grow(rows))
     for rows in (99, 151, 153, 178):
         assert engine.at(run, rows).findings == Engine().advance(FakeRun(of).grow(rows)).findings
@@ -112,7 +140,7 @@ def test_a_metric_that_comes_once_late_is_judged_alike_one_by_one_and_at_once() 
     of["val_score"] = [0.4 if i in (61, 99) else None for i in range(120)]
     rate_cut(of, 63)
     run, engine = FakeRun(of), Engine()
-    for rows in range(56, 120):
+    for rows in (*range(58, 72), *range(72, 96, 5), *range(96, 108), *range(108, 120, 5)):
         assert engine.advance(run.grow(rows)) == Engine().advance(FakeRun(of).grow(rows))
 
 
@@ -141,6 +169,21 @@ def test_a_usual_row_asks_few_checks_and_an_unusual_one_all(monkeypatch: pytest.
     engine.advance(run.grow(ROWS + 9))
     usual, unusual = asked(engine, [ROWS + 10, ROWS + 13], run, monkeypatch)
     assert usual < 0.6 * unusual
+
+
+def test_rules_of_evaluations_are_asked_about_each_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is only logged again is none, and no evaluation at all is none either."""
+    counts = []
+    for newest in (None, 0.42, 0.43):
+        of = columns(6, 130)
+        of["val_score"] = [0.4 + 0.01 * (i // 10 % 3) if i % 10 == 0 else None for i in range(126)] + [None] * 4
+        of["val_score"][125] = newest
+        of["val_score"][120] = 0.42
+        run, engine = FakeRun(of), Engine()
+        engine.advance(run.grow(125))
+        counts += asked(engine, [126], run, monkeypatch)
+    none, again, new = counts
+    assert none == again < new
 
 
 def test_a_row_without_a_metric_is_looked_at_all_the_same() -> None:
