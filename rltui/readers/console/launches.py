@@ -185,7 +185,7 @@ class ConsoleLog(Foretelling):
 
     def _begin_next(self) -> None:
         if self._since is not None:
-            self._next = ConsoleReader(self.format, self._row_line)
+            self._next = ConsoleReader(self.format, self._row_line, hints=False)
             self._next.gives_lines = False
             self._of_next_take(self._next._feed(self._since))
             self._since = None
