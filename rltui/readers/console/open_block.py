@@ -111,6 +111,14 @@ class OpenBlock:
             return False
         return any(is_named(s.name, plain) for s in line.slots) or not pair_cells(line.message)
 
+    def was_set(self, lines: range) -> bool:
+        """Whether its heading is one of these lines, which hold settings. The last of them may begin the first step
+        after all, if it is at the beginning of a count: `step: 1`."""
+        at = self.pairs.lines[0] if self.state.headed and self.pairs.lines else None
+        if at is None or at not in lines:
+            return False
+        return at != lines[-1] or any(slot.value > 1 for slot in self.heading)
+
     def within(self, message: str) -> dict[str, float] | None:
         """The numbers of a line about a part of the step of the heading, without those that the step itself states;
         None for any other line."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
 from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
@@ -78,6 +78,13 @@ def _by_course(slots: list[Slot], i: int) -> bool:
         return False
     others = [s for j, s in enumerate(slots) if j != i]
     return is_about(others, known.training) and not any(may_count(s) for s in others)
+
+
+def counts_unnamed(message: str) -> bool:
+    """Whether a line begins with a whole number without a name, which may count it, and then holds what is measured: `1
+    | reward 0.3`."""
+    slots = slots_of(message)
+    return len(slots) > 1 and not slots[0].name and _by_course(slots, 0)
 
 
 def may_count(slot: Slot) -> bool:

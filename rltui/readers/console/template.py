@@ -39,9 +39,11 @@ from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
+from rltui.readers.console.settings_above import SettingsAbove
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
+    counts_unnamed,
     key_of,
     may_count,
     promising,
@@ -89,6 +91,7 @@ class TemplateLearner:
         self.likely = False
         """Whether the newest line probably states a step but is held back."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
+        self._settings = SettingsAbove()
         self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
         self._readings = MOST_READINGS
 
@@ -156,6 +159,7 @@ class TemplateLearner:
         twin._known, twin._under = self._known.copy(self._under)
         twin._sources = set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
+        twin._settings = self._settings.copy()
         twin._whole = frozenset(self._block.pairs.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
         return twin
@@ -215,6 +219,8 @@ class TemplateLearner:
         self._work = "" if source else lead.source
         message = step_before_name(step_first(message))
         self._led = len(message) < len(given)
+        if self._known.main is None:
+            self._settings.take(message, at)
         if not message:
             self._opening = source  # its message begins on the next line
             return []
@@ -290,6 +296,8 @@ class TemplateLearner:
             return ended + self._known.take(
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
+        if self._block.was_set(self._settings.lines) and counts_unnamed(message):
+            self._block.end()  # `steps: 60` among settings is no heading of these rows
         begins = headings(message)
         if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
             return []  # `[2/4]` below the line of a step: a part of it
