@@ -53,6 +53,7 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.values_above import ends_step
 from rltui.readers.console.worded_lines import step_before_name
+from rltui.readers.console.work_lines import work
 from rltui.readers.name_words import either, is_named, last_word, measures, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
@@ -300,6 +301,11 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        done = None if begins else work(message)
+        if done is not None and self._heads_block(done.step):
+            rows = self._below(message, source, [done.step])
+            self._block.add_amounts(done.amounts, source, self._at, self._time)
+            return rows
         if self._block.headed and not begins and (unnamed := counted_unnamed(message)):
             if self._numbered.are_steps or self._block.was_set(self._settings.lines):
                 self._block.end()  # `steps: 60` among settings is no heading of these rows
@@ -366,6 +372,13 @@ class TemplateLearner:
         if begins:
             numbered.begin(begins)
         return self._anew
+
+    def _heads_block(self, count: Slot) -> bool:
+        """Whether a line that says what was done for this count begins the block of a step: no other count does."""
+        heading = self._block.heading
+        same = not heading or heading[0].name == count.name
+        main = self._known.main is None or (self._known.is_main(count) and self._known.kind == "block")
+        return main and same and self._under is None
 
     @property
     def _is_alone(self) -> bool:
