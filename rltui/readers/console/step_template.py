@@ -355,7 +355,8 @@ class Template(Struct):
                 total = total * epochs if epochs else None
             if len(self.names) < 400:
                 self.names |= line.names(counter)
-            own = cells_of(slots, (counter, at), self.prefix)
+            epoch_at = at if at is not None and last_word(slots[at].name) == "epoch" else None
+            own = cells_of(slots, (counter, epoch_at), self.prefix)
             cells = own | line.below
             plan = None if self.prefix else total
             begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
