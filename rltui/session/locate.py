@@ -19,7 +19,7 @@ from rltui.prose import counted, joined
 from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
-from rltui.readers.not_a_log import BLANK, EMPTY, NO_METRICS, is_binary, json_keys, table_lacks, why_not
+from rltui.readers.not_a_log import BLANK, EMPTY, NO_METRICS, is_binary, json_keys, why_not
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.session.pieces import PiecesBeside, header_above
 from rltui.sources import slurm, stdin
@@ -387,8 +387,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         if not data:
             return f"{only}: no training log recognised: {joined((EMPTY, left_out))}"
         lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
-        names = json_keys(data) or table_lacks(data)
-        way = "" if names else hint(suggested(enumerate(lines, 1))) or FORCE  # its rows have names already
+        way = "" if json_keys(data) else hint(suggested(enumerate(lines, 1))) or FORCE  # its rows have names already
         return f"{only}: no training log recognised: {joined((why_not(data), left_out, way))}"
     left_out = f" {left_out}." if left_out else ""
     if not listing.files:

@@ -306,7 +306,8 @@ class TemplateLearner:
             rows = self._below(message, source, [done.step])
             self._block.add_amounts(done.amounts, source, self._at, self._time)
             return rows
-        if self._block.headed and not begins and (unnamed := counted_unnamed(message)):
+        counts = self._block.headed > 0 and not begins and (self._known.main is None or self._numbered.are_steps)
+        if counts and (unnamed := counted_unnamed(message)):
             if self._numbered.are_steps or self._block.was_set(self._settings.lines):
                 self._block.end()  # `steps: 60` among settings is no heading of these rows
             elif self._known.main is None:
