@@ -24,6 +24,7 @@ class CountsByEpoch(Struct):
     last: tuple[int, int] | None = None  # epoch and count of the row before
     stride: int = 0  # the smallest distance between two counts; 0 as long as there are not two
     first: int = 0  # the first count of this epoch
+    idle: bool = False  # what was taken for epochs says nothing of the count
     _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base and its first count
 
     def copy(self) -> CountsByEpoch:
@@ -36,6 +37,10 @@ class CountsByEpoch(Struct):
         if epoch is None:
             if last is None:
                 return count
+            epoch = last[0]
+        if last is not None and epoch < last[0] and count > last[1] and not self.base:
+            self.idle = True  # the count goes on, so it is not that of the epochs: a title inside a step
+        if self.idle and last is not None:
             epoch = last[0]
         if last is None:
             self.first = count

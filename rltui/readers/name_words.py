@@ -18,7 +18,8 @@ class TemplateWords(Record):
     """Words in names.
 
     Counters: `counters` (surely), `weak_counters` (perhaps), `steps` (never inside a step), `inner` (before a count
-    inside a step), `amounts` (before an amount that is not a counter: `n_steps`),
+    inside a step), `outer` (of a loop around the steps),
+    `work` (what is done for a step), `amounts` (before an amount that is not a counter: `n_steps`),
     `settings` (before a number of steps that is set: `warmup_steps`), `out_of` (between a count and its
     total). Metrics: `training`, `durations`, `statistics`, `memory`, `timings` (title of durations), `remaining`
     (forecast or other times), `shares` (`correct 12/64`), `limited` (the most
@@ -39,6 +40,8 @@ class TemplateWords(Record):
     counters: frozenset[str]
     steps: frozenset[str]
     weak_counters: frozenset[str]
+    outer: frozenset[str]
+    work: frozenset[str]
     training: frozenset[str]
     durations: frozenset[str]
     timings: frozenset[str]

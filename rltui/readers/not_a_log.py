@@ -80,6 +80,8 @@ def why_not(head: bytes) -> str:
         return "columns of numbers without names: name them in a first line, as in step,loss,reward"
     if keys := json_keys(plain):
         return f"{NO_METRICS}. Its JSON rows have the keys {listed([*keys[:MOST_KEYS], *_more(keys)])}: {WANTED}"
+    if found := table_lacks(plain):
+        return f"{NO_METRICS}. {found}"
     prose = is_prose(plain)
     return "it is a page of prose, in which no lines tell metrics by step" if prose else NO_METRICS
 
@@ -103,6 +105,13 @@ def json_keys(text: bytes) -> list[str]:
             return []
         keys |= dict.fromkeys(clean_key(key) for key in row)
     return list(keys)
+
+
+def table_lacks(text: bytes) -> str:
+    """The columns of a table that is no log, and what is missing; "" for any other text."""
+    from rltui.readers.refused_table import lacks  # only what is no log needs it
+
+    return "" if is_prose(text) else lacks(text)
 
 
 def _more(keys: list[str]) -> list[str]:

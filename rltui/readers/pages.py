@@ -22,6 +22,7 @@ from rltui.readers.console.untaken import suggested
 from rltui.readers.csv_table import step_column
 from rltui.readers.document import DocumentReader
 from rltui.readers.keys import NOTEBOOK_LOSS, of_headings, step_of
+from rltui.readers.notebook_code import TrainersMade
 from rltui.readers.rows import RowBuilder
 
 MAX_ROWS = 1_000_000
@@ -165,19 +166,21 @@ class NotebookReader(DocumentReader):
             return []
         out: list[Record] = []
         last, begun = None, 0  # newest step so far, and the cell where its training began
+        made, trainer = TrainersMade(), list[Record]()  # by the code of all cells so far, and of that training
         for place, cell in enumerate(cells, 1):
             outputs = cell.get("outputs") if isinstance(cell, dict) else None
             if not isinstance(outputs, list):
                 continue
+            made.take(_text(cell.get("source")))
             found = self._cell([o for o in outputs if isinstance(o, dict)], place)
             steps = [step for record in found if isinstance(record, Rows) for step in record.steps]
             if steps and (last is None or min(steps) <= last):
                 self._pass_over(out, begun)
                 out = [record for record in out if isinstance(record, ConfigRecord | LogLine)]
                 begun = place
-            last = max(steps) if steps else last
+            last, trainer = (max(steps), made.told(place)) if steps else (last, trainer)
             out += found
-        out += [] if last is not None else self._shown(cells)
+        out = [*trainer, *out] if last is not None else [*out, *self._shown(cells)]
         return out if any(isinstance(record, Rows) for record in out) else [*out, Hint(self._why_none(cells))]
 
     def _why_none(self, cells: list[Any]) -> str:

@@ -16,6 +16,7 @@ from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.open_templates import FIRST_RANK
 from rltui.readers.console.plain_lines import pairs
+from rltui.readers.console.scores_in_words import ScoresInWords
 from rltui.readers.console.step_template import StepRow, may_count
 from rltui.readers.console.units import with_units
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
@@ -92,6 +93,7 @@ class EvaluationLines:
 
     def __init__(self) -> None:
         self._called_test = False  # the training's own lines have that word
+        self._scores = ScoresInWords()
 
     def said(self, lead: Lead, newest: int) -> str | None:
         """The text of a line from an evaluation, without its mark: a tag, the name of its logger, or words beside its
@@ -100,6 +102,8 @@ class EvaluationLines:
         if solved is not None and are_problems(solved[1]):
             share = float(solved[4]) if solved[4] else int(solved[2]) / max(1, int(solved[3]))
             return f"{{'eval/{solved[1]}/accuracy': {share!r}}}"
+        if (score := self._scores.told(lead.message, newest)) is not None:
+            return score
         if not (_may_say(lead.message) or _may_say(lead.source)):
             return None
         if (logged := _LOGGER.match(lead.message)) is not None:

@@ -33,6 +33,7 @@ class BlockState(Struct):
     """What is known of the open block besides its numbers."""
 
     headed: int = 0  # counts in its heading
+    done: int = 0  # numbers in its heading, if that says what was done for the step
     source: str = ""  # the words before its lines
     printed: bool = False  # only such a heading so far, which no logger wrote
     framed: bool = False  # another line is between the heading and its numbers
@@ -90,8 +91,9 @@ class OpenBlock:
 
     def loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""
-        slots, headed = list(self.pairs.slots.items()), self.state.headed
-        cells = {name: slot.value for name, slot in slots[headed:]} if of_heading or not headed else {}
+        slots, headed, done = list(self.pairs.slots.items()), self.state.headed, self.state.done
+        below = of_heading or done or not headed
+        cells = {name: slot.value for name, slot in slots[max(headed, done) :]} if below else {}
         return cells, self.pairs.lines if cells else ()
 
     def states(self, count: int) -> bool:
@@ -110,6 +112,14 @@ class OpenBlock:
         if done_within(line.message):
             return False
         return any(is_named(s.name, plain) for s in line.slots) or not pair_cells(line.message)
+
+    def was_set(self, lines: range) -> bool:
+        """Whether its heading is one of these lines, which hold settings. The last of them may begin the first step
+        after all, if it is at the beginning of a count: `step: 1`."""
+        at = self.pairs.lines[0] if self.state.headed and self.pairs.lines else None
+        if at is None or at not in lines:
+            return False
+        return at != lines[-1] or any(slot.value > 1 for slot in self.heading)
 
     def within(self, message: str) -> dict[str, float] | None:
         """The numbers of a line about a part of the step of the heading, without those that the step itself states;
@@ -224,6 +234,11 @@ class OpenBlock:
         """Takes the numbers of a line."""
         self.state.source = source
         self.pairs.add(slots, line, time)
+
+    def add_amounts(self, amounts: list[Slot], source: str, line: int, time: float) -> None:
+        """Takes the other numbers of a heading that says what was done for the step."""
+        self.add(amounts, source, line, time)
+        self.state.done = len(self.pairs.slots)
 
     def end(self) -> tuple[TemplateLine, str, set[str]]:
         """Ends the block. Returns it as one line, its key, and the names that were already given out."""

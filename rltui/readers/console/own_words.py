@@ -34,6 +34,7 @@ from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
+from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
 from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.settled_form import LineNumbers, LineReading
@@ -336,7 +337,8 @@ class OwnWords(OpenEnd[_Known]):
             return None
         begun.message, begun.form = message, form_of(message)
         went_back = self._goes_back(begun)
-        begun.part = part_tag(message[: len(message) - len(bare(message))])
+        led = message[: len(message) - len(bare(message))]
+        begun.part = part_tag(led)
         told = begun.cells
         if not begun.part:
             told = self._wordings.told(message, begun.step, dict(begun.cells), self.at, self._time)
@@ -353,7 +355,7 @@ class OwnWords(OpenEnd[_Known]):
         self._heads.keep(message, bare(message))
         earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
         count = begun.step
-        begun.step = self._of_epoch(count, begun.cells, begun.total)
+        begun.step = self._of_epoch(count, begun.cells, begun.total, epoch_in(last_tag(led)))
         begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step and (block.form == begun.form or not went_back):
             same = block.source == prefix + program(split_lead(message))
@@ -388,10 +390,13 @@ class OwnWords(OpenEnd[_Known]):
         self._lead = lead
         return reading_of_block(count, begun, before, lead.before, self._epochs)
 
-    def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
-        """The step of a line that names `count`, which may start again in each epoch."""
+    def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None, led: int | None = None) -> int:
+        """The step of a line that names `count`, which may start again in each epoch. `led`: the epoch in its lead."""
         key = first_of("epoch", cells)
         above = None if self._learner is None else self._learner.epoch
+        above = above if led is None else led
+        if key is None and above is None:
+            key = round_of(cells)
         epoch = above if key is None else epoch_of(cells[key])
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 

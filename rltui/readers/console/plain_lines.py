@@ -118,8 +118,27 @@ def pairs(message: str) -> dict[str, float]:
         return {}
     if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):
         return {}
+    found = _with_qualifiers(found)
     stated = [(timed(name, unit), x) for name, x, of, unit in found if not of or "." in of]  # not `epoch:0/2`
     return {name: value(x) for name, (_, x) in zip(_with_subjects(name for name, _ in stated), stated, strict=True)}
+
+
+def _with_qualifiers(found: list[tuple[str, str, str, str]]) -> list[tuple[str, str, str, str]]:
+    """Pairs of name, number, total and unit, in which a word that says what kind of number follows is no unit of the
+    one before: `Average reward: 0.5 Ema reward: 0.4`, `mean reward: 0.5 max reward: 0.9`."""
+    known = either("statistics", "no_part", "groups")
+    out: list[tuple[str, str, str, str]] = []
+    kind = ""
+    for i, (name, x, of, unit) in enumerate(found):
+        name, kind = f"{kind} {name}" if kind else name, ""
+        if (
+            i + 1 < len(found)
+            and unit.lower() in known
+            and not has_word(name, either("durations", "timings", "remaining"))
+        ):
+            kind, unit = unit, ""
+        out.append((name, x, of, unit))
+    return out
 
 
 def _with_subjects(names: Iterable[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.lead import split_lead
+from rltui.readers.console.outer_loops import round_of
 from rltui.readers.console.settled_form import LineReading
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_template import StepRow, Template, TemplateLine
@@ -17,13 +18,15 @@ def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before
     """Of a line that a template has read, and its row. `before`: the text before its message."""
     if row.aside or row.twice or not row.message or not row.cells or line.lines != row.lines:
         return None
-    epochs = template.epochs
+    epochs, place = template.epochs, template.epoch
+    counted = {line.slots[place].name} if place is not None and place < len(line.slots) else set()
     return LineReading(
         template.count(line),
         row.cells,
         before,
         total=row.total,
         lost=row.lost,
+        held=frozenset(counted & row.cells.keys()),
         form=form_of(row.message),
         training=row.training or training_of(split_lead(row.message)),
         epoch=epochs.last and (epochs.last[0], epochs.base),
@@ -38,7 +41,7 @@ def reading_of_block(
     numbers_between = above.above or above.before
     if parted or numbers_between or not begun.cells or not begun.form or above.form != begun.form:
         return None
-    key = first_of("epoch", begun.cells)
+    key = first_of("epoch", begun.cells) or round_of(begun.cells)
     return LineReading(
         count,
         dict(begun.cells),

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, told_by
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
+from rltui.readers.console.outer_loops import round_of
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
 from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
@@ -80,6 +81,23 @@ def _by_course(slots: list[Slot], i: int) -> bool:
     return is_about(others, known.training) and not any(may_count(s) for s in others)
 
 
+def counted_unnamed(message: str) -> list[Slot]:
+    """The numbers of a line that begins with a whole one without a name, which may count it, and then holds what is
+    measured: `1 | reward 0.3`. Empty for any other line."""
+    slots = slots_of(message)
+    return slots if len(slots) > 1 and not slots[0].name and _by_course(slots, 0) else []
+
+
+def epoch_beside(slots: list[Slot], counter: int) -> int | None:
+    """Place of the whole number that tells the epoch, or else the round, in which the counter of a line counts; None if
+    there is none."""
+    others = [(i, slot.name) for i, slot in enumerate(slots) if i != counter and is_whole(slot)]
+    epoch = next((i for i, name in others if last_word(name) == "epoch"), None)
+    if epoch is None and _is_plain(slots[counter]) and (named := round_of(name for _, name in others)) is not None:
+        epoch = next(i for i, name in others if name == named)
+    return epoch
+
+
 def may_count(slot: Slot) -> bool:
     """Whether a number has a name for steps or other progress; not `n_steps`, which is an amount."""
     return _is_plain(slot) or (is_named(slot.name, words().weak_counters) and not has_word(slot.name, words().amounts))
@@ -113,9 +131,6 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
     (`BY_COURSE`). `epochs`: of each line, from the heading above it. `over`: no more lines come."""
     first = lines[0]
     found: list[tuple[bool, bool, int, int, int, int]] = []
-    epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
-    if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
-        epoch = None
     for i, slot in enumerate(first):
         if not all(len(line) > i and is_whole(line[i]) for line in lines):
             continue
@@ -129,7 +144,10 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         wanted = either("training", "durations") if plain else words().training
         if not is_about(others, wanted) and not (plain and len(lines) >= BY_COURSE and _measured(others)):
             continue
-        above = [line[epoch].value for line in lines] if epoch is not None and epoch != i else epochs
+        epoch = epoch_beside(first, i)
+        if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
+            epoch = None
+        above = epochs if epoch is None else [line[epoch].value for line in lines]
         values = [(e, line[i].value) for e, line in zip(above, lines, strict=True)]
         rises = sum(1 for a, b in pairwise(values) if b > a)
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
@@ -142,7 +160,7 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         inner, *_, best = min(found)
         surely = _is_plain(first[best]) and not inner
         return best if surely or len(lines) >= patience(lines, over) else None
-    even = [i for i in range(len(first)) if _by_course(first, i) and _even(lines, i)]
+    even = [i for i in range(len(first)) if _by_course(first, i) and _even(lines, i, epochs)]
     return min(even, key=lambda i: (not _is_plural(first[i]), i), default=None)
 
 
@@ -193,12 +211,14 @@ def _is_plural(slot: Slot) -> bool:
     return last_word(slot.name).removesuffix("s") in either("counters", "weak_counters")
 
 
-def _even(lines: list[list[Slot]], i: int) -> bool:
-    """Whether a number rises evenly over enough lines, except for a few missing lines."""
+def _even(lines: list[list[Slot]], i: int, epochs: list[int]) -> bool:
+    """Whether a number rises evenly over enough lines, except for a few missing lines. It may start again with an
+    epoch."""
     if len(lines) < BY_COURSE or not all(len(line) > i and is_whole(line[i]) for line in lines):
         return False
-    strides = [b[i].value - a[i].value for a, b in pairwise(lines)]
-    usual = min(strides)
+    rises = zip(pairwise(lines), pairwise(epochs), strict=True)
+    strides = [b[i].value - a[i].value for (a, b), (old, new) in rises if old == new or b[i].value > a[i].value]
+    usual = min(strides, default=0.0)
     return usual > 0 and 2 * strides.count(usual) >= len(strides) and max(strides) <= MISSED * usual
 
 
@@ -296,8 +316,7 @@ class Template(Struct):
     def decide(self, counter: int) -> None:
         """Sets the place of the counter."""
         first = self.lines[0]
-        others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
-        self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
+        self.epoch = epoch_beside(first.slots, counter)
         self.counter, self.head, self.plan = counter, first.head(counter), first.slots[counter].of
         self.part = part_of(first.slots[counter].name)
 
@@ -342,7 +361,8 @@ class Template(Struct):
                 total = total * epochs if epochs else None
             if len(self.names) < 400:
                 self.names |= line.names(counter)
-            own = cells_of(slots, (counter, at), self.prefix)
+            epoch_at = at if at is not None and last_word(slots[at].name) == "epoch" else None
+            own = cells_of(slots, (counter, epoch_at), self.prefix)
             cells = own | line.below
             plan = None if self.prefix else total
             begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))

@@ -37,12 +37,16 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
+from rltui.readers.console.numbered_rows import NumberedRows
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
+from rltui.readers.console.outer_loops import epoch_in
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
+from rltui.readers.console.settings_above import SettingsAbove
 from rltui.readers.console.step_template import (
     StepRow,
     Template,
     TemplateLine,
+    counted_unnamed,
     key_of,
     may_count,
     promising,
@@ -50,6 +54,7 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.values_above import ends_step
 from rltui.readers.console.worded_lines import step_before_name
+from rltui.readers.console.work_lines import work
 from rltui.readers.name_words import either, is_named, last_word, measures, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
@@ -90,8 +95,10 @@ class TemplateLearner:
         self.likely = False
         """Whether the newest line probably states a step but is held back."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
+        self._settings, self._numbered = SettingsAbove(), NumberedRows()
         self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
         self._readings = MOST_READINGS
+        self._anew = False  # all lines are to be read again
         self._key = ""  # of the newest line that may state a step
 
     @property
@@ -158,6 +165,7 @@ class TemplateLearner:
         twin._known, twin._under = self._known.copy(self._under)
         twin._sources = set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
+        twin._settings, twin._numbered = self._settings.copy(), self._numbered.copy()
         twin._whole = frozenset(self._block.pairs.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
         return twin
@@ -191,16 +199,16 @@ class TemplateLearner:
     def _read_again(self) -> list[StepRow]:
         """Reads all lines again if some were held back as possible step lines and are none: their numbers belong to the
         step above or below. Returns the steps then known."""
-        if not self._known.misread:
+        if not self._known.misread and not self._anew:
             return []
         past, readings, none = self._past, self._readings, self._known.misread
-        self._known.misread = frozenset()
+        self._known.misread, self._anew = frozenset(), False
         if past is None or not readings:
             return []
         anew = TemplateLearner()
         anew._readings = readings - 1
         anew._known.learn(self._known, none)
-        anew.resumed = self.resumed
+        anew.resumed, anew._numbered.are_steps = self.resumed, self._numbered.are_steps
         rows = [row for line in past for row in anew.take(*line) or ()]
         vars(self).update(vars(anew))
         return rows
@@ -217,6 +225,8 @@ class TemplateLearner:
         self._work = "" if source else lead.source
         message = step_before_name(step_first(message))
         self._led = len(message) < len(given)
+        if self._known.main is None:
+            self._settings.take(message, at)
         if not message:
             self._opening = source  # its message begins on the next line
             return []
@@ -225,7 +235,7 @@ class TemplateLearner:
             marked = _MARKED.match(message) if self._known.main is None or self._marked else None
             if marked is not None:
                 message = marked[2] + message[marked.end() :]
-            epoch = _epoch(message)
+            epoch = epoch_in(message)
             self._epoch = self._epoch if epoch is None else epoch
             rows = self._numbers(message, rank, source, process)
             rows = [] if epoch is not None and rows is None else rows
@@ -316,6 +326,19 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        done = None if begins else work(message)
+        if done is not None and self._heads_block(done.step):
+            rows = self._below(message, source, [done.step])
+            self._block.add_amounts(done.amounts, source, self._at, self._time)
+            return rows
+        counts = self._block.headed > 0 and not begins and (self._known.main is None or self._numbered.are_steps)
+        if counts and (unnamed := counted_unnamed(message)):
+            if self._numbered.are_steps or self._block.was_set(self._settings.lines):
+                self._block.end()  # `steps: 60` among settings is no heading of these rows
+            elif self._known.main is None:
+                self._block.state.apart -= self._numbered.take(f"{rank}:{skeleton_of(message)}", unnamed)
+        if self._are_rounds(begins):
+            return []  # it is read again
         if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
             return []  # `[2/4]` below the line of a step: a part of it
         if begins and not self._is_at(begins[0]) and self._block.is_within_text(message, begins):
@@ -363,6 +386,25 @@ class TemplateLearner:
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
+
+    def _are_rounds(self, begins: Sequence[Slot]) -> bool:
+        """Takes note of the heading of a round, or of the counted lines below it. True if they are now known to be the
+        steps of the round, and the lines so far are to be read again."""
+        if self._known.main is not None or self._numbered.are_steps:
+            return False
+        numbered, names = self._numbered, list(self._block.pairs.slots)
+        numbered.are_steps = numbered.ends(begins, names) if begins else numbered.are_many(names)
+        self._anew = numbered.are_steps and self._past is not None and self._readings > 0
+        if begins:
+            numbered.begin(begins)
+        return self._anew
+
+    def _heads_block(self, count: Slot) -> bool:
+        """Whether a line that says what was done for this count begins the block of a step: no other count does."""
+        heading = self._block.heading
+        same = not heading or heading[0].name == count.name
+        main = self._known.main is None or (self._known.is_main(count) and self._known.kind == "block")
+        return main and same and self._under is None
 
     @property
     def _is_alone(self) -> bool:
@@ -553,13 +595,6 @@ class TemplateLearner:
     def above(self) -> dict[str, float]:
         """The numbers above the next line that belong to no known step."""
         return self._known.held_pairs() | self._block.loose_pairs()[0]
-
-
-def _epoch(message: str) -> int | None:
-    """The epoch that a line begins with; None if there is none. Counts below it may start again with it."""
-    slots = slots_of(message) if message[:12].lower().lstrip("[(#*=- ").startswith("epoch") else []
-    first = slots[0] if slots else None  # `epoch_3` is a name
-    return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
 
 
 def _names_step(slot: Slot) -> bool:

@@ -1,0 +1,46 @@
+"""Titles of the rounds of an outer loop, in each of which the steps may be counted anew: `=== round 3 ===`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.named_numbers import is_whole, slots_of
+from rltui.readers.name_words import words
+
+_TITLE = lazy(
+    r"^\W*(?:(?:begin|beginning|start|starting|entering|running)(?: of)?\s+)?"
+    r"(?:(?:outer|main|training|curriculum)[ _\-])?"
+    r"([^\W\d_]+)[\s:#=\-_]{0,3}(\d{1,6})(?:\s?(?:/|of)\s?\d{1,6})?"
+    r"(?:\s+(?:begins?|starts?|started)|\s*[:\-–—]\s*[^\W\d]+(?:[ _\-][^\W\d]+){0,3})?[^\w\"']*$",
+)
+"""Words that only say which round begins, and what it is called: `=== phase 2: main ===`."""
+LONGEST = 80
+
+
+def epoch_in(message: str) -> int | None:
+    """The epoch that a line begins with, or the round in a title; None if there is none. Counts below it may start
+    again with it."""
+    if message[:12].lower().lstrip("[(#*=- ").startswith("epoch"):
+        slots = slots_of(message)
+        first = slots[0] if slots else None  # `epoch_3` is a name
+        return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
+    return None if len(message) > LONGEST else _round_in(message)
+
+
+def round_of(names: Iterable[str]) -> str | None:
+    """The one of these names that counts rounds, in each of which the step of the same line may be counted anew; None
+    for none."""
+    known = words()
+    rounds = known.outer - known.steps - known.phases
+    return next((name for name in names if name.lower() in rounds), None)
+
+
+def last_tag(lead: str) -> str:
+    """The last tag before the words of a line: `[round 2/4]`; "" if there is none."""
+    return lead[at:] if (at := lead.rfind("[")) >= 0 else ""
+
+
+def _round_in(message: str) -> int | None:
+    found = _TITLE.match(message.lower())
+    return int(found[2]) if found is not None and found[1] in words().outer else None

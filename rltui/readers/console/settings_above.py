@@ -1,0 +1,48 @@
+"""Settings that are printed above the rows, one a line: a number of steps among them heads no rows, `steps: 60`."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.config import MAX_PAIRS, PrintedPairs
+from rltui.readers.row_kinds import is_config, measures, row_words
+
+FEWEST = 2
+"""Fewest lines that are settings."""
+_APART = lazy(r"^\W*([A-Za-z_][\w.\-]{0,60})(?:[ ]{2,}|\t\s*)(\S+(?: \S+)*)$")
+"""Name and value that only a gap sets apart: `steps       60`."""
+
+
+class SettingsAbove(Struct):
+    """Takes the lines above the first step, without what a logger puts before them."""
+
+    lines: range = range(0)
+    """Numbers of the newest lines that hold settings, from the first to the last of them."""
+    _values: dict[str, object] = field(default_factory=dict)
+    _first: int = 0
+    _last: int = 0
+
+    def copy(self) -> SettingsAbove:
+        return SettingsAbove(self.lines, dict(self._values), self._first, self._last)
+
+    def take(self, message: str, line: int) -> None:
+        """Takes a line, with its number. One that holds no name with its value ends the settings."""
+        pair = PrintedPairs.pair(message)
+        if pair is None and (apart := _APART.match(message.rstrip())) is not None:
+            pair = apart[1], apart[2]
+        if pair is None or len(self._values) >= MAX_PAIRS:
+            if self._are_set():
+                self.lines = range(self._first, self._last + 1)
+            self._values = {}
+        if pair is not None:
+            self._first = self._first if self._values else line
+            self._last = line
+            # by the last part of a name, as it is spelled in lists of settings
+            self._values.setdefault(pair[0].rpartition(".")[2].replace("-", "_").lower(), pair[1])
+
+    def _are_set(self) -> bool:
+        """Whether the lines so far hold what somebody set, and nothing that was measured."""
+        values = self._values
+        known = not row_words().settings.isdisjoint(values)
+        return len(values) >= FEWEST and known and (not measures(values) or is_config(values))

@@ -1,0 +1,89 @@
+"""Which trainer a notebook's cells make and run, by their code. Nothing of it is executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from rltui.readers.base import ConfigRecord, Record, RunInfo
+from rltui.readers.literals import NO_VALUE
+
+LONGEST = 200_000
+"""Most characters of a cell that are read."""
+_SHELL = ("!", "%", "?")
+"""Begins a line that is not Python."""
+_SIGNS = {"trl": "trl.trainer", "unsloth": "Unsloth"}
+"""Module that a cell imports -> what a console would show of it."""
+_CLASS = "Trainer"
+
+
+class TrainersMade:
+    """Takes the code of the cells in their order."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, str] = {}  # variable -> the class of its trainer
+        self._newest = ""
+        self._run = ""  # the class of the trainer that was run last
+        self._modules: set[str] = set()
+
+    def take(self, source: str) -> None:
+        """Takes the code of a cell. One that is no Python tells nothing."""
+        if _CLASS not in source and "import" not in source and ".train(" not in source:
+            return
+        lines = source[:LONGEST].splitlines()
+        try:
+            tree = ast.parse("\n".join("pass" if line.startswith(_SHELL) else line for line in lines))
+        except NO_VALUE:
+            return
+        self._run = ""
+        for node in _in_order(tree):
+            if isinstance(node, ast.Assign) and (made := _trainer_of(node.value)):
+                self._by_name |= {name.id: made for name in node.targets if isinstance(name, ast.Name)}
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                self._modules |= _modules(node)
+            elif isinstance(node, ast.Call):
+                self._newest = _trainer_of(node) or self._newest
+                self._run = self._run_by(node) or self._run
+
+    def _run_by(self, call: ast.Call) -> str:
+        """The class of the trainer that a call runs: `trainer.train()`; "" for any other call."""
+        called = call.func
+        if not isinstance(called, ast.Attribute) or called.attr != "train":
+            return ""
+        of = called.value
+        return self._by_name.get(of.id, "") if isinstance(of, ast.Name) else _trainer_of(of)
+
+    def told(self, cell: int) -> list[Record]:
+        """What the code so far tells of the training in this cell: its trainer. None if that is not one of its own
+        kind."""
+        trainer = self._run or self._newest
+        if trainer in ("", _CLASS):
+            return []
+        signs = {module: sign for module, sign in _SIGNS.items() if module in self._modules}
+        return [
+            ConfigRecord({"trainer": trainer}, f"code up to cell {cell}"),
+            RunInfo({"trainer": f"{trainer}(", **signs}),
+        ]
+
+
+def _in_order(tree: ast.Module) -> Iterable[ast.AST]:
+    """What stands outside of functions and classes, by its line: these may not be called."""
+    waiting: list[ast.AST] = list(reversed(tree.body))
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield node
+            waiting += reversed([*ast.iter_child_nodes(node)])
+
+
+def _trainer_of(value: ast.AST) -> str:
+    """The class of a trainer that is made: `GRPOTrainer(...)`, `trl.GRPOTrainer(...)`; "" if there is none."""
+    if not isinstance(value, ast.Call):
+        return ""
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return name if name.endswith(_CLASS) and name[:1].isupper() else ""
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
+    found = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+    return {name.partition(".")[0] for name in found}
