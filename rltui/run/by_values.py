@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from rltui.frameworks.resolve import PERCENT, Meaning, is_bare_clip, is_fraction, meant_as
+from rltui.frameworks.resolve import PERCENT, SCORES, Meaning, is_bare_clip, is_fraction, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
 ELAPSED, LENGTH, DEAD_SHARE = "elapsed_s", "response_length_mean", "frac_reward_zero_std"
 CLIPPED = "clip_frac"
+SCORE_OF_STEP = SCORES[0]
 TOKENS_SEEN, TOKENS_OF_STEP = "total_tokens_seen", "total_tokens_step"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
@@ -42,6 +43,8 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
         return replace(meaning, scale=1.0, told=SHARE) if is_share(points) else None
     if is_fraction(meaning):
         return replace(meaning, scale=PERCENT, told=IN_PERCENT) if is_in_percent(points) else None
+    if meaning.canonical == SCORE_OF_STEP:
+        return None  # how often it comes decides
     if meaning.key.lower() == LETTER:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from rltui.frameworks.parts import SCORE, task_first
 from rltui.frameworks.resolve import (
     DETAIL,
     PERCENT,
+    SCORES,
     VAL_SCORE,
     VALIDATION,
     Meaning,
@@ -70,6 +72,9 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
 RARE = 3
 """A score that comes in at most one of so many rows is that of an evaluation: the batches of training draw on all sets
 of their mix."""
+_SCORE_OF_STEP, _REWARD = SCORES
+"""A bare `accuracy`: of the answers of a step, or of an evaluation if it comes now and then beside a reward."""
+SEEN_NOW_AND_THEN = "logged now and then, beside the reward of each step: it is taken for that of an evaluation"
 _SO_FAR = ("time_per_step_s", PHASE + "step", "total_tokens_seen")
 """What may be of one step, or of the whole run so far."""
 
@@ -102,7 +107,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
         is_bare_clip(meaning.key) or is_of_dead_groups(meaning.key) or of_problem_set(meaning.key) is not None
     ):
         return True
-    return meaning.canonical in _SO_FAR or meaning.key.lower() == _LETTER
+    return meaning.canonical in (*_SO_FAR, _SCORE_OF_STEP) or meaning.key.lower() == _LETTER
 
 
 @lru_cache(maxsize=1024)
@@ -226,6 +231,8 @@ class Names:
         sets = {key: own for key in every if (own := of_problem_set(key)) is not None}
         asked = ((by_values(self.open[key], points.finite()), key) for key, points in every.items() if key not in sets)
         told = self._beside | {key: own for own, key in asked if own is not None}
+        for key in self._now_and_then(every, values):
+            told[key] = replace(meant_as(VAL_SCORE, told.get(key, self.open[key])), told=SEEN_NOW_AND_THEN)
         most = max((len(s.steps) for key in self._keys if (s := values(key)) is not None), default=0) if sets else 0
         told |= {key: own for key, own in sets.items() if RARE * len(every[key].steps) <= most}
         if told == self._told:
@@ -233,6 +240,16 @@ class Names:
         self._told = told
         self._call()
         return True
+
+    def _now_and_then(self, every: Mapping[str, Series], values: Callable[[str], Series | None]) -> Iterator[str]:
+        """The open scores that come in few of the rows with a reward, since they began."""
+        scores = [key for key in every if self.open[key].canonical == _SCORE_OF_STEP and len(every[key].rows)]
+        rewards = [key for key in self._keys if scores and resolve(key, self.dialect).canonical == _REWARD]
+        rows = max((s.rows for key in rewards if (s := values(key)) is not None), key=len, default=())
+        for key in scores:
+            begun = every[key].rows
+            if RARE * len(begun) <= len(rows) - bisect_left(rows, int(begun[0])):
+                yield key
 
     def _call(self) -> Collection[str]:
         """Gives all keys their meanings again. Returns the keys that the user named."""
@@ -333,7 +350,12 @@ def _by_themselves(dialect: str, keys: tuple[str, ...]) -> tuple[dict[str, Meani
     """What keys mean beside each other, and those of which only values tell what they mean. Cached, as the runs of a
     sweep log the same keys."""
     plain = {key: resolve(key, dialect) for key in keys}
-    unsure = {key: own for key, own in plain.items() if _is_open(own, dialect)}
+    rewarded = any(own.canonical == _REWARD for own in plain.values())
+    unsure = {
+        key: own
+        for key, own in plain.items()
+        if _is_open(own, dialect) and (rewarded or own.canonical != _SCORE_OF_STEP or own.scale == PERCENT)
+    }
     return _beside_others(plain) if dialect == GENERIC else {}, unsure
 
 
