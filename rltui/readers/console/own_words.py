@@ -35,10 +35,11 @@ from rltui.readers.console.line_filter import remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
-from rltui.readers.console.plain_lines import counts_within, of_evaluation, pairs
+from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.settled_form import LineNumbers, LineReading
 from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
+from rltui.readers.console.stated_names import StatedNames
 from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_heads import StepHeads
@@ -85,7 +86,6 @@ class OwnWords(OpenEnd[_Known]):
     ) -> None:
         super().__init__()
         self._step = newest  # gives the log's current step, -1 before the first
-        self._names_so_far = known  # gives the names in all rows of the log
         self._clock = clock
         self._time = nan  # time of the current line
         self._skip = skip  # called with the reason if a line or a part of it is left out
@@ -98,9 +98,7 @@ class OwnWords(OpenEnd[_Known]):
         self._heads = StepHeads(skip)
         self._wordings, self._labels = Wordings(), LabelledLines()
         self._samples = SampleLines()
-        self._names: set[str] = set()  # names in step lines, and how many steps apart they came
-        self._apart = 0
-        self._whole_names: set[str] = set()  # names in lines of a step, not of a part of it
+        self._stated = StatedNames(known)
         self._below: set[str] = set()  # names in the messages of headings
         self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
@@ -324,7 +322,9 @@ class OwnWords(OpenEnd[_Known]):
             return None
         begun = step_line(self._heads.whole(message, bare(message)))
         block = self._block
-        if begun is None or not self._believes(begun, step):
+        if begun is None or not self._stated.believes(
+            begun, step, self._learner is not None and self._learner.counts_weakly
+        ):
             if block is None or begun is not None:
                 return None
             if self._learner is not None and self._learner.may_take_over(message):
@@ -351,7 +351,7 @@ class OwnWords(OpenEnd[_Known]):
             return []
         for _ in range(begun.twice):
             self._skip(NAMED_TWICE)
-        self._of_part(begun)
+        self._stated.whole(begun)
         self._heads.keep(message, bare(message))
         earlier = [] if self._learner is None else self._learner.follow(message, begun.step)
         count = begun.step
@@ -408,36 +408,6 @@ class OwnWords(OpenEnd[_Known]):
         if len(self._last) < MAX_BLOCK:
             self._last[begun.form] = begun.step, back
         return back or (self._block is not None and self._last.get(self._block.form, (0, False))[1])
-
-    def _of_part(self, begun: StepBlock) -> None:
-        """If a line counts inside its step, `Step 3/400 | Example step 0 | reward: 0.9`, removes the numbers that lines
-        of whole steps state."""
-        counts = {name for name in begun.cells if counts_within(name)}
-        if counts:
-            told = counts | self._whole_names
-            begun.cells = {name: x for name, x in begun.cells.items() if name not in told}
-        elif len(self._whole_names) < MAX_BLOCK:
-            self._whole_names.update(begun.cells)
-
-    def _believes(self, begun: StepBlock, step: int | None) -> bool:
-        """Whether a line that names a step belongs to the training. If other lines stated steps, a line with new names
-        must be at a step near theirs, as sentences and tables number steps too; not one with the names of their
-        numbers, with which another launch may go on."""
-        if not begun.cells:
-            return True
-        if not measures(begun.cells):
-            return False
-        known = self._names.isdisjoint(begun.cells)
-        if begun.step <= 1 and len(begun.cells) > 1 and self._learner is not None and self._learner.counts_weakly:
-            known = False  # a part before the training counted so far
-        far = step is not None and not 0 <= begun.step - step <= max(1, self._apart)
-        if known and far and not begun.cells.keys() <= set(self._names_so_far()):
-            return False
-        if step is not None and begun.step > step:
-            self._apart = begun.step - step
-        if len(self._names) < MAX_BLOCK:
-            self._names.update(begun.cells)
-        return True
 
     def _unwrapped(self, raw: str, labelled: bool = True) -> str:
         self._commas += has_decimal_comma(raw)
