@@ -155,5 +155,5 @@ def test_a_number_that_is_whole_for_the_first_time_is_read_word_by_word() -> Non
     """A whole number with the name of a count may state the step."""
     draw = random.Random(0)
     shares = [0 if i % 50 == 49 else round((i + 0.1) % 50 / 50, 3) for i in range(150)]
-    lines = [f"[{i}/500] iter: {shares[i]}, loss: {draw.random():.3f}, reward: 0.5" for i in range(1, 150)]
+    lines = [f"[{i}/500] iter: {shares[i]}, loss: {draw.random():.3f}, kl: {i * 0.03:.2f}" for i in range(1, 150)]
     assert read(lines) == read(lines, alone=True)
