@@ -153,3 +153,18 @@ def test_rounds_that_are_the_steps(inner: list[str], tmp_path: Path) -> None:
         for line in (f"=== Round {i} ===", *inner, f"mean_reward: {0.1 + i / 80:.3f}", f"policy_loss: {1 / i:.4f}")
     ]
     assert told(lines, tmp_path) == (1, 30, 30, 0)
+
+
+def test_epochs_inside_each_round_are_no_steps() -> None:
+    """A round is a step here: it passes over its samples several times, and then states its reward."""
+    lines = []
+    for i in range(1, 61):
+        lines += [
+            f"=== Iteration {i} ===",
+            *(f"epoch {k}: loss {1 + k / i:.3f}" for k in (1, 2, 3)),
+            f"reward: 0.{i:03}",
+        ]
+    rows = read("console", "\n".join([*lines, ""])).rows
+    told = {step: cells["reward"] for step, cells in rows if "reward" in cells}
+    assert len(told) > 50
+    assert told == {step: step / 1000 for step in told}
