@@ -39,7 +39,7 @@ from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.numbered_rows import NumberedRows
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
-from rltui.readers.console.outer_loops import epoch_in
+from rltui.readers.console.outer_loops import counts_parts, epoch_in, title_of_round
 from rltui.readers.console.plain_lines import done_within, name_before_number, of_evaluation, step_first, told_whole
 from rltui.readers.console.settings_above import SettingsAbove
 from rltui.readers.console.step_template import (
@@ -81,7 +81,8 @@ class TemplateLearner:
         self._printed = False  # the newest step line or heading has nothing before its words
         self._block = OpenBlock()
         self._table = ColumnTable()
-        self._epoch = 0  # epoch of the newest heading that names one
+        self._epoch = 0  # epoch or round of the newest heading that names one
+        self._title = ""  # the word for that round; "" for an epoch
         self._sources = {""}  # words before lines that may state steps
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line
@@ -236,7 +237,8 @@ class TemplateLearner:
             if marked is not None:
                 message = marked[2] + message[marked.end() :]
             epoch = epoch_in(message)
-            self._epoch = self._epoch if epoch is None else epoch
+            if epoch is not None:
+                self._epoch, self._title = epoch, title_of_round(message)
             rows = self._numbers(message, rank, source, process)
             rows = [] if epoch is not None and rows is None else rows
             self._marked |= bool(rows) and marked is not None
@@ -360,7 +362,8 @@ class TemplateLearner:
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         if counted:
             slots = self._counted.dict(message, slots)
-        line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
+        epoch = 0 if self._title and counts_parts(slots, self._title) else self._epoch
+        line = TemplateLine(slots, message, 0, rank, epoch, process, lines=lines, time=self._time)
         line.training = self._training
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
