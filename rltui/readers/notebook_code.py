@@ -12,6 +12,10 @@ LONGEST = 200_000
 """Most characters of a cell that are read."""
 _SHELL = ("!", "%", "?")
 """Begins a line that is not Python."""
+_CELL = "%%"
+"""Begins a cell that is not run as it stands: what follows is written to a file or is of another language."""
+_RUN_UNDER = frozenset(("capture", "prun", "time", "timeit"))
+"""What only looks on as a cell is run."""
 _SIGNS = {"trl": "trl.trainer", "unsloth": "Unsloth"}
 """Module that a cell imports -> what a console would show of it."""
 _CLASS = "Trainer"
@@ -27,7 +31,9 @@ class TrainersMade:
         self._modules: set[str] = set()
 
     def take(self, source: str) -> None:
-        """Takes the code of a cell. One that is no Python tells nothing."""
+        """Takes the code of a cell. One that is no Python tells nothing, nor one that this notebook does not run."""
+        if _is_of_others(source):
+            return
         if _CLASS not in source and "import" not in source and ".train(" not in source:
             return
         lines = source[:LONGEST].splitlines()
@@ -37,8 +43,8 @@ class TrainersMade:
             return
         self._run = ""
         for node in _in_order(tree):
-            if isinstance(node, ast.Assign) and (made := _trainer_of(node.value)):
-                self._by_name |= {name.id: made for name in node.targets if isinstance(name, ast.Name)}
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+                self._by_name |= _named(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 self._modules |= _modules(node)
             elif isinstance(node, ast.Call):
@@ -74,6 +80,27 @@ def _in_order(tree: ast.Module) -> Iterable[ast.AST]:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             yield node
             waiting += reversed([*ast.iter_child_nodes(node)])
+
+
+def _is_of_others(source: str) -> bool:
+    """Whether a magic says that a cell is no code of this notebook: `%%writefile train.py`, `%%bash`."""
+    first = source.lstrip().partition("\n")[0].split()
+    return bool(first) and first[0].startswith(_CELL) and first[0].removeprefix(_CELL) not in _RUN_UNDER
+
+
+def _named(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> dict[str, str]:
+    """The trainers that an assignment makes, by their names."""
+    pairs: list[tuple[ast.AST, ast.AST | None]] = []
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs += zip(target.elts, node.value.elts, strict=False)
+        else:
+            pairs.append((target, node.value))
+    return {
+        name.id: made
+        for name, value in pairs
+        if isinstance(name, ast.Name) and value is not None and (made := _trainer_of(value))
+    }
 
 
 def _trainer_of(value: ast.AST) -> str:

@@ -55,7 +55,8 @@ class BesideSteps:
         self._printed = False  # the newest step line or heading has nothing before its words
         self._block = OpenBlock()
         self._table = ColumnTable()
-        self._epoch = 0  # epoch of the newest heading that names one
+        self._epoch = 0  # epoch or round of the newest heading that names one
+        self._title = ""  # the word for that round; "" for an epoch
         self._sources = {""}  # words before lines that may state steps
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line

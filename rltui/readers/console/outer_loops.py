@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import is_whole, slots_of
-from rltui.readers.name_words import words
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
+from rltui.readers.name_words import either, has_word, is_named, last_word, words
 
 _TITLE = lazy(
     r"^\W*(?:(?:begin|beginning|start|starting|entering|running)(?: of)?\s+)?"
@@ -16,6 +16,8 @@ _TITLE = lazy(
 )
 """Words that only say which round begins, and what it is called: `=== phase 2: main ===`."""
 LONGEST = 80
+_SUB = "sub"
+"""Begins the name of a part: `substep`."""
 
 
 def epoch_in(message: str) -> int | None:
@@ -41,6 +43,23 @@ def last_tag(lead: str) -> str:
     return lead[at:] if (at := lead.rfind("[")) >= 0 else ""
 
 
+def title_of_round(message: str) -> str:
+    """The word for a round in the title of one, in lower case; "" for any other line."""
+    found = _TITLE.match(message.lower()) if len(message) <= LONGEST else None
+    return found[1] if found is not None and found[1] in words().outer else ""
+
+
+def counts_parts(slots: Iterable[Slot], title: str) -> bool:
+    """Whether a line below the title of a round counts parts of a step: minibatches, passes over the samples of the
+    round. Their count starts again with each step. `title`: the word for the round. One that is a step by its name,
+    `=== Iteration 3 ===`, may hold several updates."""
+    known = words()
+    plain = known.steps if title in known.steps else known.counters
+    names = [slot.name for slot in slots if is_whole(slot) and slot.name]
+    parts = {name for name in names if has_word(name, known.inner) or name.lower().startswith(_SUB)}
+    counts = [name for name in names if name in parts or is_named(name, either("counters", "weak_counters"))]
+    return bool(counts) and not any(last_word(name) in plain and name not in parts for name in counts)
+
+
 def _round_in(message: str) -> int | None:
-    found = _TITLE.match(message.lower())
-    return int(found[2]) if found is not None and found[1] in words().outer else None
+    return int(found[2]) if title_of_round(message) and (found := _TITLE.match(message.lower())) else None

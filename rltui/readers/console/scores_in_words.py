@@ -14,6 +14,8 @@ from rltui.readers.number_text import value
 SELDOM = 2
 """Fewest steps from one such line to the next, and to the first one. At each step it tells of the training."""
 LONGEST = 120
+MOST_IN_TEXTS = 400
+"""Most wordings of scores in texts that are kept."""
 _SET = (
     r"(?:the )?(?P<set>[A-Za-z][\w.\-]{1,30})(?:[ _](?:test|val|validation|dev|eval))?"
     r"(?:[ _](?:set|split|data|problems|examples|questions|prompts|samples|tasks))?"
@@ -26,6 +28,11 @@ _SHARE = lazy(
     rf"(?: (?:on|over|in) {_SET})?){_NUMBER}"
 )
 """A share of the examples, perhaps with its data set."""
+_TEXT = lazy(
+    r"\W*((?:[^\W\d]+ )?[^\W\d]+)(?: ?#?\d{1,6})?[*`_]*\s*(?::[*`_]*(?!\s*[-+]?\.?\d[\d.,]*\s?%?\W*$)|[\])>}]|\W{3,}$)"
+)
+"""What opens a printed text: `Response: The`, `A:`, `<answer>`, `=== sample 3 ===`; not `response length: 311`."""
+_SPEAKERS = frozenset(("a", "q"))
 _OF_HUNDRED = frozenset(("percentage", "percent"))
 _EXAMPLES = frozenset(
     ("answers", "responses", "questions", "completions", "predictions", "solutions", "tasks", "cases")
@@ -41,13 +48,25 @@ class _Score(Struct, frozen=True):
     held_out: bool
 
 
+class _InText(Struct, frozen=True):
+    """The newest score of one wording that stood in a text: its step and number, and the number at the step before."""
+
+    step: int
+    number: float
+    before: float | None = None
+
+
 class ScoresInWords(Struct):
-    """Takes the lines of a log in their order. To take the beginning of a line before the line changes nothing."""
+    """Takes the lines of a log in their order. To take the beginning of a line before the line changes nothing. A score
+    below the beginning of a text may be part of it, up to the next step. It counts once its words came with another
+    number: an evaluation may print a sample first, but few answers use the same words."""
 
     _steps: set[int] = field(default_factory=set)  # some of those since the newest of these lines
     _newest: int | None = None  # the step of that
     _often: bool = False  # one came with a step, as those of the training do
     _seldom: bool = False  # the newest one did not
+    _text_at: int | None = None  # the step at which the newest text began
+    _in_texts: dict[tuple[str, str], _InText] = field(default_factory=dict)
 
     def told(self, message: str, newest: int) -> str | None:
         """The dict of a score of an evaluation; None for any other line. `newest`: the newest step of the training, -1
@@ -56,11 +75,24 @@ class ScoresInWords(Struct):
             return None
         if len(self._steps) <= SELDOM:
             self._steps.add(newest)
+        if opens_text(message):
+            self._text_at = newest
         found = _score(message) if len(message) < LONGEST else None
         if found is None or not (found.held_out or self._is_seldom(newest)):
             return None
+        if self._text_at == newest and not self._came_otherwise(found, newest):
+            return None
         of = f"{found.of}/" if found.of else ""
         return f"{{'eval/{of}{found.name}': {found.number!r}}}"
+
+    def _came_otherwise(self, score: _Score, step: int) -> bool:
+        """Whether a score in a text stood with the same words and another number in one of an earlier step."""
+        key = score.name, score.of
+        known = self._in_texts.get(key)
+        before = None if known is None else known.before if known.step == step else known.number
+        if known is not None or len(self._in_texts) < MOST_IN_TEXTS:
+            self._in_texts[key] = _InText(step, score.number, before)
+        return before is not None and before != score.number
 
     def _is_seldom(self, newest: int) -> bool:
         """Whether such a line comes only now and then, at this step as well."""
@@ -69,6 +101,15 @@ class ScoresInWords(Struct):
             self._often |= self._newest is not None and not self._seldom
             self._newest, self._steps = newest, {newest}
         return self._seldom and not self._often
+
+
+def opens_text(message: str) -> bool:
+    """Whether a line says that a prompt, a response or the like follows, or begins one."""
+    found = _TEXT.match(message)
+    if found is None:
+        return False
+    named = found[1].lower()
+    return named in _SPEAKERS or has_word(named, words().texts)
 
 
 @nothing_alike

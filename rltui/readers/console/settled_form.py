@@ -65,22 +65,22 @@ class LineNumbers(NamedTuple):
 
 
 class _Kinds(Struct):
-    """How a number was written so far: its signs, how many digits it had before the point, whether it had some behind
-    it, and an exponent."""
+    """How a number was written so far: its signs, how many digits it had before the point, and, for digits behind the
+    point and for an exponent, whether it came with and without them."""
 
     signs: set[str] = field(default_factory=set)
     shortest: int = 99
     longest: int = 0
-    part: bool = False
-    exponent: bool = False
+    parts: set[bool] = field(default_factory=set)
+    exponents: set[bool] = field(default_factory=set)
 
     def take(self, found: re.Match[str]) -> bool:
         """Takes a number. Returns whether it is written in a way that was not seen before."""
-        known = replace(self, signs=set(self.signs))
+        known = replace(self, signs=set(self.signs), parts=set(self.parts), exponents=set(self.exponents))
         self.signs.add(found[1])
         self.shortest, self.longest = min(self.shortest, len(found[2])), max(self.longest, len(found[2]))
-        self.part |= bool(found[3])
-        self.exponent |= bool(found[4])
+        self.parts.add(bool(found[3]))
+        self.exponents.add(bool(found[4]))
         return self != known
 
     def pattern(self, told: bool) -> str:
@@ -89,8 +89,13 @@ class _Kinds(Struct):
         sign = f"[{re.escape(signs)}]{'?' if '' in self.signs else ''}" if signs else ""
         digits = f"{{{self.shortest},{'' if told else self.longest}}}+"
         any_digit = "" if self.shortest else r"(?=\.?\d)"
-        part, exponent = r"(?:\.\d++)?+" if self.part else "", r"(?:[eE][-+]?\d++)?+" if self.exponent else ""
+        part, exponent = _maybe(r"\.\d++", self.parts), _maybe(r"[eE][-+]?\d++", self.exponents)
         return rf"({sign}{any_digit}\d{digits}{part}{exponent})"
+
+
+def _maybe(pattern: str, came: set[bool]) -> str:
+    """A regex for what came in every number, in some or in none."""
+    return f"(?:{pattern}){'?+' if False in came else ''}" if True in came else ""
 
 
 class SettledForm:

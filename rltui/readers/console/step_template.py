@@ -217,7 +217,7 @@ def _even(lines: list[list[Slot]], i: int, epochs: list[int]) -> bool:
     if len(lines) < BY_COURSE or not all(len(line) > i and is_whole(line[i]) for line in lines):
         return False
     rises = zip(pairwise(lines), pairwise(epochs), strict=True)
-    strides = [b[i].value - a[i].value for (a, b), (old, new) in rises if old == new or b[i].value > a[i].value]
+    strides = [b[i].value - a[i].value for (a, b), (old, new) in rises if new <= old or b[i].value > a[i].value]
     usual = min(strides, default=0.0)
     return usual > 0 and 2 * strides.count(usual) >= len(strides) and max(strides) <= MISSED * usual
 

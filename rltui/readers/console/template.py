@@ -25,7 +25,7 @@ from rltui.readers.console.layouts import (
 )
 from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.named_numbers import is_whole, slots_of
-from rltui.readers.console.outer_loops import epoch_in
+from rltui.readers.console.outer_loops import counts_parts, epoch_in, title_of_round
 from rltui.readers.console.plain_lines import name_before_number, step_first
 from rltui.readers.console.step_template import (
     StepRow,
@@ -187,7 +187,8 @@ class TemplateLearner(BesideSteps):
             if marked is not None:
                 message = marked[2] + message[marked.end() :]
             epoch = epoch_in(message)
-            self._epoch = self._epoch if epoch is None else epoch
+            if epoch is not None:
+                self._epoch, self._title = epoch, title_of_round(message)
             rows = self._numbers(message, rank, source, process)
             rows = [] if epoch is not None and rows is None else rows
             self._marked |= bool(rows) and marked is not None
@@ -273,7 +274,8 @@ class TemplateLearner(BesideSteps):
         slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         if counted:
             slots = self._counted.dict(message, slots)
-        line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
+        epoch = 0 if self._title and counts_parts(slots, self._title) else self._epoch
+        line = TemplateLine(slots, message, 0, rank, epoch, process, lines=lines, time=self._time)
         line.training = self._training
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again

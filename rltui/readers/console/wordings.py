@@ -89,7 +89,8 @@ class Wordings:
         number. `time`: when it was written."""
         lead = split_lead(message)  # its time stamp would end each beginning
         begin = _BEGIN.match(lead.message)
-        key = " ".join((program(lead), *begin[0].split())) if begin is not None else ""
+        words = [] if begin is None else begin[0].rstrip("+-.").split()  # without the sign of the number
+        key = " ".join((program(lead), *words))
         usual = next(iter(self._known.values()), None)  # the first one, unless another went on for long without it
         usual = max(
             (one for one in self._known.values() if usual and one.went_on > usual.went_on + ALONE),

@@ -72,6 +72,7 @@ def test_the_trainer_that_is_run_counts(tmp_path: Path) -> None:
     assert told(tmp_path, (make, []), warm, ("b.train()", [table()])) == ("trl", "GRPO")
 
 
+MAKE: Cell = ("from trl import GRPOTrainer\ntrainer = GRPOTrainer(m)", [])
 OTHERS = {
     "a comment": "# no PPOTrainer(model) here\ntrainer = Trainer(model)\n",
     "a text": 'print("PPOTrainer(model)")\ntrainer = Trainer(model)\n',
@@ -87,15 +88,37 @@ def test_a_trainer_that_is_only_named(source: str, tmp_path: Path) -> None:
     assert told(tmp_path, (source, []), ("trainer.train()", [table()])) == (None, None)
 
 
+@pytest.mark.parametrize("magic", ["%%writefile train.py", "%%script false", "%%python3", "%%html", "%%bash --bg"])
+def test_a_cell_that_is_no_code_of_the_notebook(magic: str, tmp_path: Path) -> None:
+    other: Cell = (f"{magic}\nfrom trl import PPOTrainer\ntrainer = PPOTrainer(m)\ntrainer.train()", [])
+    assert told(tmp_path, MAKE, other, ("trainer.train()", [table()])) == ("trl", "GRPO")
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "\n%%timeit -n1"])
+def test_a_cell_that_is_run_under_a_magic(magic: str, tmp_path: Path) -> None:
+    cells: tuple[Cell, ...] = ((f"{magic}\n{MAKE[0]}", []), ("trainer.train()", [table()]))
+    assert told(tmp_path, *cells) == ("trl", "GRPO")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "t: GRPOTrainer = GRPOTrainer(m)\ns = SFTTrainer(m)",
+        "t, s = GRPOTrainer(m), SFTTrainer(m)",
+        "(t, s) = (GRPOTrainer(m), SFTTrainer(m))",
+        "if (t := GRPOTrainer(m)) is not None:\n    s = SFTTrainer(m)",
+    ],
+)
+def test_a_trainer_that_is_named_in_another_way(make: str, tmp_path: Path) -> None:
+    assert told(tmp_path, (f"import trl\n{make}", []), ("t.train()", [table()])) == ("trl", "GRPO")
+
+
 def test_a_trainer_that_is_made_after_the_training(tmp_path: Path) -> None:
     cells: tuple[Cell, ...] = (
         ("t = Trainer(m)\nt.train()", [table()]),
         ("from trl import PPOTrainer\nPPOTrainer(m)", []),
     )
     assert told(tmp_path, *cells) == (None, None)
-
-
-MAKE: Cell = ("from trl import GRPOTrainer\ntrainer = GRPOTrainer(m)", [])
 
 
 @pytest.mark.parametrize("above", [[("x", [error()])], [("x", [error("ImportError")]), ("y", [error()])]])

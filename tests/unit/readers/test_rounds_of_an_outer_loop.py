@@ -153,3 +153,28 @@ def test_rounds_that_are_the_steps(inner: list[str], tmp_path: Path) -> None:
         for line in (f"=== Round {i} ===", *inner, f"mean_reward: {0.1 + i / 80:.3f}", f"policy_loss: {1 / i:.4f}")
     ]
     assert told(lines, tmp_path) == (1, 30, 30, 0)
+
+
+ITERATIONS = ("=== Iteration {i} ===", "Iteration {i}")
+INSIDE = ("epoch {k}", "minibatch {k}", "batch {k}/3", "ppo epoch {k}/3", "mb {k}/3")
+UPDATES = ("update {k}", "update {k}/3", "substep {k}/3")
+"""Below the title of a round, these may be the steps."""
+
+
+@pytest.mark.parametrize(
+    ("title", "inside"),
+    [
+        *((title, inside) for title in ITERATIONS for inside in (*INSIDE, *UPDATES)),
+        *(("Round {i}/60", inside) for inside in INSIDE[2:]),
+    ],
+)
+def test_parts_of_each_round_are_no_steps(title: str, inside: str) -> None:
+    """A round is a step here: it passes over its samples several times, and then states its reward."""
+    lines = []
+    for i in range(1, 61):
+        losses = [f"{inside.format(k=k)}: loss {1 + k / i:.3f}" for k in (1, 2, 3)]
+        lines += [title.format(i=i), *losses, f"reward: 0.{i:03} kl: {i % 7 / 100}"]
+    rows = read("console", "\n".join([*lines, ""])).rows
+    told = {step: cells["reward"] for step, cells in rows if "reward" in cells}
+    assert len(told) > 50
+    assert told == {step: step / 1000 for step in told}

@@ -75,3 +75,33 @@ def test_a_share_at_each_step_is_one_of_the_training(line: str, tmp_path: Path) 
 def test_a_share_in_an_answer_above_the_steps(tmp_path: Path) -> None:
     lines = ["Percentage of correct examples: 43.2", "accuracy on dev: 0.4", *log("{a:.0f} of them", every=100)]
     assert "val_score" not in metrics(lines, tmp_path)["metrics"]
+
+
+TEXTS = (
+    *("A: The second model has", "Response: We compare both.", "=== sample ===", "<answer>", "Completion:"),
+    *("--- Sample 3 ---", "[completion]", "**Answer**:", "Sample response:"),
+)
+
+
+@pytest.mark.parametrize("opening", TEXTS)
+@pytest.mark.parametrize("score", ["accuracy on dev: 0.99", "Our results:\naccuracy on test set: 0.95", SCORES[0]])
+def test_a_score_in_an_answer(opening: str, score: str, tmp_path: Path) -> None:
+    lines = [f"step {i} reward=0.{i + 100} loss={1 / i:.4f}" for i in range(1, 41)]
+    for at in (30, 17, 9):
+        lines[at:at] = [opening, *score.format(p=43.2, a=0.4, k=4).split("\n"), "which is high."]
+    assert "val_score" not in metrics(lines, tmp_path)["metrics"]
+
+
+def test_an_evaluation_below_a_sample_counts_once_its_score_changed() -> None:
+    lines = []
+    for i in range(1, 41):
+        lines.append(f"step {i} reward=0.{i + 100} loss={1 / i:.4f}")
+        if i % 10 == 0:
+            lines += ["Sample response: it is 4", f"accuracy on dev: 0.{i}"]
+    told = [step for step, cells in read("console", "\n".join([*lines, ""])).rows if "eval/dev/accuracy" in cells]
+    assert told == [20, 30, 40]
+
+
+def test_the_length_of_responses_is_no_text(tmp_path: Path) -> None:
+    lines = [line for line in log(SCORES[5]) for line in ([line, "response length: 311"] if "step" in line else [line])]
+    assert "val_score" in metrics(lines, tmp_path)["metrics"]

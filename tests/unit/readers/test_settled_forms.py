@@ -149,3 +149,11 @@ def test_lines_of_another_rank_stay_left_out() -> None:
     assert (61, "loss") not in cells
     assert (62, "loss") in cells
     assert left_out == read(lines, alone=True)[2]
+
+
+def test_a_number_that_is_whole_for_the_first_time_is_read_word_by_word() -> None:
+    """A whole number with the name of a count may state the step."""
+    draw = random.Random(0)
+    shares = [0 if i % 50 == 49 else round((i + 0.1) % 50 / 50, 3) for i in range(150)]
+    lines = [f"[{i}/500] iter: {shares[i]}, loss: {draw.random():.3f}, kl: {i * 0.03:.2f}" for i in range(1, 150)]
+    assert read(lines) == read(lines, alone=True)

@@ -9,7 +9,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.readers.formats import make
-from tests.unit.readers.reading import Cells, Read, cuts
+from tests.unit.readers.reading import Cells, Read, cuts, read
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import but_pace, content, opened
 
@@ -442,3 +442,12 @@ def test_an_evaluation_inside_a_block_is_of_the_step_of_its_heading(tmp_path: Pa
     assert len(rows) == 60
     evaluated = {step: x for step, row in rows.items() for key, x in row.items() if "eval" in key}
     assert evaluated == {20: 0.62, 40: 0.64, 60: 0.66}
+
+
+def test_a_sign_is_no_other_wording() -> None:
+    """What a launch states again is not taken for a sample because its first number has another sign."""
+    steps = [*range(1, 81), *range(60, 100)]
+    signs = ["-" if step % 3 == 0 else "" for step in steps]
+    lines = [f"reward: {sign}0.{step:03} kl {step % 7} it {step}" for sign, step in zip(signs, steps, strict=True)]
+    rows = read("console", "\n".join([*lines, ""])).rows
+    assert [step for step, cells in rows if "reward" in cells] == steps
