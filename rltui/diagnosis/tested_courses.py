@@ -124,6 +124,9 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
         steps = facts.series.steps
         end = min(end, int(steps[min(int(steps.searchsorted(spell.onset)) + NOW_POINTS, len(steps)) - 1]))
     after = facts.within(spell.onset, end, NOW_POINTS)
+    gone = test.since == "start" and spell.onset is not None and (after is None or after.points < FIRST)
+    if gone and spell.onset is not None:
+        after = facts.before(spell.onset)  # what was told since is left out: it had moved by then, or nobody knows
     if after is None or min(before.points, after.points) < FIRST or after.first_step <= before.last_step:
         return Outcome("unknown", f"there are too few points of {label} before and after")
     effect, room = between(before, after), test.by * abs(before.value)
@@ -136,7 +139,7 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
     if effect is None or room <= 0:
         return Outcome("unknown", told)
     if abs(effect.value) + 2 * effect.se <= room:
-        return Outcome("met", told)
+        return Outcome("unknown" if gone else "met", told)
     if abs(effect.value) - 2 * effect.se >= room:
         return Outcome("unmet", told)
     return Outcome("unknown", f"{told}, which noise may hide or make")

@@ -28,6 +28,7 @@ from rltui.rules.base import (
     told,
     validation,
 )
+from rltui.rules.first_updates import kl_of_first_updates
 from rltui.run.sums import median
 
 
@@ -164,7 +165,7 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     if len(kl) < rows or look.n < rows or not look.profile.kl_per_token or int(look.steps[0]) > p["first_step"]:
         return []
     start, after = min(float(kl[0]), tail(kl[:3], 3)), tail(kl[3:rows], rows - 3)
-    if start <= p["notice"] or after >= 2.0 * start:
+    if start <= p["notice"] or after >= 2.0 * start or kl_of_first_updates(look):
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
     unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it

@@ -30,6 +30,7 @@ from rltui.rules.base import (
     tail,
     told,
 )
+from rltui.rules.first_updates import kl_of_first_updates
 from rltui.rules.traits import Trait
 from rltui.run.columns import Floats
 from rltui.run.sums import quantile
@@ -105,6 +106,8 @@ NEAR = 1.5
 
 EARLY_STEPS, EARLY_ROWS = 60, 20
 """What counts as the first tenth if no plan says more: so many steps, or so many rows if they lie far apart."""
+PAID = 4.0
+"""Standard errors of a gain that pays for first updates which went too far: the first rows came after them."""
 
 BEGAN = 5
 """Rows that show where a loss began."""
@@ -126,6 +129,12 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     early = look.n <= EARLY_ROWS or look.made <= max(EARLY_STEPS, 0.1 * (look.settings.planned_steps or 0))
     swings = _loss_swings(look, p)
+    leapt = kl_of_first_updates(look) if early and look.profile.kl_per_token else 0.0
+    paid = gained(look, PAID)
+    if leapt >= p["leap"] and not paid:
+        memory["leapt"] = leapt
+    elif paid:
+        memory.pop("leapt", None)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
     elif "proof" in memory and (_loss_fell(look, p) if look.settings.preference else gained(look)):
@@ -135,14 +144,17 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []  # whatever the band says, its updates hardly move this policy
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
-    proven = "proof" in memory
+    elif "leapt" in memory:
+        level = WARNING
+    proven, leaps = "proof" in memory, "leapt" in memory
 
     def text() -> str:
         kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
         shown = num(_as_logged(look, rate))
         band = f"Learning rate {shown} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
         told = "the loss jumped" if look.settings.preference else "KL rose and the reward fell in the first rows"
-        return sentences(band, swings or (told if proven else ""))
+        far = f"the KL was {num(memory['leapt'])} in the first rows: single updates go that far" if leaps else ""
+        return sentences(band, swings or (told if proven else far))
 
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=_above(look, notice))]
 

@@ -36,6 +36,8 @@ PAST_ROWS = 400
 """Rows from its lowest level on in which the beginning of a growth is sought."""
 LEVEL_ROWS = 20
 """Rows of a level."""
+LIVED_ON = 5
+"""Rows since a spike in which a broken policy would have shown."""
 RARE = 0.9
 """A tenth of the gradients may be as large as a mode of theirs."""
 
@@ -106,6 +108,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     bounded = bool(look.settings.number("max_grad_norm"))
     diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
+    diverged = diverged and not _borne(look, int(series.steps[min(close)]))
     if level == WARNING and (losing(look) or loud(look, Trait.NONFINITE) or diverged):
         level = CRITICAL
     at_steps = [int(series.steps[row]) for row in sorted(close)]
@@ -116,6 +119,19 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary += "."
     proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
     return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
+
+
+def _borne(look: Look, step: int) -> bool:
+    """Whether the run lives on since the first of these spikes: its reward is what it was before, within its noise. A
+    step that nothing limits would have destroyed the weights at once, so something does limit it."""
+    reward = look.facts.metric(look.reward)
+    if reward is None:
+        return False
+    at = int(reward.series.steps.searchsorted(step, "right"))
+    before, after = reward.values[max(0, at - PAST) : at], reward.values[at:]
+    if len(before) < PAST or len(after) < LIVED_ON:
+        return False
+    return median(after) >= median(before) - sd_d(reward.values[-200:])
 
 
 @rule("grad-norm-ramp", Look)

@@ -194,8 +194,9 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif (share >= p["warn"] and not learns and least_share(dead[-found.rows :]) >= p["warn"]) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
-    gradient = look.facts.metric("grad_norm")
-    if all_dead and gradient is not None and gradient.now.value >= p["lives"] * gradient.start.value:
+    gradient, beside = look.facts.metric("grad_norm"), look.series("frac_reward_zero_std")
+    known = gradient is not None and beside is not None and gradient.series.rows[-1] >= beside.rows[-found.rows]
+    if all_dead and known and gradient is not None and gradient.now.value >= p["lives"] * gradient.start.value:
         rest = f"no group tells a better answer from a worse one, and yet the gradient is at {num(gradient.now.value)}"
     summary = f"{words.share(found, NO_VARIANCE)}: {rest}."
     proofs = [("frac_reward_zero_std", f"mean of the last {found.rows} rows {percent(share)}")]

@@ -31,10 +31,10 @@ def beside_training(look: Look, p: Params, memory: Memory) -> list[Signal]:
     was left behind lately."""
     train = _while_evaluated(look)
     told = _left_behind(look, train, p) or _left_lately(look, p, memory) or left_in_proportion(look, p, memory)
-    return told or _apart(look, p) or _unmoved(look, train, p)  # a note of where both stand hides no warning
+    return told or _apart(look, train, p) or _unmoved(look, train, p)  # a note of where both stand hides no warning
 
 
-def _apart(look: Look, p: Params) -> list[Signal]:
+def _apart(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
     """Train reward near its top and validation, of several sets the highest, near the bottom of the same scale: another
     task or a reward that is not the task; a warning where the rise in reward has moved no validation at all."""
     reward, sets, profile = look.values(look.reward), look.facts.validation_sets, look.profile
@@ -45,13 +45,21 @@ def _apart(look: Look, p: Params) -> list[Signal]:
     seen = max(levels)
     if now <= p["high"] or min(levels) < 0.0 or seen >= p["low"]:
         return []
-    useless = look.facts.errors(look.reward) >= 2.0 and not any(_moved(one.values) for one in known)
+    useless = _gain_shown(look, train, p) and not any(_moved(one.values) for one in known)
     text = f"Train reward is at {num(now)}, validation at {num(seen)}"
     text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
     proof = "val_score" if len(sets) == 1 else known[levels.index(seen)].series.key
-    return [
-        Signal(WARNING if useless else NOTICE, text, ((proof, ""), (look.reward, "")), onset_step=int(look.steps[0]))
-    ]
+    onset = int(look.steps[0]) if not look.revalued else min(int(one.series.steps[0]) for one in known)
+    return [Signal(WARNING if useless else NOTICE, text, ((proof, ""), (look.reward, "")), onset_step=onset)]
+
+
+def _gain_shown(look: Look, train: MetricFacts | None, p: Params) -> bool:
+    """Whether training gained what these evaluations could show. What it had gained before validation went over to
+    another measure, this one cannot have missed."""
+    if not look.revalued:
+        return look.facts.errors(look.reward) >= 2.0
+    gain = None if train is None else train.since_start
+    return gain is not None and gain.errors >= p["se"] and gain.value >= p["gain"]
 
 
 def _while_evaluated(look: Look) -> MetricFacts | None:

@@ -1,0 +1,44 @@
+"""Rewards of one batch that lie further apart at once, while their mean and the policy stay as they were."""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.outages import policy_moved
+from rltui.evidence.shifts import LOUDER, NEAR, Shift, at_once
+from rltui.evidence.signal import WARNING, Signal, num
+from rltui.rules.base import Params, reward_name, tail
+from rltui.run.sums import median
+
+LEVEL = 0.25
+"""Of what the spread grew by, that the mean may have moved with it: that of a share moves by as much as its spread."""
+
+
+def wider_batch(look: Look, p: Params) -> Signal | None:
+    """The spread of the rewards of a batch at least doubled at one step, and is wider than all that the mean reward
+    ever moved or can move: what single answers earn says little about them."""
+    spread, reward = look.facts.metric("reward_std"), look.facts.metric(look.reward)
+    if spread is None or reward is None or tail(spread.values, NEAR) < look.profile.spread:
+        return None
+    now = tail(spread.values, int(p["rows"]))
+    grown = next((one for one in reversed(spread.shifts) if one.before > 0.0 and now >= LOUDER * one.before), None)
+    if grown is None or not at_once(spread.series, grown) or not _stays(look, grown):
+        return None
+    text = f"Rewards of one batch lie {num(now)} apart (sd), {num(grown.before)} before step {grown.step}, while their "
+    text += f"mean and the policy are as before: grading became noisier. {reward_name(look)} has a range of "
+    text += f"{num(look.profile.spread)}, so that a single reward says little about its answer."
+    return Signal(WARNING, text, (("reward_std", f"since step {grown.step}"), (look.reward, "")), onset_step=grown.step)
+
+
+def _stays(look: Look, grown: Shift) -> bool:
+    """Whether neither the mean reward nor the policy moved with the spread."""
+    series = look.series(look.reward)
+    if series is None:
+        return False
+    at = int(series.steps.searchsorted(grown.step))
+    before, after = slice(max(0, at - 2 * NEAR), at), slice(at, at + NEAR)
+    if len(series.values[before]) < NEAR or len(series.values[after]) < NEAR // 2:
+        return False
+    moved = abs(median(series.values[after]) - median(series.values[before]))
+    if moved > LEVEL * (grown.after - grown.before):
+        return False
+    return policy_moved(series.rows[before], series.rows[after], look.series) is False
