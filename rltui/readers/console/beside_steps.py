@@ -39,7 +39,7 @@ from rltui.readers.name_words import either, is_named, last_word, measures, word
 
 MAX_SOURCES = 100
 MOST_READINGS = 8
-"""How often they are read again: prose has many lines that might count something."""
+"""How often the lines above the first step are read again: prose has many lines that might count something."""
 
 _Line = tuple[str, str, int, float, bool, str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rltui.lazy_regex import lazy
@@ -27,7 +28,8 @@ def epoch_in(message: str) -> int | None:
         slots = slots_of(message)
         first = slots[0] if slots else None  # `epoch_3` is a name
         return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
-    return None if len(message) > LONGEST else _round_in(message)
+    title = _title(message)
+    return None if title is None else int(title[2])
 
 
 def round_of(names: Iterable[str]) -> str | None:
@@ -45,8 +47,8 @@ def last_tag(lead: str) -> str:
 
 def title_of_round(message: str) -> str:
     """The word for a round in the title of one, in lower case; "" for any other line."""
-    found = _TITLE.match(message.lower()) if len(message) <= LONGEST else None
-    return found[1] if found is not None and found[1] in words().outer else ""
+    title = _title(message)
+    return "" if title is None else title[1]
 
 
 def counts_parts(slots: Iterable[Slot], title: str) -> bool:
@@ -61,5 +63,6 @@ def counts_parts(slots: Iterable[Slot], title: str) -> bool:
     return bool(counts) and not any(last_word(name) in plain and name not in parts for name in counts)
 
 
-def _round_in(message: str) -> int | None:
-    return int(found[2]) if title_of_round(message) and (found := _TITLE.match(message.lower())) else None
+def _title(message: str) -> re.Match[str] | None:
+    found = _TITLE.match(message.lower()) if len(message) <= LONGEST else None
+    return found if found is not None and found[1] in words().outer else None

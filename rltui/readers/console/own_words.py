@@ -37,7 +37,7 @@ from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
 from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
-from rltui.readers.console.scores_in_words import opens_text
+from rltui.readers.console.scores_in_words import begins_text
 from rltui.readers.console.settled_form import LineNumbers, LineReading
 from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
 from rltui.readers.console.stated_names import StatedNames
@@ -250,7 +250,7 @@ class OwnWords(OpenEnd[_Known]):
         if rows or learner.likely:
             self._heads.keep(raw, without_lead(message))
         if rows is None:
-            if shape and said is None and not opens_text(message):  # an evaluation may come before its step
+            if shape and said is None and not begins_text(message):  # an evaluation may come before its step
                 remember(shape, self._never)
             return []
         given = rows[0] if len(rows) == 1 else None

@@ -75,7 +75,7 @@ class ScoresInWords(Struct):
             return None
         if len(self._steps) <= SELDOM:
             self._steps.add(newest)
-        if opens_text(message):
+        if begins_text(message):
             self._text_at = newest
         found = _score(message) if len(message) < LONGEST else None
         if found is None or not (found.held_out or self._is_seldom(newest)):
@@ -103,7 +103,7 @@ class ScoresInWords(Struct):
         return self._seldom and not self._often
 
 
-def opens_text(message: str) -> bool:
+def begins_text(message: str) -> bool:
     """Whether a line says that a prompt, a response or the like follows, or begins one."""
     found = _TEXT.match(message)
     if found is None:
