@@ -18,17 +18,16 @@ class TemplateWords(Record):
     """Words in names.
 
     Counters: `counters` (surely), `weak_counters` (perhaps), `steps` (never inside a step), `inner` (before a count
-    inside a step), `outer` (of a loop around the steps),
-    `work` (what is done for a step), `amounts` (before an amount that is not a counter: `n_steps`),
-    `settings` (before a number of steps that is set: `warmup_steps`), `out_of` (between a count and its
-    total). Metrics: `training`, `durations`, `statistics`, `memory`, `timings` (title of durations), `remaining`
-    (forecast or other times), `shares` (`correct 12/64`), `limited` (the most
-    that they can be follows: `len 351/1024`), `by_group` (one value for each parameter group; the first
-    counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses: `length 311
-    (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the cluster,
-    `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code), `speakers` (before
-    what somebody says in a chat: those of `texts` that label no numbers). `tests`: words for an evaluation that may
-    also name a program. `held_out`: data that is not trained on, as the label of an evaluation.
+    inside a step), `outer` (of a loop around the steps), `work` (what was done for a step), `doing` (what is being done
+    for one), `amounts` (before an amount that is not a counter: `n_steps`), `settings` (before a number of steps that
+    is set: `warmup_steps`), `out_of` (between a count and its total). Metrics: `training`, `durations`, `statistics`,
+    `memory`, `timings` (title of durations), `remaining` (forecast or other times), `shares` (`correct 12/64`),
+    `limited` (the most that they can be follows: `len 351/1024`), `by_group` (one value for each parameter group; the
+    first counts), `no_part` (in brackets after a reward, but not a part of it), `contrasts` (kinds of responses:
+    `length 311 (correct 290, wrong 340)`). Lines about something else: `evaluation`, `items` of data, `places` in the
+    cluster, `prose`, `bookkeeping` (what a tool notes and nobody measures), `texts` (above a sample or code),
+    `speakers` (before what somebody says in a chat: those of `texts` that label no numbers). `tests`: words for an
+    evaluation that may also name a program. `held_out`: data that is not trained on, as the label of an evaluation.
     `groups`: whose the numbers after it in a line are; `critics`: those of them that are none of the policy.
     `benchmarks`: problem sets that are never trained on; `problem_sets`: others. `of_training`: a title with one ends
     an evaluation. `findings`: words for results of an evaluation. `parts`: parts of a step, above or before their
@@ -42,6 +41,7 @@ class TemplateWords(Record):
     weak_counters: frozenset[str]
     outer: frozenset[str]
     work: frozenset[str]
+    doing: frozenset[str]
     training: frozenset[str]
     durations: frozenset[str]
     timings: frozenset[str]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rltui.readers.console.column_tables import ColumnTable
 from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
+from rltui.readers.console.evaluation_rows import names_evaluation
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
@@ -107,8 +108,9 @@ class BesideSteps:
         return ended
 
     def _begins_evaluation(self, message: str) -> bool:
-        """Takes a line that announces numbers of an evaluation below a step line or in a block. True if it does."""
-        if (self._under is None and not self._block.headed) or not begins_evaluation(message):
+        """Takes a line that announces numbers of an evaluation, after the first step. True if it does."""
+        after = self._under is not None or self._block.headed or self._known.newest is not None
+        if not after or not begins_evaluation(message):
             return False
         self._evaluated = True
         self._block.pairs.title = ""
@@ -189,11 +191,13 @@ class BesideSteps:
         loose = self._block.state.loose and not next_line
         if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
-        if self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells))):
+        if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
             self._evaluated = False
         if self._evaluated and cells:
             of = set_of(message)
             cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
+        if cells and self._are_evaluated(cells):
+            return [self._evaluation(cells)]
         ahead = self._known.ahead
         if ahead.names and cells and not begins and (not ahead.of_block or self._under is not None):
             cells = ahead.keep(cells, self._at)
@@ -242,6 +246,16 @@ class BesideSteps:
         self._block.state.printed = bool(begins) and not source and not self._led
         self._printed = self._block.state.printed if begins else self._printed
         return ended
+
+    def _evaluation(self, cells: dict[str, float]) -> StepRow:
+        """The row of an evaluation of the newest step."""
+        return StepRow(self._known.newest or 0, cells, lines=(self._at,), time=self._time, aside=True)
+
+    def _are_evaluated(self, cells: dict[str, float]) -> bool:
+        """Whether numbers below no step are of an evaluation of the newest: a title or their names say so."""
+        if self._under is not None or self._block.headed or self._known.newest is None or self._known.counts:
+            return False
+        return (self._evaluated and measures(cells)) or all(map(names_evaluation, cells))
 
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is the known step counter and the heading of the open block states no or another step: then

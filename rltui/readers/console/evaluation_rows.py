@@ -146,6 +146,13 @@ def _is_list(said: str) -> bool:
     return said.startswith("{") or (bool(pairs(said)) and _FRACTION.search(said) is not None)
 
 
+def names_evaluation(name: str) -> bool:
+    """Whether a name says that its number is from an evaluation: `eval_accuracy`, `pass@1`, `MATH500 accuracy`."""
+    first = name.replace("/", " ").replace("_", " ").partition(" ")[0]
+    known = words().evaluation - words().tests
+    return first.lower() in known or are_problems(first) or OF_TRIES.search(name) is not None
+
+
 def are_problems(name: str) -> bool:
     """Whether this is the name of a known set of problems."""
     plain = name.lower().replace("-", "_")

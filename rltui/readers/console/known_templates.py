@@ -15,7 +15,13 @@ from msgspec.structs import replace
 from rltui.readers.console.counted_lines import COUNTED
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.lines_beside import is_of_newest_step, keeps_step, other_parts, take_inner
+from rltui.readers.console.lines_beside import (
+    is_of_newest_step,
+    keeps_step,
+    may_keep_step,
+    other_parts,
+    take_inner,
+)
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.open_templates import (
     FIRST_RANK,
@@ -25,6 +31,7 @@ from rltui.readers.console.open_templates import (
     may_be_of_answer,
     may_be_within,
     may_begin_anew,
+    measured_below,
     of_answers,
     only_pairs,
     pairs_above,
@@ -47,7 +54,7 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.successors import FAR, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import Ahead, lead
-from rltui.readers.name_words import is_named, words
+from rltui.readers.name_words import is_named, measures, words
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
@@ -95,6 +102,11 @@ class KnownTemplates:
     def tell_steps(self) -> bool:
         """Whether a step line was found that no other reader reads."""
         return self.main is not None and self._followed is None
+
+    @property
+    def newest(self) -> int | None:
+        """The newest step; None before the first."""
+        return self._step
 
     @property
     def decided(self) -> list[Template]:
@@ -184,6 +196,10 @@ class KnownTemplates:
                 self._by_key[key] = template
                 return True
         return False
+
+    def pass_by(self, step: int) -> None:
+        """Takes note of a step that others state in another way."""
+        self._step = step
 
     def follow(self, line: TemplateLine, key: str, step: int) -> list[StepRow]:
         """Takes a step line that another reader has read. Returns the steps before it, if held lines stated them in
@@ -374,6 +390,9 @@ class KnownTemplates:
                 return []
             if self._may_be_stray(lines, kind) and len(lines) <= FAR:
                 return []
+            may_keep = self.main is not None and len(lines) <= 2 * SEEN
+            if may_keep and any(measures(template.lines[0].names(i)) for i in may_keep_step(template.lines)):
+                return []
             if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._by_key[key]
                 self.reject(key)
@@ -436,6 +455,8 @@ class KnownTemplates:
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
+            if not self.counts and not measures(template.lines[0].names(counter)):
+                template.of = self.main  # its amounts are of that, `length` of a batch: the metrics are below
             self._take_inner(template)
         elif not template.prefix and (self._course.is_followed_by(lines, counter) or self._outlives(template, counter)):
             self.main, self.kind = counter_name(first[counter]), kind
@@ -463,7 +484,11 @@ class KnownTemplates:
         """The place of the number that states the step in these lines; None if there is none. In lines of an evaluation
         it must be near the training's step."""
         first = lines[0]
-        counter = counter_of(list(lines), SEEN - 1, [line.epoch for line in template.lines])
+        epochs, below = [line.epoch for line in template.lines], self.main is None and measured_below(template.lines)
+        counter = counter_of(list(lines), SEEN - 1, epochs, measured_below=below)
+        if counter is None and self.main is not None:  # it went back, as the steps did
+            told = (i for i in may_keep_step(template.lines) if measures(template.lines[0].names(i)))
+            counter = next((i for i in told if keeps_step(template.lines, i)), None)
         if counter is None:
             return None
         if template.lines[0].is_labelled_evaluation or is_evaluation(first, counter):

@@ -13,7 +13,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import nothing_alike
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.named_numbers import NUMBER, Slot
+from rltui.readers.console.named_numbers import NUMBER, Slot, slots_of
 from rltui.readers.console.plain_lines import pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
@@ -108,7 +108,10 @@ _FILLED_BAR = lazy(
     r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?!ETA\b)(?=[^\W\d_])"
 )
 """The progress bar that Keras prints before the numbers of an epoch."""
+_ARROW = lazy(r"(?<=[^\W\d_])\s*(?:[-=]>|[→⇒])\s*(?=[-+]?\d)")
+"""Between a name and its number: `loss -> 0.3`."""
 _MEMBER = lazy(r"['\"]\s*:(?!\s*\{)")
+_DICT = lazy(r"[,;|]?\s*\b\w+\s*[:=]\s*\{[^{}]*\}")
 _DASHES = lazy(r"\s+-\s+")
 _STATED = r"[^\W\d]\w*(?:\s*[:=]\s*|\s)"
 _SPREAD = lazy(
@@ -129,7 +132,9 @@ def pair_cells(message: str) -> dict[str, float] | None:
     """The numbers of a line that holds only named numbers; empty for any other line; None for a line that is printed
     again later."""
     if message.rstrip().endswith("}"):
-        return logged_cells(message)
+        return logged_cells(message) or with_dicts(message)
+    if "}" in message and (told := with_dicts(message)):
+        return told
     message = spread(BOLD.sub(r"\1", _MARK.sub("", _PICTURES.sub("", message))))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
@@ -146,8 +151,8 @@ def pair_cells(message: str) -> dict[str, float] | None:
         return long
     if keyed := _KEYED.match(message):
         return {keyed[1]: value(keyed[2])}
-    if "..." in message or "___" in message:
-        message = _LEADERS.sub(": ", message)
+    if "..." in message or "___" in message or _ARROW.search(message):
+        message = _ARROW.sub(": ", _LEADERS.sub(": ", message))
     return pairs(message) or told_whole(message, least=2 - (bordered is not None))
 
 
@@ -183,6 +188,16 @@ def logged_cells(message: str) -> dict[str, float]:
         return {}
     cells = dict_cells(text)
     return cells if len(cells) == len(_MEMBER.findall(text)) and measures(cells) else {}
+
+
+def with_dicts(message: str) -> dict[str, float]:
+    """The numbers of a line of named ones, some of which are a dict: `loss: 0.1, rewards: {'right': 0.3, 'format':
+    0.8}`; empty for any other line."""
+    plain = _DICT.sub("", message)
+    beside = pairs(plain) if plain != message else {}
+    members = sum(len(_MEMBER.findall(found[0])) for found in _DICT.finditer(message))
+    cells = {slot.name: slot.value for slot in slots_of(message) if slot.name} if beside else {}
+    return cells if len(cells) == len(beside) + members and measures(cells) else {}
 
 
 def title(message: str) -> str:

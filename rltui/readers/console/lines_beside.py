@@ -9,7 +9,7 @@ from itertools import pairwise
 from rltui.lazy_regex import lazy
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.plain_lines import done_within
-from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, part_of
+from rltui.readers.console.step_template import Template, TemplateLine, counter_name, counter_of, may_count, part_of
 from rltui.readers.name_words import either, has_word
 
 INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
@@ -45,6 +45,13 @@ def keeps_step(lines: Sequence[TemplateLine], counter: int) -> bool:
     return all(b == a + 1 for a, b in pairwise(counts)) or all(
         line.over in (None, line.slots[counter].value) for line in lines
     )
+
+
+def may_keep_step(lines: Sequence[TemplateLine]) -> list[int]:
+    """The places of the counts in these lines that are the step wherever that was known as the line came."""
+    first = lines[0].slots[: min(len(line.slots) for line in lines)]
+    kept = (all(line.over in (None, line.slots[i].value) for line in lines) for i in range(len(first)))
+    return [i for i, (slot, keeps) in enumerate(zip(first, kept, strict=True)) if may_count(slot) and keeps]
 
 
 def other_parts(template: Template, others: Iterable[Template], counter: str) -> list[Template]:

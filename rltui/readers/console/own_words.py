@@ -317,6 +317,8 @@ class OwnWords(OpenEnd[_Known]):
         logged = dict_line(message) if "{" in message else None
         if logged is not None:
             row = StepRow(self._of_epoch(*logged), logged[1], time=self._time)
+            if self._learner is not None:
+                self._learner.pass_by(row.step)
             other = self._block is not None and self._block.step != row.step
             return [*(self.close() if other else ()), row]
         if len(message) > PROSE:

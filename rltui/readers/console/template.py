@@ -169,8 +169,9 @@ class TemplateLearner(BesideSteps):
         lead = split_lead(name_before_number(message))
         rank, source, message, before = lead.rank, program(lead), lead.message, lead.before
         alone = before.strip() == f"{lead.source}:"
-        if alone and message.startswith(("{'", '{"')):
-            source, message = "", given  # the name of the dict is not a program
+        outer, _, name = lead.source.rpartition(" ")
+        if name and message.startswith(("{'", '{"')) and before.rstrip().endswith(f"{name}:"):
+            source, message = outer, given if alone else f"{name}: {message}"  # the name of the dict is not a program
         if indented and alone and lead.source and self._under is not None:
             source, message = "", given  # nor is the title of some numbers below a step
         self._work = "" if source else lead.source
@@ -203,9 +204,14 @@ class TemplateLearner(BesideSteps):
         lead = split_lead(message)
         rank, message = lead.rank, lead.message
         self._source(program(lead))
-        self._under = None  # what follows belongs to this line
+        self._under, self._evaluated = None, False  # what follows belongs to this line
         line = TemplateLine(slots_of(message), message, rank=rank)
         return self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
+
+    def pass_by(self, step: int) -> None:
+        """Takes note of a dict that states its step, which was read elsewhere."""
+        self._under, self._evaluated = None, False
+        self._known.pass_by(step)
 
     @property
     def follows(self) -> bool:
@@ -266,6 +272,8 @@ class TemplateLearner(BesideSteps):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
         counted = self._is_alone and alone(message) is not None
+        if counted and self._are_evaluated(told := pair_cells(message) or {}):
+            return [self._evaluation(told)]
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 or counted else ""
         if not key or self._known.cannot_tell(key):
             return [] if self._known.is_of_answers(key) else self._below(message, source)

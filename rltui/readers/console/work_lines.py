@@ -14,6 +14,11 @@ _BEGIN = lazy(
     r"^\W*([^\W\d_]+(?:[ _][^\W\d_]+)?)[ :=#_]{0,2}(\d{1,15})(?:\s?(?:/|of)\s?\d{1,15})?[\])]?(?:\s*[:,|\-–—>]+\s+|\s+)"
 )
 """What is counted, and the count."""
+_FOR = lazy(
+    r"^\W*((?:[^\W\d_]+ ){1,4})(?:for|of|in|at) ([^\W\d_]+(?:[ _][^\W\d_]+)?)[ :=#_]{0,2}(\d{1,15})"
+    r"(?:\s?(?:/|of)\s?\d{1,15})?\W*$"
+)
+"""What is done now, and for what count: `Generating rollouts for step 3`."""
 _WORD = lazy(r"[^\W\d_]+")
 _SAID = lazy(r"[\w\s.,()/%+\-]*$")
 """The rest: words and numbers, without any that is set by a sign."""
@@ -35,6 +40,8 @@ def work(message: str) -> Work | None:
 
 @nothing_alike
 def _work(message: str) -> list[Slot]:
+    if (doing := _FOR.match(message)) is not None:
+        return _doing(message, *doing.groups())
     begun = _BEGIN.match(message)
     if begun is None or not is_named(begun[1], either("counters", "weak_counters")):
         return []
@@ -49,3 +56,11 @@ def _work(message: str) -> list[Slot]:
     if not slots or not is_whole(slots[0]) or slots[0].text != begun[2]:
         return []
     return [slots[0], *(s for s in slots[1:] if s.name and not has_word(s.name, words().prose) and not s.of)]
+
+
+def _doing(message: str, said: str, counter: str, count: str) -> list[Slot]:
+    """The count of what is done now, if the words before it (`said`) speak of work for a step."""
+    works = not words().doing.isdisjoint(said.lower().split())
+    if not works or not is_named(counter, either("counters", "weak_counters")) or has_word(said, words().evaluation):
+        return []
+    return [slot for slot in slots_of(message) if is_whole(slot) and slot.text == count][:1]
