@@ -62,6 +62,7 @@ class BesideSteps:
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line
         self._evaluated = False  # a line said that an evaluation follows
+        self._evaluation_at = -1  # number of the newest line that was taken so
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
         self._counted, self._over = CountedLines(), ""  # and a title right above, which names no step
@@ -193,10 +194,11 @@ class BesideSteps:
             return []  # they belong to the other text in the block
         if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
             self._evaluated = False
+        of_evaluation_alone = bool(cells) and self._are_evaluated(cells)
         if self._evaluated and cells:
             of = set_of(message)
             cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
-        if cells and self._are_evaluated(cells):
+        if of_evaluation_alone:
             return [self._evaluation(cells)]
         ahead = self._known.ahead
         if ahead.names and cells and not begins and (not ahead.of_block or self._under is not None):
@@ -249,13 +251,16 @@ class BesideSteps:
 
     def _evaluation(self, cells: dict[str, float]) -> StepRow:
         """The row of an evaluation of the newest step."""
+        self._evaluation_at = self._at
         return StepRow(self._known.newest or 0, cells, lines=(self._at,), time=self._time, aside=True)
 
     def _are_evaluated(self, cells: dict[str, float]) -> bool:
         """Whether numbers below no step are of an evaluation of the newest: a title or their names say so."""
         if self._under is not None or self._block.headed or self._known.newest is None or self._known.counts:
             return False
-        return (self._evaluated and measures(cells)) or all(map(names_evaluation, cells))
+        goes_on = self._evaluation_at == self._at - 1  # below a number of it all others are of it
+        told = self._evaluated and (goes_on or measures(cells, "training", "durations"))
+        return told or all(map(names_evaluation, cells))
 
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is the known step counter and the heading of the open block states no or another step: then
