@@ -70,8 +70,8 @@ class _Shown(Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def _without_numbers(name: str) -> str | None:
-    """The name of a bar without numbers; None if the bar is of an evaluation."""
-    return None if has_word(name, words().evaluation) else "".join(c for c in name if not c.isdecimal())
+    """The name of a bar without numbers; None if the bar is of an evaluation or of work for a step, `Generating`."""
+    return None if has_word(name, words().evaluation | words().doing) else "".join(c for c in name if not c.isdecimal())
 
 
 class _Printed(Struct, frozen=True):

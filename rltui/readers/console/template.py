@@ -37,6 +37,7 @@ from rltui.readers.console.step_template import (
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
+from rltui.readers.console.titles_with_amounts import titled_amounts
 from rltui.readers.console.worded_lines import step_before_name
 from rltui.readers.console.work_lines import work
 from rltui.readers.name_words import is_named, words
@@ -246,7 +247,7 @@ class TemplateLearner(BesideSteps):
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
-        done = None if begins else work(message)
+        done = None if begins else work(message) or titled_amounts(message)
         if done is not None and self._heads_block(done.step):
             rows = self._below(message, source, [done.step])
             self._block.add_amounts(done.amounts, source, self._at, self._time)
