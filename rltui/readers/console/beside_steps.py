@@ -24,7 +24,7 @@ from rltui.readers.console.layouts import (
     titled,
 )
 from rltui.readers.console.lines_beside import INDEX
-from rltui.readers.console.named_numbers import Slot, is_whole
+from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.numbered_rows import NumberedRows
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
@@ -147,6 +147,16 @@ class BesideSteps:
         """Whether the text above states this count."""
         above = self._block.slots if self._under is None else self._under.slots
         return any(is_whole(slot) and slot.value == count.value for slot in above)
+
+    def _is_of_sample(self, message: str) -> bool:
+        """Whether a line that counts something else than the heading numbers a part of the text below that, or another
+        one of its lines did."""
+        state = self._block.state
+        if self._led or not (state.headed and state.sampled):
+            return False
+        counts = [slot for slot in slots_of(message) if is_whole(slot) and may_count(slot)]
+        state.numbered |= bool(counts) and not any(map(self._is_at, counts))
+        return bool(counts) and state.numbered
 
     def _source(self, source: str) -> None:
         """Remembers that lines of this program may state a step."""

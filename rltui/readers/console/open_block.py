@@ -40,6 +40,7 @@ class BlockState(Struct):
     apart: int = 0  # other lines in it
     loose: bool = False  # it holds a line that belongs neither to it nor to another program
     sampled: bool = False  # a sample was printed in it
+    numbered: bool = False  # that numbers its parts
     doubtful: frozenset[str] = frozenset()  # names of numbers below that
     fenced: bool = False  # inside code that was printed
     text: bool = False  # a text with a heading of its own was printed in it

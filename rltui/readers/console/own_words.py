@@ -18,7 +18,7 @@ from rltui.readers.console.evaluations import EvaluationLines
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.glued_lines import glued
 from rltui.readers.console.group_words import grouped
-from rltui.readers.console.heading_forms import HeadingForms
+from rltui.readers.console.heading_forms import HeadingForms, ends_text
 from rltui.readers.console.labelled_lines import LabelledLines
 from rltui.readers.console.lead import (
     Lead,
@@ -99,6 +99,7 @@ class OwnWords(OpenEnd[_Known]):
         self._heads = StepHeads(skip)
         self._wordings, self._labels = Wordings(), LabelledLines()
         self._samples = SampleLines()
+        self._in_text = False  # a prompt or response was begun, and no line since is surely none of it
         self._stated = StatedNames(known)
         self._below: set[str] = set()  # names in the messages of headings
         self._below_heads = HeadingForms()
@@ -159,6 +160,7 @@ class OwnWords(OpenEnd[_Known]):
         raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
+        self._note_text(lead)
         self.belongs = self._processes.foreign(lead)
         if self.belongs:
             self._skip(OTHER_RANK)
@@ -214,12 +216,20 @@ class OwnWords(OpenEnd[_Known]):
             return []  # true for most lines
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
+        self._note_text(lead)
         if is_said(lead) or self._is_before(lead):
             return []
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
         return [] if self._are_settings(said) else self._line(raw, shape, prefix, lead, said)
+
+    def _note_text(self, lead: Lead) -> None:
+        """Takes note of a line that begins a text, or that is none of it: a logger wrote it, or it is a rule."""
+        if begins_text(lead.message):
+            self._in_text = True
+        elif lead.before.strip() or ends_text(lead.message):
+            self._in_text = False
 
     def _is_before(self, lead: Lead) -> bool:
         """Takes a line above all steps if it tells scores of the model before training. True if it does."""
@@ -325,6 +335,9 @@ class OwnWords(OpenEnd[_Known]):
             return None
         begun = step_line(self._heads.whole(message, bare(message)))
         block = self._block
+        if begun is not None and self._in_text and form_of(message) not in self._last:
+            return None  # a text may number its parts; step lines of this form are learned
+        self._in_text &= begun is None
         if begun is None or not self._stated.believes(
             begun, step, self._learner is not None and self._learner.counts_weakly
         ):

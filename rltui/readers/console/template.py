@@ -258,6 +258,8 @@ class TemplateLearner(BesideSteps):
                 self._block.end()  # `steps: 60` among settings is no heading of these rows
             elif self._known.main is None:
                 self._block.state.apart -= self._numbered.take(f"{rank}:{skeleton_of(message)}", unnamed)
+        if not begins and self._is_of_sample(message):
+            return []
         if self._are_rounds(begins):
             return []  # it is read again
         if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
