@@ -132,9 +132,12 @@ class BesideSteps:
     def _heads_block(self, count: Slot) -> bool:
         """Whether a line that says what was done for this count begins the block of a step: no other count does."""
         heading = self._block.heading
-        same = not heading or heading[0].name == count.name
-        main = self._known.main is None or (self._known.is_main(count) and self._known.kind == "block")
-        return main and same and self._under is None
+        if heading and heading[0].name != count.name:
+            return False
+        if self._known.main is None:
+            return self._under is None
+        goes_on = self._under is None or not self._is_at(count)  # the line above is of the step before
+        return goes_on and self._known.is_main(count) and self._known.kind == "block"
 
     @property
     def _is_alone(self) -> bool:

@@ -143,7 +143,7 @@ class OpenBlock:
         """Whether the numbers of a line that is no heading do not belong to this block."""
         if source != self.state.source and not self.state.headed:
             return True
-        return self.state.framed and any(is_named(slot.name, words().counters) for slot in slots)
+        return self.state.framed and any(is_whole(slot) and is_named(slot.name, words().counters) for slot in slots)
 
     def fence(self, message: str) -> bool:
         """Takes a line that begins or ends printed code. True if it is one: what code sets is no metric."""

@@ -267,7 +267,8 @@ class OwnWords(OpenEnd[_Known]):
         rows = [one for row in rows for one in self._as_usual(row)]
         if given is not None and len(rows) == 1 and rows[0].cells == given.cells:
             self.reading = None if prefix else self._reading_of(given, lead)
-        return [*self.close(), *self._processes.rows(lead, prefix, rows)] if rows else []
+        ended = self.close() if any(not row.aside for row in rows) else []  # an evaluation does not end its step
+        return [*ended, *self._processes.rows(lead, prefix, rows)] if rows else []
 
     def _reading_of(self, row: StepRow, lead: Lead) -> LineReading | None:
         """What was made of a line whose template gave this row; None if lines of its form may be read otherwise."""

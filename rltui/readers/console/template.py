@@ -99,11 +99,13 @@ class TemplateLearner(BesideSteps):
 
     @property
     def heading_step(self) -> int | None:
-        """The step in the heading of the open block; None if none is open, or if its heading names no step plainly."""
+        """The step in the heading of the open block; None if none is open, or if its heading names no step."""
         if not (self.knows_steps and self._block.is_open and self._block.headed):
             return None
-        plain = words().counters
-        return next((int(s.value) for s in self._block.slots if is_whole(s) and is_named(s.name, plain)), None)
+        counts = (slot for slot in self._block.slots if is_whole(slot))
+        return next(
+            (int(s.value) for s in counts if is_named(s.name, words().counters) or self._known.is_main(s)), None
+        )
 
     @property
     def is_below_step(self) -> bool:
