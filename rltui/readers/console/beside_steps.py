@@ -249,7 +249,7 @@ class BesideSteps:
         again = within and is_behind_bar(message)  # the bar of an epoch, printed again
         anew = bool(begins) or (within and any(map(self._is_another_step, slots)))
         anew = anew or self._block.is_of_another(slots, source)
-        anew = anew or (not again and self._block.pairs.begins_anew([slot.name for slot in slots]))
+        anew = anew or (not again and self._block.begins_anew([slot.name for slot in slots]))
         above = self._above() if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:

@@ -31,7 +31,6 @@ from rltui.readers.console.open_templates import (
     may_be_of_answer,
     may_be_within,
     may_begin_anew,
-    measured_below,
     of_answers,
     only_pairs,
     pairs_above,
@@ -455,8 +454,6 @@ class KnownTemplates:
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
-            if not self.counts and not measures(template.lines[0].names(counter)):
-                template.of = self.main  # its amounts are of that, `length` of a batch: the metrics are below
             self._take_inner(template)
         elif not template.prefix and (self._course.is_followed_by(lines, counter) or self._outlives(template, counter)):
             self.main, self.kind = counter_name(first[counter]), kind
@@ -484,8 +481,7 @@ class KnownTemplates:
         """The place of the number that states the step in these lines; None if there is none. In lines of an evaluation
         it must be near the training's step."""
         first = lines[0]
-        epochs, below = [line.epoch for line in template.lines], self.main is None and measured_below(template.lines)
-        counter = counter_of(list(lines), SEEN - 1, epochs, measured_below=below)
+        counter = counter_of(list(lines), SEEN - 1, [line.epoch for line in template.lines])
         if counter is None and self.main is not None:  # it went back, as the steps did
             told = (i for i in may_keep_step(template.lines) if measures(template.lines[0].names(i)))
             counter = next((i for i in told if keeps_step(template.lines, i)), None)

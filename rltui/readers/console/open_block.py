@@ -231,6 +231,12 @@ class OpenBlock:
         that its step is over."""
         self.state = BlockState(headed=headed, over=over, ends=ends)
 
+    def begins_anew(self, names: Iterable[str]) -> bool:
+        """Whether numbers with these names begin another block, as they were told. Those of its heading may come again:
+        `Iter 3 lr 1e-6`, and below it `lr: 1e-6`."""
+        amounts = list(self.pairs.slots)[: self.state.done]
+        return self.pairs.begins_anew([name for name in names if name not in amounts])
+
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
         """Takes the numbers of a line."""
         self.state.source = source

@@ -3,7 +3,7 @@ rank."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rltui.readers.console.counted_lines import COUNTED, FEWEST, alone
 from rltui.readers.console.layouts import pair_cells
@@ -121,10 +121,3 @@ def only_pairs(template: Template) -> bool:
 def had_dicts(template: Template) -> bool:
     """Whether lines below these hold numbers: without them, the numbers may be counted rows."""
     return 2 * sum(bool(line.below) for line in template.lines) > len(template.lines)
-
-
-def measured_below(lines: Sequence[TemplateLine]) -> bool:
-    """Whether metrics stand below most of these lines; those of the newest may still come, and a launch that broke off
-    leaves a line without any."""
-    below = [measures(line.below, "training") for line in lines[:-1]]
-    return 0 < len(below) <= 2 * sum(below)

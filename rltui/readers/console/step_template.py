@@ -17,7 +17,7 @@ from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of
 from rltui.readers.console.outer_loops import round_of
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
-from rltui.readers.name_words import either, has_word, is_named, last_word, measures, shown, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
 
 BY_COURSE = 5
 """Lines after which a number without a known name is a counter, if it rises evenly from line to line."""
@@ -122,16 +122,13 @@ def rises(lines: list[list[Slot]]) -> bool:
     )
 
 
-def counter_of(
-    lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False, measured_below: bool = False
-) -> int | None:
+def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps; None if there is none. It is whole, never falls (but may start again
     if the epoch rises), rose at least `fewest` times, and has the name of a step or a total. One whose name says that
     it counts over all (`global_step`) wins, then the one that rises most often, then the one with the plainer name,
     then the one whose name comes first among the keys of steps, as in a table with these columns. One that counts
     inside the steps of another is taken only if that one is not found. Else it is a number that rises evenly
-    (`BY_COURSE`). `epochs`: of each line, from the heading above it. `over`: no more lines come. `measured_below`:
-    numbers below these lines are metrics, so that they need not hold any themselves."""
+    (`BY_COURSE`). `epochs`: of each line, from the heading above it. `over`: no more lines come."""
     first = lines[0]
     found: list[tuple[bool, bool, int, int, int, int]] = []
     for i, slot in enumerate(first):
@@ -145,8 +142,7 @@ def counter_of(
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not may_count(s)]
         wanted = either("training", "durations") if plain else words().training
-        measured = measured_below or is_about(others, wanted)
-        if not measured and not (plain and len(lines) >= BY_COURSE and _measured(others)):
+        if not is_about(others, wanted) and not (plain and len(lines) >= BY_COURSE and _measured(others)):
             continue
         epoch = epoch_beside(first, i)
         if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
@@ -296,7 +292,6 @@ class Template(Struct):
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""  # put before the names of its numbers
-    of: str = ""  # what its other numbers are amounts of, if it measures nothing
     plan: int | None = None  # the total of its counter
     part: str = ""  # the part of the step, before its counter: `critic step 3`
     shared: frozenset[str] = frozenset()  # names that lines of another part have too
@@ -368,8 +363,7 @@ class Template(Struct):
                 self.names |= line.names(counter)
             epoch_at = at if at is not None and last_word(slots[at].name) == "epoch" else None
             own = cells_of(slots, (counter, epoch_at), self.prefix)
-            amounts = bool(self.of) and not measures(own)
-            cells = ({f"{self.of} {name}": x for name, x in own.items()} if amounts else own) | line.below
+            cells = own | line.below
             plan = None if self.prefix else total
             begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
             lost = sum(slot.lost for slot in slots[begin + 1 :])
