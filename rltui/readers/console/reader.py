@@ -72,6 +72,11 @@ class ConsoleReader(Foretelling):
         return self._lines.rows.step
 
     @property
+    def laps(self) -> int:
+        """How often the steps went back."""
+        return self._lines.rows.laps
+
+    @property
     def row_line(self) -> int:
         """Number of the line with which the newest row was known; 0 for none."""
         return self._lines.rows.pace.newest
