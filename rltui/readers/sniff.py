@@ -141,7 +141,7 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
         return "page" if pages.holds_rows(whole()) else None
     if not name.endswith(_PAGES):
         return None
-    found = sniff(head, f"{name}.txt")
+    found = sniff_one(head, f"{name}.txt")
     return found if found not in _PRINTED or _tells_steps(whole()) else None
 
 

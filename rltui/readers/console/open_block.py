@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
-from rltui.readers.console.layouts import PairBlock, pair_cells
+from rltui.readers.console.layouts import PairBlock, as_slots, pair_cells
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
@@ -121,13 +121,12 @@ class OpenBlock:
             return False
         return at != lines[-1] or any(slot.value > 1 for slot in self.heading)
 
-    def within(self, message: str) -> dict[str, float] | None:
-        """The numbers of a line about a part of the step of the heading, without those that the step itself states;
-        None for any other line."""
-        told = done_within(message) if self.state.headed else {}
+    def add_within(self, cells: dict[str, float], source: str, line: int, time: float) -> None:
+        """Takes the numbers of a line about a part of the step of the heading, but for those that the step itself
+        states. The last one of a name counts."""
         own = self.pairs.slots.keys() - self.state.inner
-        self.state.inner |= told.keys() - own
-        return {name: x for name, x in told.items() if name not in own} if told else None
+        self.state.inner |= cells.keys() - own
+        self.add(as_slots({name: x for name, x in cells.items() if name not in own}), source, line, time)
 
     def states_its_own(self, line: TemplateLine) -> bool:
         """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""

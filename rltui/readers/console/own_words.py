@@ -45,6 +45,7 @@ from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_heads import StepHeads
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
+from rltui.readers.console.successors import OUTER
 from rltui.readers.console.tagged_lines import tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
@@ -72,6 +73,7 @@ _Known = tuple[
     dict[str, tuple[int, bool]],
     LabelledLines,
     BeforeTraining,
+    tuple[tuple[str, int, float], ...],
 ]
 
 
@@ -104,6 +106,7 @@ class OwnWords(OpenEnd[_Known]):
         self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
+        self._put_off: tuple[tuple[str, int, float], ...] = ()  # lines that may be inside a step
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self._lead = split_lead("")  # of the newest line with a reading
@@ -181,13 +184,30 @@ class OwnWords(OpenEnd[_Known]):
         rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
             self._block.over = True  # the next lines belong to that line
-        told = self._plain(self._unwrapped(raw, labelled="Worker" not in prefix), prefix, step)
+        text = self._unwrapped(raw, labelled="Worker" not in prefix)
+        told = None
+        if not (first or behind) and self._learner is not None and self._learner.counts_inside(raw):
+            self._put_off = (*self._put_off[1 - OUTER :], (text, self.at, self._time))
+        else:
+            rows = [*rows, *self._no_parts(prefix, step)]
+            told = self._plain(text, prefix, step)
         if told is not None:
             self.belongs = True
             return [*rows, *self._processes.rows(lead, prefix, told)], True
         if not rows and not first:
             rows = self._line(raw, shape, prefix, lead, said)
         return rows, bool(rows)
+
+    def _no_parts(self, prefix: str, step: int | None) -> list[StepRow]:
+        """The rows of lines that might have counted inside a step, and are now known to state one."""
+        if not self._put_off or self._learner is None or self._learner.counts_inside(self._put_off[0][0]):
+            return []
+        lines, self._put_off = self._put_off, ()
+        now, rows = (self.at, self._time), list[StepRow]()
+        for text, self.at, self._time in lines:
+            rows += self._plain(text, prefix, step) or ()
+        self.at, self._time = now
+        return rows
 
     def other(self) -> None:
         """Takes note of a line of a dialect: the next lines belong to that."""
@@ -472,13 +492,13 @@ class OwnWords(OpenEnd[_Known]):
     def _known(self) -> _Known:
         return (
             *(self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels),
-            self._before,
+            *(self._before, self._put_off),
         )
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known[:-1]
-        self._before = known[-1]
+        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known[:-2]
+        self._before, self._put_off = known[-2:]
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -502,4 +522,5 @@ class OwnWords(OpenEnd[_Known]):
             dict(self._last),
             self._labels.copy(),
             self._before.copy(),
+            self._put_off,
         )

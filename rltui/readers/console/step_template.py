@@ -248,7 +248,8 @@ class TemplateLine(Struct):
     `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
     wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
     `training`: the one that its words name. `over`: the step that was known as it came.
-    `ends`: it is a block whose heading says that the step is over."""
+    `ends`: it is a block whose heading says that the step is over. `inner`: it may count inside a step, which the next
+    step shows."""
 
     slots: list[Slot]
     message: str = ""
@@ -265,6 +266,7 @@ class TemplateLine(Struct):
     training: str = ""
     over: int | None = None
     ends: bool = False
+    inner: bool = False
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""
