@@ -28,7 +28,7 @@ from rltui.readers.console.named_numbers import Slot, is_whole
 from rltui.readers.console.numbered_rows import NumberedRows
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
-from rltui.readers.console.settings_above import SettingsAbove
+from rltui.readers.console.settings_above import SettingsAbove, are_set
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -273,6 +273,8 @@ class BesideSteps:
             elif self._known.ahead.wait(line.slots):  # other lines ended the block of the step before
                 return []
         if len(line.slots) < 2:
+            return []
+        if self._known.main is None and may_count(line.slots[0]) and are_set(line.slots[0].value, line.names(0)):
             return []
         if key not in self._known:
             self._known.adopts(key, line)

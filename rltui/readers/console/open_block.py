@@ -9,6 +9,7 @@ import copy
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
@@ -16,11 +17,12 @@ from rltui.readers.console.layouts import PairBlock, as_slots, pair_cells
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
-from rltui.readers.name_words import either, has_word, is_named, measures, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 
 FRAMES = frozenset("|│┃║")
 _GAP = lazy(r"\s{2,}|\t|\s*[|│┃║]\s*")
 _COLUMN = lazy(r"[^\W\d][\w/.@%()\- ]{0,60}$")
+LENGTHS = ("steps", "env steps", "env_steps", "num_steps", "n_steps")
 SET_APART = 12
 """Most other lines of the same program inside a block below a heading."""
 
@@ -88,6 +90,15 @@ class OpenBlock:
         """The block so far as one line, and its key."""
         slots = self.slots
         return TemplateLine(slots, lines=self.pairs.lines, time=self.pairs.time), key_of("block", slots)
+
+    def takes_length(self, begins: Sequence[Slot], source: str, line: int, time: float) -> bool:
+        """Takes a line that would begin a step, `steps: 128`, below the title of a rollout: it is how long that was and
+        counts nothing. False for any other line."""
+        rollout = any(f"{last_word(slot.name)}s" in words().work for slot in self.heading)
+        if not rollout or len(begins) != 1 or begins[0].name.lower() not in LENGTHS or begins[0].of is not None:
+            return False
+        self.add([replace(begins[0], text=f"{begins[0].text}.")], source, line, time)
+        return True
 
     def loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""

@@ -38,6 +38,7 @@ from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
 from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.scores_in_words import begins_text
+from rltui.readers.console.settings_above import are_set
 from rltui.readers.console.settled_form import LineNumbers, LineReading
 from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
 from rltui.readers.console.stated_names import StatedNames
@@ -364,7 +365,7 @@ class OwnWords(OpenEnd[_Known]):
         if not begun.part:
             told = self._wordings.told(message, begun.step, dict(begun.cells), self.at, self._time)
         late = self._late()
-        if begun.cells and not measures(told):
+        if begun.cells and (not measures(told) or (step is None and are_set(begun.step, told))):
             return None
         begun.cells = told
         if not self._processes.tells(split_lead(message).rank, told):

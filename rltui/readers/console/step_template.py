@@ -15,6 +15,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.outer_loops import round_of
+from rltui.readers.console.plain_lines import counts_within
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
 from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
@@ -434,6 +435,8 @@ def named_twice(slots: list[Slot], without: tuple[int | None, ...], prefix: str,
 def _named(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> Iterator[tuple[str, float]]:
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
+            continue
+        if is_whole(slot) and counts_within(slot.name):
             continue
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:

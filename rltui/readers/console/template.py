@@ -245,6 +245,8 @@ class TemplateLearner(BesideSteps):
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if self._block.takes_length(begins, source, self._at, self._time):
+            return []
         done = None if begins else work(message)
         if done is not None and self._heads_block(done.step):
             rows = self._below(message, source, [done.step])
