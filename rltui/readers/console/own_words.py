@@ -31,7 +31,7 @@ from rltui.readers.console.lead import (
     without_lead,
 )
 from rltui.readers.console.line_clock import LineClock
-from rltui.readers.console.line_filter import remember
+from rltui.readers.console.line_filter import PROSE, is_prose, remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
@@ -63,8 +63,6 @@ SHOWN = 2
 STATED_TWICE = "line that states other values for a step than another line of it"
 INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
-PROSE = 2000
-"""A line with more characters is not a list of numbers."""
 _Known = tuple[
     TemplateLearner | None,
     set[bytes],
@@ -160,6 +158,8 @@ class OwnWords(OpenEnd[_Known]):
         """Takes a line with a word for a step, after Ray's `prefix`. `behind`: it comes after a bar. `step`: the newest
         one. Returns its rows, and whether it is a step line."""
         self.reading = None
+        if is_prose(raw):
+            return [], False
         raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
@@ -225,6 +225,8 @@ class OwnWords(OpenEnd[_Known]):
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
         self.reading = None
+        if is_prose(raw):
+            return []
         raw = without_texts(raw)
         learner = self._learner
         if parts := glued(raw, self._heads.head):
@@ -258,7 +260,7 @@ class OwnWords(OpenEnd[_Known]):
             return []
         if said is not None and (found := pairs(said)):  # its step is not known yet
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
-        if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
+        if learner is None or is_prose(raw):
             return []
         if "Worker" in prefix and not self._processes.trains(prefix):
             return []  # one of many processes, each with its own count

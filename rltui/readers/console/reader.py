@@ -206,7 +206,7 @@ class ConsoleReader(Foretelling):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
-        text = self._lines.rows.cut(as_utf8(block))
+        text = self._lines.rows.cut(as_utf8(block.replace(b"\r\n", b"\n") if b"\r" in block else block))
         first = self._lines.at
         self._scan(text)
         self._lines.reach(len(text))
