@@ -436,7 +436,7 @@ def _named(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> I
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
             continue
-        if is_whole(slot) and counts_within(slot.name):
+        if is_whole(slot) and counts_within(slot.name) and slot.name.lower() != "pass":  # that may be a rate of 1
             continue
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:
