@@ -69,6 +69,8 @@ class InnerCounts(Struct):
         counts, measured = _counts(slots), measures(slot.name for slot in slots)
         if counts == [0] or (len(counts) == 1 and measured):
             slot = slots[counts[0]]
+            if measured:
+                self._none.add(key)  # of parts that come first, the step is stated below them
             self._outer = _Outer(key, slot.name.lower(), slot.value, slot.of)
         if measured and len(counts) < 2 and self._outer is not None:
             self._measured.add(self._outer.key)

@@ -79,6 +79,17 @@ def test_a_count_that_does_not_begin_again_is_the_step(tmp_path: Path) -> None:
     assert [step for step, _ in found["loss"]] == list(range(1, 21))
 
 
+@pytest.mark.parametrize("inner", [INNER[2], *INNER[4:]])
+def test_parts_above_the_step_are_of_the_one_below(inner: str, tmp_path: Path) -> None:
+    lines = [
+        line.format(i=i, k=k, x=i + k / 10, q=k / 1000, r=0.2 + i / 100)
+        for i in range(1, 2 * STEPS + 1)
+        for k, line in ((1, inner), (2, inner), (3, inner), (0, "iteration {i}/24: reward {r:.3f} kl 0.004"))
+    ]
+    found = cells(tmp_path / "train.log", "\n".join([*lines, ""]))
+    assert found["loss"][-STEPS:] == [(i, i + 0.3) for i in range(STEPS + 1, 2 * STEPS + 1)]
+
+
 @pytest.mark.parametrize("inner", INNER[:2])
 def test_followed_as_read_whole(inner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_reader, "REST_S", -1.0)
