@@ -68,7 +68,7 @@ def run(words: list[str]) -> int:
             raise Stop(f"--{name} needs a number of rows, 1 or more")
     found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1 and args.newest:
-        found = [max(found, key=_newest)]
+        found = [max(reversed(found), key=_newest)]  # those of one file follow each other
     if len(found) > 1 and not args.all:
         names = "\n".join(f"  {name_of(f, found)}  ({counted(len(f.candidate.files), 'file')})" for f in found[:20])
         more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""

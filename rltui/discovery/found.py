@@ -54,7 +54,7 @@ from rltui.discovery.units import (
     units_of,
 )
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import MESSAGES, SAMPLES, SEVERAL, in_order_of_belief
+from rltui.readers.formats import CONSOLES, MESSAGES, SAMPLES, SEVERAL, in_order_of_belief
 from rltui.readers.step_files import FEWEST
 from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.sources.base import FileStat, Listing, Place
@@ -154,11 +154,13 @@ def group(
     for path in [path for others in others_ranks.values() for path in others]:
         del formats[path]
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
-    units = beside_their_events(units_of(root, formats, set(checkpoints)))
+    contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
+    logs = {path: runs[0].format for path, _, runs in contained if len(runs) == 1 and runs[0].format in CONSOLES}
+    contained = [one for one in contained if one[0] not in logs]
+    units = beside_their_events(units_of(root, formats | logs, set(checkpoints)))
     units, others_nodes = together(units, looks, {file.path: file.mtime for file in listing.files})
     for path, repeated in others_nodes.items():
         others_ranks[path] = [*others_ranks.get(path, ()), *repeated]
-    contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
     units += tracked_units(root, [(path, runs) for path, found, runs in contained if found != SEVERAL])
     units += table_units(root, [(path, runs) for path, found, runs in contained if found == SEVERAL])
     homes: dict[str, list[Unit]] = defaultdict(list)

@@ -14,7 +14,7 @@ from rltui.discovery import file_roles
 from rltui.discovery.file_roles import MLFLOW_RUN
 from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import SEVERAL
+from rltui.readers.formats import CONSOLES, SEVERAL
 
 FORMATS = ("sqlite", "mlflow-files", SEVERAL)
 """Formats of files that may hold several runs, which must be looked up in them."""
@@ -162,7 +162,8 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
     own = label or file_roles.label(name)
     launch = "" if label else file_roles.launch(name)
     inside = ((path, run.key),) if run.key else ()
-    return Unit(climb(os.path.dirname(path), root), "table", ((path, run.format),), own, launch, inside=inside)
+    kind = "text" if run.format in CONSOLES else "table"
+    return Unit(climb(os.path.dirname(path), root), kind, ((path, run.format),), own, launch, inside=inside)
 
 
 def step_files_of(paths: list[str]) -> dict[str, list[str]]:

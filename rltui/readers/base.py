@@ -78,6 +78,7 @@ NoteKind = Literal[
     "start",  # a launch: banner, new process
     "resume",  # continuing from a checkpoint
     "end",  # the trainer says that it is done
+    "next",  # its log goes on with another run
     "closed",  # whatever ran the trainer says that it ended well: an end if nothing came after it
     "done",  # a program says that it is done, or all it saves last is saved: of which part is not clear
     "failed",  # whatever ran the trainer says that it ended with an error: so it did if nothing came after it
@@ -94,6 +95,8 @@ NoteKind = Literal[
     "phase",  # a phase of the step began or ended (live phase)
     "module",  # the logger names the module that logs
 ]
+ENDS: tuple[NoteKind, ...] = ("end", "next")
+"""No row of the run comes after it."""
 LAST_WORDS: tuple[NoteKind, ...] = ("closed", "done", "failed")
 """What ends a log if nothing comes after it."""
 

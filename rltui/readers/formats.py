@@ -78,7 +78,7 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
     if format in CONSOLES:
         from rltui.readers.console.launches import ConsoleLog
 
-        return ConsoleLog(format)
+        return ConsoleLog(format, run)
     if format == "wrapped-console":
         from rltui.readers.console.hard_wraps import WrappedConsole
 

@@ -34,6 +34,7 @@ class TemplateWords(Record):
     numbers. `phases`: work inside a step, in titles of lines. `telling`: words of a sentence that only tells a name,
     its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
     those that come before another one. `one_of_many`: before the number of one sample of a step.
+    `identities`: what tells the runs of one log apart, in the titles above them; `beginnings`: before them in a title.
     `overall`: in the name of a counter that never begins anew. `ends`: say that a step is over."""
 
     counters: frozenset[str]
@@ -73,6 +74,8 @@ class TemplateWords(Record):
     phases: frozenset[str]
     contrasts: frozenset[str]
     inner: frozenset[str]
+    identities: frozenset[str]
+    beginnings: frozenset[str]
     speakers: frozenset[str]
     texts: frozenset[str]
     memory: frozenset[str]

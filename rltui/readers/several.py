@@ -13,10 +13,11 @@ from rltui.readers.column_kind import column_format
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.csv_table import CsvTable, cut, headerless, is_points, table_of
 from rltui.readers.document_rows import held
-from rltui.readers.formats import SEVERAL
+from rltui.readers.formats import CONSOLES, SEVERAL
 from rltui.readers.json_text import documents
 from rltui.readers.keys import step_of
 from rltui.readers.run_names import RowOfRun, row_of_run, run_names
+from rltui.readers.sniff import sniff, sniff_one
 
 MAX_BYTES = 1 << 26
 HEAD = 1 << 16
@@ -31,6 +32,8 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
         return []
     if (kind := column_format(plain, name)) is not None:
         return [run._replace(format=kind) for run in _of_columns(plain, name)]
+    if (kind := sniff_one(plain[:HEAD], name)) in CONSOLES:
+        return _of_console(plain, str(kind))
     start = plain.lstrip()[:1]
     if start in (b"{", b"["):
         found = _of_document(plain, name)
@@ -57,10 +60,17 @@ def runs_in_file(data: bytes, name: str) -> list[ContainedRun]:
     return [ContainedRun("csv", key, key or only, "", metric) for key in keys]
 
 
+def _of_console(text: bytes, format: str) -> list[ContainedRun]:
+    from rltui.readers.console.run_sections import RunSections  # for few files
+
+    found = RunSections()
+    found.feed(text)
+    found.flush()
+    return [ContainedRun(format, key, key, f"{i:04}") for i, key in enumerate(found.keys or [""])]
+
+
 def _of_columns(data: bytes, name: str) -> list[ContainedRun]:
     """The runs of a file of columns; none if the columns are not metrics: data sets are saved in the same formats."""
-    from rltui.readers.sniff import sniff
-
     try:
         told = sniff(as_csv(data, SHOWN)[0], f"{name}.csv")
         if told != SEVERAL:

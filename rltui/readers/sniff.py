@@ -18,6 +18,7 @@ from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import TRACEBACK, says_an_end, split_prefix
+from rltui.readers.console.run_titles import names_a_run
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
@@ -72,6 +73,12 @@ def sniff(head: bytes, name: str) -> str | None:
 
     `head`: the first part of the file, at least 16 KiB of a larger file; `name`: its base name.
     """
+    found = sniff_one(head, name)
+    return SEVERAL if found in _PRINTED and names_a_run(_unpacked(head, name)[0]) else found
+
+
+def sniff_one(head: bytes, name: str) -> str | None:
+    """The same, but a console log that names a run is one that holds a single run."""
     head, name = _unpacked(head, name)
     if head.startswith(_WANDB):
         return "wandb"
@@ -134,7 +141,7 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
         return "page" if pages.holds_rows(whole()) else None
     if not name.endswith(_PAGES):
         return None
-    found = sniff(head, f"{name}.txt")
+    found = sniff_one(head, f"{name}.txt")
     return found if found not in _PRINTED or _tells_steps(whole()) else None
 
 

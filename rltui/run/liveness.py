@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rltui.readers.base import LAST_WORDS, Exit, Note
+from rltui.readers.base import ENDS, LAST_WORDS, Exit, Note
 from rltui.run.attempts import Crash, again, came_again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
 from rltui.run.contradictions import LATER_S
@@ -141,7 +141,8 @@ def _judged(seen: LifeSigns) -> RunState:
     if short is not None and short < gap:
         return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
-        return _ended(seen, "finished", f"the trainer says that it is done, at {of}", quoted(ended))
+        why = "the trainer says that it is done" if ended.kind == "end" else "its log goes on with another run"
+        return _ended(seen, "finished", f"{why}, at {of}", quoted(ended))
     if seen.exit is not None and last is not None and seen.exit.well:
         return _ended(seen, "finished", f"the process exited with code 0, at {of}")
     if last is not None and planned is None and _closed(seen):
@@ -244,7 +245,7 @@ def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, lis
         if at is not None and last is not None and at < last - gap:
             continue
         words = source.since(at - gap if at is not None else 0, seen.ended)
-        end = next((i for i, word in enumerate(words) if word.note.kind == "end"), None)
+        end = next((i for i, word in enumerate(words) if word.note.kind in ENDS), None)
         if end is not None:
             ended = words[end].note
             words = words[:end]

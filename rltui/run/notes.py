@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from rltui.readers.base import LAST_WORDS, Note, Ungraded
+from rltui.readers.base import ENDS, LAST_WORDS, Note, Ungraded
 from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
@@ -226,7 +226,7 @@ class Notes:
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):
             log.launch(head_step, note.step if note.kind == "resume" else None)
-        elif note.kind == "end" or note.kind in FATAL or note.kind in LAST_WORDS:
+        elif note.kind in ENDS or note.kind in FATAL or note.kind in LAST_WORDS:
             row = note.step if note.step is not None else head_step
             log.reach(row, note.laps)
             log.say(note, row if row is not None else log.bar)

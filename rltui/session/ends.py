@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rltui.readers.base import EpochReader, LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
-from rltui.readers.formats import formats, make
+from rltui.readers.formats import CONSOLES, formats, make
 from rltui.sources.base import Place, SourceError
 
 BLOCK = 1 << 15
@@ -72,10 +72,10 @@ def read_ends(
 ) -> EndsRead | SourceError | None:
     """Reads both ends of a file of `size` bytes. `run`: the run to read, if the file holds several.
 
-    None for a file that cannot be read from its end, as it is packed or one document."""
+    None for a file that cannot be read from its end, as it is packed, one document, or a log of several runs."""
     name = os.path.basename(path)
     reader = make(format, name, run)
-    if reader.whole:
+    if reader.whole or (run and format in CONSOLES):
         return None
     head = place.head(path, BLOCK if formats()[format].begins == "block" else extent.head_bytes)
     if isinstance(head, SourceError):

@@ -134,7 +134,7 @@ def _piped(format_in: str | None) -> Found:
     found = format_in or sniff(bytes_, "stdin.log")
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
         raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. {FORCE}")
-    if found is None or found == "sqlite":
+    if found in (None, "sqlite", SEVERAL):
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
     return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)
 

@@ -75,7 +75,12 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     attempts, state different values for one step, or restart within these ends."""
     away = left_out(found)
     files = [(path, format) for path, format in found.candidate.files if path not in away]
-    if found.place.name or not all(formats()[format].states_step or formats()[format].copies for _, format in files):
+    of_several = any(key for _, key in found.candidate.inside)
+    if (
+        found.place.name
+        or of_several
+        or not all(formats()[format].states_step or formats()[format].copies for _, format in files)
+    ):
         return None
     ends: dict[str, _End] = {}
     config: set[str] = set()

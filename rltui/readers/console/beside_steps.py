@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rltui.readers.console.column_tables import ColumnTable
 from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
 from rltui.readers.console.evaluation_rows import names_evaluation
+from rltui.readers.console.inner_counts import InnerCounts
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
@@ -28,7 +29,7 @@ from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.numbered_rows import NumberedRows
 from rltui.readers.console.open_block import NOTHING, Above, OpenBlock
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
-from rltui.readers.console.settings_above import SettingsAbove
+from rltui.readers.console.settings_above import SettingsAbove, are_set
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
@@ -72,7 +73,7 @@ class BesideSteps:
         self.likely = False
         """Whether the newest line probably states a step but is held back."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
-        self._settings, self._numbered = SettingsAbove(), NumberedRows()
+        self._settings, self._numbered, self._inner = SettingsAbove(), NumberedRows(), InnerCounts()
         self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
         self._readings = MOST_READINGS
         self._anew = False  # all lines are to be read again
@@ -170,15 +171,9 @@ class BesideSteps:
         """Takes the numbers of a line right below a step line (or a possible one), or those of a block. `begins`: the
         counts of a heading that begins a block."""
         if self._under is not None and source in self._sources and (inner := done_within(message)):
-            own = self._under.names(None)
-            inner = self._known.ahead.keep(inner, self._at) if self._known.kind == "line" else inner
-            inner = {name: x for name, x in inner.items() if name not in own}
-            self._under.below |= inner  # the last one of a name counts
-            self._under.lines = (*self._under.lines, self._at)
-            step = self._under_step
-            return [] if step is None else [StepRow(step, inner, lines=(self._at,), time=self._under.time)]
-        if not begins and (inside := self._block.within(message)) is not None:
-            self._block.add(as_slots(inside), source, self._at, self._time)  # the last one of a name counts
+            return self._inside(inner, source)
+        if not begins and self._block.headed and (inner := done_within(message)):
+            self._block.add_within(inner, source, self._at, self._time)
             return []
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
@@ -275,6 +270,20 @@ class BesideSteps:
         told = self._evaluated and (goes_on or measures(cells, "training", "durations"))
         return told or all(map(names_evaluation, cells))
 
+    def _inside(self, cells: dict[str, float], source: str) -> list[StepRow]:
+        """Takes the numbers of a line about a part of the step above it: the last one of a name counts."""
+        if self._under is None:
+            if self._block.headed:
+                self._block.add_within(cells, source, self._at, self._time)
+            return []
+        own = self._under.names(None)
+        cells = self._known.ahead.keep(cells, self._at) if self._known.kind == "line" else cells
+        cells = {name: x for name, x in cells.items() if name not in own}
+        self._under.below |= cells
+        self._under.lines = (*self._under.lines, self._at)
+        step = self._under_step
+        return [] if step is None else [StepRow(step, cells, lines=(self._at,), time=self._under.time)]
+
     def _is_another_step(self, slot: Slot) -> bool:
         """Whether a number is the known step counter and the heading of the open block states no or another step: then
         the heading came from another program."""
@@ -296,6 +305,8 @@ class BesideSteps:
             elif self._known.ahead.wait(line.slots):  # other lines ended the block of the step before
                 return []
         if len(line.slots) < 2:
+            return []
+        if self._known.main is None and may_count(line.slots[0]) and are_set(line.slots[0].value, line.names(0)):
             return []
         if key not in self._known:
             self._known.adopts(key, line)

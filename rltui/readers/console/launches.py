@@ -6,13 +6,14 @@ a log of their own. If that has rows whose steps went back, another launch began
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from rltui.readers.base import NO_STEP, Counted, LeftOut, LogLine, Record, Recurring, Rows
+from rltui.readers.base import NO_STEP, Counted, LeftOut, LogLine, Note, Record, Recurring, Rows
 from rltui.readers.console.foretelling import Foretelling
 from rltui.readers.console.log_records import MAX_LOG_LINES
 from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.console.run_sections import OwnText, RunSections
 from rltui.readers.console.twin import twin
 
 LOOK_EVERY = 1000
@@ -26,6 +27,8 @@ USUAL = 4
 FEW = 8
 ROWS = 3
 """Rows that rise are steps."""
+ANOTHER_RUN = "another run begins here"
+OF_OTHERS = "line of another run in this log"
 
 
 class ConsoleLog(Foretelling):
@@ -33,8 +36,10 @@ class ConsoleLog(Foretelling):
 
     whole = False
 
-    def __init__(self, format: str = "console") -> None:
+    def __init__(self, format: str = "console", run: str = "") -> None:
+        """`run`: the one to read, if the log names several; else its first."""
         super().__init__()
+        self._run, self._sections = run, RunSections(run)
         self.format = format
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
@@ -82,6 +87,18 @@ class ConsoleLog(Foretelling):
         return self._reader.recurring()
 
     def _feed(self, data: bytes) -> list[Record]:
+        return self._read(self._sections.feed(data))
+
+    def _read(self, pieces: Sequence[OwnText]) -> list[Record]:
+        out: list[Record] = []
+        for text, over in pieces:
+            out += self._read_own(text) if text else []
+            if over:
+                step = self._reader.step
+                out.append(Note("next", ANOTHER_RUN, over, step, after=step, laps=self._reader.laps))
+        return out
+
+    def _read_own(self, data: bytes) -> list[Record]:
         out: list[Record] = []
         at, at_once = 0, True
         while at < len(data):
@@ -123,7 +140,8 @@ class ConsoleLog(Foretelling):
         return copied
 
     def _finish(self) -> list[Record]:
-        out, before = self._reader._finish(), self._reader
+        held = self._read(self._sections.flush())
+        out, before = held + self._reader._finish(), self._reader
         out += self._ask()
         if self._reader is not before:
             out += self._reader._finish()
@@ -131,7 +149,8 @@ class ConsoleLog(Foretelling):
         return out
 
     def _rest(self) -> list[Record]:
-        out, before = self._reader._rest(), self._reader
+        held = self._read(self._sections.flush(surely=self.takes_back))
+        out, before = held + self._reader._rest(), self._reader
         out += self._ask()
         if self._reader is not before:
             out += self._reader._rest()
@@ -203,7 +222,10 @@ class ConsoleLog(Foretelling):
         return all(a <= b for a, b in pairwise(steps[:ROWS])) and steps[0] < steps[-1]
 
     def _count_skipped(self) -> None:
-        for held, own in ((self.skipped, self._reader.skipped), (self.skipped_at, self._reader.skipped_at)):
+        others = self._sections.others if self._sections.first_other and not self._run else 0
+        skipped = {**self._reader.skipped, **({OF_OTHERS: others} if others else {})}
+        places = {**self._reader.skipped_at, **({OF_OTHERS: f"line {self._sections.first_other}"} if others else {})}
+        for held, own in ((self.skipped, skipped), (self.skipped_at, places)):
             if held != own:
                 held.clear()
                 held.update(own)  # type: ignore[arg-type]

@@ -270,7 +270,7 @@ def heading(message: str) -> Slot | None:
     """The count in a line that only says which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
     if bare := _BARE_COUNT.match(message):
         return Slot("", bare[2], value(bare[2]), int(bare[3]))
-    found = _HEADING.match(message)
+    found = _HEADING.match(message.replace(" @ ", " at "))
     if found is None or not _counts(found[1]) or _is_set(found[1]):
         return _called(message)
     return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)

@@ -92,6 +92,9 @@ _MEAN = lazy("([A-Za-z])[\u0304\u0305]")
 """A letter with a bar above it."""
 _PICTURE = lazy("(?<=[^\\W\\d_]) [\u2600-\u27bf\U0001f000-\U0001faff]\ufe0f?(?= [-+]?\\.?\\d)")
 """A pictogram between a name and its number."""
+_GROUPED = lazy("(?<![\\w.'’])\\d{1,3}(?:['’\u00a0\u202f]\\d{3})+(?![\\w'’])")
+_GROUP = lazy("['’\u00a0\u202f]")
+"""What stands between the thousands of a number in Switzerland and France: `1’000`."""
 _ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
@@ -272,6 +275,8 @@ def plain(message: str) -> str:
     )
     if apart or any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
         message = _OF_STATISTIC.sub(_each_named, message)
+    if "'" in message or not message.isascii():
+        message = _GROUPED.sub(lambda found: _GROUP.sub("", found[0]), message)
     if message.isascii():
         return message
     message = _MEAN.sub(r"\1_mean", _PICTURE.sub("", message.translate(_SET_IN_PRINT)))

@@ -15,11 +15,19 @@ from rltui.readers.console.notes import triggers
 SCAN_LIMIT = 20_000
 """Most characters of a line that are looked at."""
 
+PROSE = 2000
+"""A line with more characters is not a list of numbers, unless it is a dict."""
+
 _DIGITS = b"0123456789."
 _MAX_SHAPES = 20_000
 _MAX_LENGTH = 1000
 _STEP_MARKS = (b"step", b"Step", b"STEP", b"iter", b"Iter", b"ITER")
 _Shape = TypeVar("_Shape", bytes, str)
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is too long to be a list of numbers."""
+    return len(line) > PROSE and not line.endswith("}")
 
 
 def shape_of(line: bytes) -> bytes:

@@ -9,18 +9,20 @@ import copy
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
-from rltui.readers.console.layouts import PairBlock, pair_cells
+from rltui.readers.console.layouts import PairBlock, as_slots, pair_cells
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole
 from rltui.readers.console.plain_lines import done_within
 from rltui.readers.console.step_template import TemplateLine, counter_name, counts, key_of, may_count
-from rltui.readers.name_words import either, has_word, is_named, measures, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 
 FRAMES = frozenset("|│┃║")
 _GAP = lazy(r"\s{2,}|\t|\s*[|│┃║]\s*")
 _COLUMN = lazy(r"[^\W\d][\w/.@%()\- ]{0,60}$")
+LENGTHS = ("steps", "env steps", "env_steps", "num_steps", "n_steps")
 SET_APART = 12
 """Most other lines of the same program inside a block below a heading."""
 
@@ -90,6 +92,15 @@ class OpenBlock:
         slots = self.slots
         return TemplateLine(slots, lines=self.pairs.lines, time=self.pairs.time), key_of("block", slots)
 
+    def takes_length(self, begins: Sequence[Slot], source: str, line: int, time: float) -> bool:
+        """Takes a line that would begin a step, `steps: 128`, below the title of a rollout: it is how long that was and
+        counts nothing. False for any other line."""
+        rollout = any(f"{last_word(slot.name)}s" in words().work for slot in self.heading)
+        if not rollout or len(begins) != 1 or begins[0].name.lower() not in LENGTHS or begins[0].of is not None:
+            return False
+        self.add([replace(begins[0], text=f"{begins[0].text}.")], source, line, time)
+        return True
+
     def loose_pairs(self, of_heading: bool = False) -> tuple[dict[str, float], tuple[int, ...]]:
         """The numbers of an open block without a heading, and their lines. `of_heading`: also those below one."""
         slots, headed, done = list(self.pairs.slots.items()), self.state.headed, self.state.done
@@ -122,13 +133,12 @@ class OpenBlock:
             return False
         return at != lines[-1] or any(slot.value > 1 for slot in self.heading)
 
-    def within(self, message: str) -> dict[str, float] | None:
-        """The numbers of a line about a part of the step of the heading, without those that the step itself states;
-        None for any other line."""
-        told = done_within(message) if self.state.headed else {}
+    def add_within(self, cells: dict[str, float], source: str, line: int, time: float) -> None:
+        """Takes the numbers of a line about a part of the step of the heading, but for those that the step itself
+        states. The last one of a name counts."""
         own = self.pairs.slots.keys() - self.state.inner
-        self.state.inner |= told.keys() - own
-        return {name: x for name, x in told.items() if name not in own} if told else None
+        self.state.inner |= cells.keys() - own
+        self.add(as_slots({name: x for name, x in cells.items() if name not in own}), source, line, time)
 
     def states_its_own(self, line: TemplateLine) -> bool:
         """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""

@@ -31,6 +31,8 @@ def may_begin_anew(template: Template, counter: int) -> bool:
     """Whether these lines count one by one up to a total and may then start again (`group 3/64`): the line of the
     step that contains them may come below them. Not if they name an epoch."""
     slot, known = template.lines[0].slots[counter], words()
+    if template.lines[0].inner and slot.of is not None:
+        return all(goes_on(template.lines[: i + 1], counter) for i in range(1, len(template.lines)))
     if slot.of is None or last_word(slot.name) in known.steps:
         return False
     of_epochs = last_word(slot.name) == "epoch"  # PPO goes over its rollouts several times

@@ -31,13 +31,14 @@ from rltui.readers.console.lead import (
     without_lead,
 )
 from rltui.readers.console.line_clock import LineClock
-from rltui.readers.console.line_filter import remember
+from rltui.readers.console.line_filter import PROSE, is_prose, remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
 from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.sample_lines import SampleLines
 from rltui.readers.console.scores_in_words import begins_text
+from rltui.readers.console.settings_above import are_set
 from rltui.readers.console.settled_form import LineNumbers, LineReading
 from rltui.readers.console.settled_readings import reading_of_block, reading_of_line
 from rltui.readers.console.stated_names import StatedNames
@@ -45,6 +46,7 @@ from rltui.readers.console.stating_processes import OTHER_RANK, StatingProcesses
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_heads import StepHeads
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
+from rltui.readers.console.successors import OUTER
 from rltui.readers.console.tagged_lines import tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
@@ -61,8 +63,6 @@ SHOWN = 2
 STATED_TWICE = "line that states other values for a step than another line of it"
 INDENT = ("  ", "\t")
 """What a program puts before the further lines of one message."""
-PROSE = 2000
-"""A line with more characters is not a list of numbers."""
 _Known = tuple[
     TemplateLearner | None,
     set[bytes],
@@ -72,6 +72,7 @@ _Known = tuple[
     dict[str, tuple[int, bool]],
     LabelledLines,
     BeforeTraining,
+    tuple[tuple[str, int, float], ...],
 ]
 
 
@@ -105,6 +106,7 @@ class OwnWords(OpenEnd[_Known]):
         self._below_heads = HeadingForms()
         self._in_blocks: set[str] = set()  # names below headings and step lines
         self._last: dict[str, tuple[int, bool]] = {}  # form -> its newest step, and whether that ever went back
+        self._put_off: tuple[tuple[str, int, float], ...] = ()  # lines that may be inside a step
         self._commas = 0  # lines with a decimal comma
         self.at = 0  # number of the line in the file
         self._lead = split_lead("")  # of the newest line with a reading
@@ -157,6 +159,8 @@ class OwnWords(OpenEnd[_Known]):
         """Takes a line with a word for a step, after Ray's `prefix`. `behind`: it comes after a bar. `step`: the newest
         one. Returns its rows, and whether it is a step line."""
         self.reading = None
+        if is_prose(raw):
+            return [], False
         raw = without_texts(raw)
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
@@ -183,13 +187,30 @@ class OwnWords(OpenEnd[_Known]):
         rows = self._line(raw, shape, prefix, lead, said) if first else []
         if rows and self._block is not None:
             self._block.over = True  # the next lines belong to that line
-        told = self._plain(self._unwrapped(raw, labelled="Worker" not in prefix), prefix, step)
+        text = self._unwrapped(raw, labelled="Worker" not in prefix)
+        told = None
+        if not (first or behind) and self._learner is not None and self._learner.counts_inside(raw):
+            self._put_off = (*self._put_off[1 - OUTER :], (text, self.at, self._time))
+        else:
+            rows = [*rows, *self._no_parts(prefix, step)]
+            told = self._plain(text, prefix, step)
         if told is not None:
             self.belongs = True
             return [*rows, *self._processes.rows(lead, prefix, told)], True
         if not rows and not first:
             rows = self._line(raw, shape, prefix, lead, said)
         return rows, bool(rows)
+
+    def _no_parts(self, prefix: str, step: int | None) -> list[StepRow]:
+        """The rows of lines that might have counted inside a step, and are now known to state one."""
+        if not self._put_off or self._learner is None or self._learner.counts_inside(self._put_off[0][0]):
+            return []
+        lines, self._put_off = self._put_off, ()
+        now, rows = (self.at, self._time), list[StepRow]()
+        for text, self.at, self._time in lines:
+            rows += self._plain(text, prefix, step) or ()
+        self.at, self._time = now
+        return rows
 
     def other(self) -> None:
         """Takes note of a line of a dialect: the next lines belong to that."""
@@ -206,6 +227,8 @@ class OwnWords(OpenEnd[_Known]):
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Takes any other line. Step lines of any wording are recognised by how they recur. Returns its rows."""
         self.reading = None
+        if is_prose(raw):
+            return []
         raw = without_texts(raw)
         learner = self._learner
         if parts := glued(raw, self._heads.head):
@@ -247,7 +270,7 @@ class OwnWords(OpenEnd[_Known]):
             return []
         if said is not None and (found := pairs(said)):  # its step is not known yet
             raw = ", ".join(f"{of_evaluation(name)}={x!r}" for name, x in found.items())
-        if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
+        if learner is None or is_prose(raw):
             return []
         if "Worker" in prefix and not self._processes.trains(prefix):
             return []  # one of many processes, each with its own count
@@ -360,7 +383,7 @@ class OwnWords(OpenEnd[_Known]):
         if not begun.part:
             told = self._wordings.told(message, begun.step, dict(begun.cells), self.at, self._time)
         late = self._late()
-        if begun.cells and not measures(told):
+        if begun.cells and (not measures(told) or (step is None and are_set(begun.step, told))):
             return None
         begun.cells = told
         if not self._processes.tells(split_lead(message).rank, told):
@@ -488,13 +511,13 @@ class OwnWords(OpenEnd[_Known]):
     def _known(self) -> _Known:
         return (
             *(self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels),
-            self._before,
+            *(self._before, self._put_off),
         )
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known[:-1]
-        self._before = known[-1]
+        self._learner, self._never, self._block, self._epochs, self._wordings, self._last, self._labels = known[:-2]
+        self._before, self._put_off = known[-2:]
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
@@ -518,4 +541,5 @@ class OwnWords(OpenEnd[_Known]):
             dict(self._last),
             self._labels.copy(),
             self._before.copy(),
+            self._put_off,
         )

@@ -72,6 +72,11 @@ class ConsoleReader(Foretelling):
         return self._lines.rows.step
 
     @property
+    def laps(self) -> int:
+        """How often the steps went back."""
+        return self._lines.rows.laps
+
+    @property
     def row_line(self) -> int:
         """Number of the line with which the newest row was known; 0 for none."""
         return self._lines.rows.pace.newest
@@ -201,7 +206,7 @@ class ConsoleReader(Foretelling):
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
-        text = self._lines.rows.cut(as_utf8(block))
+        text = self._lines.rows.cut(as_utf8(block.replace(b"\r\n", b"\n") if b"\r" in block else block))
         first = self._lines.at
         self._scan(text)
         self._lines.reach(len(text))

@@ -11,6 +11,7 @@ from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.layouts import begins_evaluation, pair_cells, titled
 from rltui.readers.console.lead import bare, plain
 from rltui.readers.console.line_clock import LineClock
+from rltui.readers.console.line_filter import is_prose
 from rltui.readers.console.named_numbers import slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar
@@ -160,6 +161,8 @@ def _dict(said: str) -> dict[str, float]:
 
 def _pairs(line: str) -> dict[str, float]:
     """The numbers of a line that holds several, each with its name, and counts nothing."""
+    if is_prose(line):
+        return {}
     slots, others = slots_of(plain(split_prefix(line)[1])), either("evaluation", "items")
     if any(not slot.name or slot.of is not None or may_count(slot) or has_word(slot.name, others) for slot in slots):
         return {}

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.config import MAX_PAIRS, PrintedPairs
+from rltui.readers.name_words import either, is_named
 from rltui.readers.row_kinds import is_config, measures, row_words
 
 FEWEST = 2
 """Fewest lines that are settings."""
 _APART = lazy(r"^\W*([A-Za-z_][\w.\-]{0,60})(?:[ ]{2,}|\t\s*)(\S+(?: \S+)*)$")
 """Name and value that only a gap sets apart: `steps       60`."""
+
+
+def are_set(count: float, names: Iterable[str]) -> bool:
+    """Whether numbers of these names, beside a step of 0, are settings: a list of them may hold where training begins,
+    `step: 0, lr: 1e-6, kl_coef: 0.05`."""
+    told = dict.fromkeys(names, 0.0)
+    measured = either("limited", "shares") | {"loss"}
+    return not count and is_config(told) and not any(is_named(name, measured) for name in told)
 
 
 class SettingsAbove(Struct):

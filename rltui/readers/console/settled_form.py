@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, nan
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -24,9 +25,19 @@ VARIED = 3
 """A number that stands for nothing may change if it did so this often without any effect."""
 FAILED = 20
 """After this many forms that told nothing certain, none is sought any more."""
-_NUMBER = lazy(r"(?<![\w.])([-+]?)(\d+|(?=\.\d))(\.\d+)?([eE][-+]?\d+)?")
+_NUMBER = lazy(r"(?:(?<![\w.])|(?<=\d[hm])(?=\d\d?[ms]\b))([-+]?)(\d+|(?=\.\d))(\.\d+)?([eE][-+]?\d+)?")
 _UNITS = ("", "e-2", "e3", "e-3", "e6")
 """What a unit may do to the number before it: a percent, a thousand, a thousandth, a million."""
+_JOINED: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = (
+    (("m", "s"), (60, 1)),
+    (("h", "m"), (3600, 60)),
+    (("h", "m", "s"), (3600, 60, 1)),
+    ((":",), (60, 1)),
+    ((":", ":"), (3600, 60, 1)),
+)
+"""What is behind the numbers that together are a duration, and the seconds in one of each."""
+_SHARE = len(_UNITS) + len(_JOINED)
+"""Stands for the number before a slash, divided by the one behind it."""
 _STEP = ""
 """Stands for the count of steps among the names of numbers."""
 
@@ -149,8 +160,7 @@ class SettledForm:
         if any(new):
             self._pattern = None
         self._like = reading
-        if self._seen >= SEEN and self._places() is not None:
-            self.reading = reading
+        self.reading = reading if self._seen >= SEEN and self._places() is not None else None
         return True
 
     def _narrow(self, texts: list[str], reading: LineReading) -> bool:
@@ -162,6 +172,7 @@ class SettledForm:
             for unit, power in enumerate(_UNITS)
             if not power or "e" not in texts[at].lower()
         }
+        values |= _joined(texts, self._literals, plain)
         told: dict[str, float] = {_STEP: float(reading.count), **reading.cells}
         for name, x in told.items():
             may = {one for one, value in values.items() if value == x and not (name == _STEP and one[1])}
@@ -192,21 +203,24 @@ class SettledForm:
         places = self._places() or {}
         self._step = places.pop(_STEP)[0]
         self._names = [*self._like.cells] if self._like is not None else []
-        self._at = [places[name][0] for name in self._names]
-        self._units = [_UNITS[places[name][1]] for name in self._names]
-        groups = [sorted({at for at, _ in may}) for may in self._may.values()]
+        self._places_of = [places[name] for name in self._names]
+        groups = [sorted({at for at, unit in may if unit < len(_UNITS)}) for may in self._may.values()]
         self._pairs = [pair for group in groups for pair in pairwise(group)]
+        together = [sorted(may, key=lambda one: -one[1]) for may in self._may.values()]
+        self._alike = [pair for may in together if may[0][1] >= len(_UNITS) for pair in pairwise(may)]
         held = set() if self._like is None else {places[name][0] for name in self._like.held}
         for may in self._may.values():  # of a zero the unit is not known
-            units = Counter(at for at, _ in may)
+            units = Counter(at for at, unit in may if unit < len(_UNITS))
             held |= {at for at, seen in units.items() if seen > 1}
-        used = {self._step, *self._at} - held
+        parts_of = {at + i for at, unit in places.values() for i in range(1, _parts(unit))}
+        used = ({self._step, *(at for at, _ in places.values())} | parts_of) - held
         self._fixed = [
             at for at in range(len(self._kinds)) if at in held or (at not in used and self._varied[at] < VARIED)
         ]
+        plain = used - parts_of - {at for at, unit in places.values() if unit >= len(_UNITS)}
         parts = [re.escape(self._literals[0])]
         for at, (kinds, behind) in enumerate(zip(self._kinds, self._literals[1:], strict=True)):
-            parts += [kinds.pattern(at in used), re.escape(behind)]
+            parts += [kinds.pattern(at in plain), re.escape(behind)]
         return re.compile("".join(parts), re.ASCII)
 
     def read(self, text: str) -> LineNumbers | None:
@@ -229,10 +243,53 @@ class SettledForm:
         count = texts[self._step]
         if not count.isdecimal() or len(count) > 15:
             return None
-        told = [float(texts[at] + power) for at, power in zip(self._at, self._units, strict=True)]
+        told = [_value(texts, place) for place in self._places_of]
         cells = dict(zip(self._names, told, strict=True))
         if not isfinite(sum(cells.values())):
+            return None
+        if any(_value(texts, one) != _value(texts, other) for one, other in self._alike):
             return None
         led, behind = self._led
         before = text[: (found.end(led) if led else 0) + behind]
         return LineNumbers(int(count), cells, before)
+
+
+def _parts(unit: int) -> int:
+    """How many numbers are one value."""
+    return 1 if unit < len(_UNITS) else 2 if unit == _SHARE else len(_JOINED[unit - len(_UNITS)][1])
+
+
+def _joined(texts: Sequence[str], literals: Sequence[str], places: range) -> dict[tuple[int, int], float]:
+    """The values that several numbers of a line make together, by the place of the first and how they are joined. Only
+    whole numbers: of others the last digit may differ from what was read."""
+    values: dict[tuple[int, int], float] = {}
+    for at in places:
+        for kind, (marks, factors) in enumerate(_JOINED, len(_UNITS)):
+            behind = [literal.strip() for literal in literals[at + 1 : at + 1 + len(marks)]]
+            if at + len(factors) > places.stop or not all(map(str.isdecimal, texts[at : at + len(factors)])):
+                continue
+            if behind[:-1] == [*marks[:-1]] and behind[-1] == marks[-1] if marks[0] == ":" else _says(behind, marks):
+                values[at, kind] = _value(texts, (at, kind))
+        if at + 1 < places.stop and literals[at + 1].strip() == "/":
+            share = _value(texts, (at, _SHARE))
+            values |= {(at, _SHARE): share} if isfinite(share) else {}
+    return values
+
+
+def _says(behind: Sequence[str], marks: Sequence[str]) -> bool:
+    """Whether the units are right behind the numbers; other words may follow the last."""
+    last = behind[-1][:1] == marks[-1] and not behind[-1][1:2].isalnum()
+    return last and [*behind[:-1]] == [*marks[:-1]]
+
+
+def _value(texts: Sequence[str], place: tuple[int, int]) -> float:
+    """The number at a place; NaN if it is none."""
+    at, unit = place
+    if unit < len(_UNITS):
+        return float(texts[at] + _UNITS[unit])
+    if unit == _SHARE:
+        part, whole = texts[at], texts[at + 1]
+        fits = part.isdecimal() and whole.isdecimal() and 0 < int(whole) >= int(part)
+        return int(part) / int(whole) if fits else nan
+    factors = _JOINED[unit - len(_UNITS)][1]
+    return float(sum(int(text) * factor for text, factor in zip(texts[at:], factors, strict=False)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rltui.readers.console.joined_lines import may_be_joined
+from rltui.readers.console.lead import without_colours
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_rows import may_hold_mark
 from rltui.readers.console.settled_form import LineNumbers, LineReading, SettledForm
@@ -27,7 +28,7 @@ class SettledLines:
 
     def learn(self, reading: LineReading | None, line: bytes, shape: bytes, number: int) -> None:
         """Takes a line that was read word by word, and what was made of it: None if its form cannot be settled."""
-        odd = b"\r" in line or b"\x1b" in line or may_be_joined(line) or may_hold_mark(shape)
+        odd = b"\r" in line or may_be_joined(line) or may_hold_mark(shape)
         learned = reading is not None and not odd and self._form.learn(_text(line), reading)
         self.line = number if learned else 0
 
@@ -57,4 +58,5 @@ class SettledLines:
 
 
 def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace")
+    """A line without its colours, which say nothing and may change with a number's sign."""
+    return without_colours(line.decode("utf-8", "replace"))

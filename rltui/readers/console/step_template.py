@@ -15,6 +15,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.outer_loops import round_of
+from rltui.readers.console.plain_lines import counts_within
 from rltui.readers.epochs import CountsByEpoch
 from rltui.readers.keys import place_of_step
 from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
@@ -248,7 +249,8 @@ class TemplateLine(Struct):
     `message`: its text, "" for a block or a table row. `place`: its number among all held lines. `rank`, `process`: who
     wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
     `training`: the one that its words name. `over`: the step that was known as it came.
-    `ends`: it is a block whose heading says that the step is over."""
+    `ends`: it is a block whose heading says that the step is over. `inner`: it may count inside a step, which the next
+    step shows."""
 
     slots: list[Slot]
     message: str = ""
@@ -265,6 +267,7 @@ class TemplateLine(Struct):
     training: str = ""
     over: int | None = None
     ends: bool = False
+    inner: bool = False
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""
@@ -432,6 +435,8 @@ def named_twice(slots: list[Slot], without: tuple[int | None, ...], prefix: str,
 def _named(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> Iterator[tuple[str, float]]:
     for i, slot in enumerate(slots):
         if not (slot.name and slot.text) or i in without or is_named(slot.name, words().places):
+            continue
+        if is_whole(slot) and counts_within(slot.name) and slot.name.lower() != "pass":  # that may be a rate of 1
             continue
         name = slot.name if prefix and has_word(slot.name, words().evaluation) else prefix + slot.name
         if (x := told_by(slot)) is not None:

@@ -31,6 +31,7 @@ from rltui.readers.console.step_template import (
     StepRow,
     Template,
     TemplateLine,
+    cells_of,
     counted_unnamed,
     key_of,
     may_count,
@@ -119,6 +120,7 @@ class TemplateLearner(BesideSteps):
         twin._known, twin._under = self._known.copy(self._under)
         twin._sources = set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
+        twin._inner = self._inner.copy()
         twin._settings, twin._numbered = self._settings.copy(), self._numbered.copy()
         twin._whole = frozenset(self._block.pairs.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
@@ -162,6 +164,7 @@ class TemplateLearner(BesideSteps):
         anew = TemplateLearner()
         anew._readings = readings - 1
         anew._known.learn(self._known, none)
+        anew._inner.known = dict(self._inner.known)
         anew.resumed, anew._numbered.are_steps = self.resumed, self._numbered.are_steps
         rows = [row for line in past for row in anew.take(*line) or ()]
         vars(self).update(vars(anew))
@@ -240,6 +243,8 @@ class TemplateLearner(BesideSteps):
         return count if found is None else self._known.goes_on(found, count)
 
     def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
+        if (inside := self._counted_inside(f"{rank}:{skeleton_of(message)}", message)) is not None:
+            return self._inside(inside, source)
         message = self._block.of_columns(message)
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
         if row is not None:
@@ -249,6 +254,8 @@ class TemplateLearner(BesideSteps):
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if self._block.takes_length(begins, source, self._at, self._time):
+            return []
         done = None if begins else work(message) or titled_amounts(message)
         if done is not None and self._heads_block(done.step):
             rows = self._below(message, source, [done.step])
@@ -289,7 +296,7 @@ class TemplateLearner(BesideSteps):
             slots = self._counted.dict(message, slots)
         epoch = 0 if self._title and counts_parts(slots, self._title) else self._epoch
         line = TemplateLine(slots, message, 0, rank, epoch, process, lines=lines, time=self._time)
-        line.training = self._training
+        line.training, line.inner = self._training, self._inner.may_be(key, slots)
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
@@ -314,6 +321,19 @@ class TemplateLearner(BesideSteps):
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
+
+    def _counted_inside(self, key: str, message: str) -> dict[str, float] | None:
+        """The numbers of a line that counts inside a step; None for any other line."""
+        if self._past is not None and self._inner.take(key, slots_of(message)):
+            self._anew = self._readings > 0
+        place = self._inner.known.get(key)
+        slots = [] if place is None else slots_of(message)
+        return cells_of(slots, (place,), "") if place is not None and place < len(slots) else None
+
+    def counts_inside(self, message: str) -> bool:
+        """Whether a line may count inside a step that is stated above it."""
+        lead = split_lead(message)
+        return self._inner.may_be(f"{lead.rank}:{skeleton_of(lead.message)}", slots_of(lead.message))
 
     def settle(self, over: bool = False) -> list[StepRow]:
         """The steps that are plain enough in what was seen so far, as the log is quiet or `over`."""

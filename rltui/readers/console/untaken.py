@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut, Recurring
 from rltui.readers.console.lead import plain, without_lead
+from rltui.readers.console.line_filter import PROSE
 from rltui.readers.console.named_numbers import Slot, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.step_template import is_about, may_count
@@ -281,6 +282,8 @@ def suggested(lines: Iterable[tuple[int, str]], often: int = OFTEN_STEPLESS) -> 
     recurs often enough. `often`: how often it must come if no number in it rises."""
     kinds: dict[str, _Alike] = {}
     for at, raw in lines:
+        if len(raw) > PROSE:
+            continue
         text = without_lead(plain(split_prefix(raw)[1]))
         numbers = _SLOT.findall(text)
         if not numbers or "%|" in text or "━" in text or not any(c.isalpha() for c in text) or _only_tells_when(text):

@@ -19,6 +19,8 @@ _FOR = lazy(
     r"(?:\s?(?:/|of)\s?\d{1,15})?\W*$"
 )
 """What is done now, and for what count: `Generating rollouts for step 3`."""
+_BARE = lazy(r"^\W*[\[(](\d{1,15})\s?(?:/|of)\s?\d{1,15}[\])](?:\s*[:,|\-–—>]+\s+|\s+)")
+"""A count with its total in brackets, without a name: `[1/60] sampled 64 answers`."""
 _WORD = lazy(r"[^\W\d_]+")
 _SAID = lazy(r"[\w\s.,()/%+\-]*$")
 """The rest: words and numbers, without any that is set by a sign."""
@@ -44,6 +46,8 @@ def _work(message: str) -> list[Slot]:
         return _doing(message, *doing.groups())
     begun = _BEGIN.match(message)
     if begun is None or not is_named(begun[1], either("counters", "weak_counters")):
+        begun = _BARE.match(message)
+    if begun is None:
         return []
     rest = message[begun.end() :]
     said = [word.lower() for word in _WORD.findall(rest)]
@@ -53,7 +57,7 @@ def _work(message: str) -> list[Slot]:
     if has_word(rest, either("training", "evaluation")) or "we" in said or "i" in said:
         return []
     slots = slots_of(message)
-    if not slots or not is_whole(slots[0]) or slots[0].text != begun[2]:
+    if not slots or not is_whole(slots[0]) or slots[0].text != begun[begun.re.groups]:
         return []
     return [slots[0], *(s for s in slots[1:] if s.name and not has_word(s.name, words().prose) and not s.of)]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from rltui.readers.console import named_numbers
+from tests.unit.readers.reading import read
 from tests.unit.readers.reported import refused, reported
 
 NOTES = """Notes on the GRPO experiments, week 12
@@ -65,3 +67,14 @@ def test_sentences_of_a_program_are_a_log_that_shows_no_metric(before: str, tmp_
     said = ["Loading the checkpoint of the policy from the hub.", "Now vllm starts with the same weights for rollouts"]
     (tmp_path / "run.txt").write_text("".join(f"{before}{line}\n" for line in said * 3))
     assert reported(tmp_path / "run.txt")["run"]["steps"]["rows"] == 0
+
+
+def test_a_long_line_is_not_read_number_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of words cost as much as a line, not as much as all of their numbers."""
+    seen: list[int] = []
+    usual = named_numbers._slots_in
+    monkeypatch.setattr(named_numbers, "_slots_in", lambda text: (seen.append(len(text)), usual(text))[1])
+    said = " ".join(f"step {n} of the loss was {n / 7:.2f}, {NOTES.split()[n % 20]}" for n in range(200))
+    read("console", "loss 0.5, reward 0.2\n" + f"the error: loss {said}\n" * 3)
+    assert seen
+    assert max(seen) < len(said)

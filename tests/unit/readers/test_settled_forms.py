@@ -58,6 +58,12 @@ FORMS: dict[str, Callable[[int, dict[str, float]], str]] = {
     "two counts": lambda s, v: f"epoch {s} | step {s} | episodes {s} | loss {v['loss']} | reward {v['reward']}",
     "rounds": lambda s, v: f"round {s // 30} step {s % 30 + 1} | loss: {v['loss']} | reward: {v['reward']}",
     "tags": lambda s, v: f"[round {s // 30}/4] [step {s % 30 + 1}/30] loss: {v['loss']} reward: {v['reward']}",
+    "colours": lambda s, v: (
+        f"\x1b[32mstep {s}\x1b[0m loss \x1b[{31 if v['loss'] < 0 else 32}m{v['loss']}\x1b[0m reward {v['reward']}"
+    ),
+    "minutes": lambda s, v: f"step {s} | loss {v['loss']} | reward {v['reward']} | took {1 + s // 40}m{s * 7 % 60:02}s",
+    "clock": lambda s, v: f"step {s} | loss {v['loss']} | reward {v['reward']} | elapsed 0:{s // 60:02}:{s % 60:02}",
+    "shares": lambda s, v: f"step {s}/{N} | loss {v['loss']} | reward {v['reward']} | correct {s * 7 % 65}/64",
     "ranks": lambda s, v: f"[rank{s % 2}] step {s} loss {v['loss']} reward {v['reward']}",
 }
 ODD: dict[str, Callable[[int, str, Callable[[int], str]], list[str]]] = {
@@ -124,6 +130,23 @@ def test_most_lines_of_a_long_log_are_not_read_word_by_word(form: str, monkeypat
     draw = random.Random(3)
     lines = [FORMS[form](step, values(draw, step)) for step in range(1, 1001)]
     assert words_read(lines, monkeypatch) < 150
+
+
+def test_lines_that_end_as_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(3)
+    lines = [FORMS["pipes"](step, values(draw, step)) for step in range(1, 1001)]
+    assert read([f"{line}\r" for line in lines]) == read(lines)
+    assert words_read([f"{line}\r" for line in lines], monkeypatch) < 150
+
+
+def test_a_duration_in_other_parts_is_read_word_by_word() -> None:
+    """A duration that was equal to the count of steps so far, and one that has hours for the first time."""
+    lines = [f"step {i} | loss 0.{i:03} | took {i // 60}m{i % 60:02}s" for i in range(1, 90)]
+    lines += [f"step {i} | loss 0.{i:03} | took {i // 6}m{i % 50:02}s" for i in range(90, 130)]
+    lines += [f"step {i} | loss 0.{i:03} | took 1h{i % 60}m{i % 50:02}s" for i in range(130, 160)]
+    cells, _, _ = read(lines)
+    assert [cells[i, "took"] for i in (80, 100, 140)] == [[80], [16 * 60], [3600 + 20 * 60 + 40]]
+    assert read(lines) == read(lines, alone=True)
 
 
 def test_numbers_that_were_equal_so_far_part() -> None:

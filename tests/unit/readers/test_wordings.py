@@ -110,7 +110,7 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
     "mini-batches of each step": (
         "step {i} mb 0 pg 0.5 reward 0.25\nstep {i} mb 1 pg 0.5 reward 0.25\nstep {i} mb 2 pg {x} reward 0.5\n",
         1,
-        {"mb": "2", "pg": "x", "reward": "0.5"},
+        {"pg": "x", "reward": "0.5"},
     ),
     "a scalar a line": (
         "scalar train/reward step={i} value=0.5\nscalar train/loss step={i} value={x}\n",
