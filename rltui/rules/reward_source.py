@@ -257,16 +257,23 @@ def _leapt(look: Look, memory: Memory) -> list[Signal]:
     if series is None:
         return []
     if "leapt" not in memory:
-        found = lifted(series, look.logged, int(memory.get("seen", 0)) - LEAST)
+        most = "score_max" if look.reward == "score_mean" else "reward_max"
+        found = lifted(series, look.logged, int(memory.get("seen", 0)) - LEAST, most)
         memory["seen"] = len(series)
         if found is None:
             return []
         memory |= {"leapt": found.since, "before": found.before, "after": found.after}
+        if found.top is not None:
+            memory["top"] = found.top
     before, after, step = memory["before"], memory["after"], int(memory["leapt"])
     text = (
         f"{reward_name(look)} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before"
     )
     proofs = ((look.reward, f"{num(before)} before, {num(after)} after"),)
+    if "top" in memory:
+        text += f", and above {num(memory['top'])}, the most that an answer could earn until then: another grader, "
+        text += "weight or bonus, and no gain."
+        return [Signal(WARNING, text, proofs, onset_step=step, marks=(Mark.COSTS,))]
     if (followed := _followed(look, step, after - before)) is not None:
         was, now = followed
         text += f", and validation with it, {num(was)} to {num(now)}, while what else is logged of the policy was as "
