@@ -247,7 +247,9 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
         out = max(out, WARNING)
     if _unjudged(look, level, p):
-        out = min(out, max(NOTICE, look.open.get("kl-runaway", NOTICE)))
+        out = min(
+            out, next(one for one in (CRITICAL, WARNING, NOTICE) if one == NOTICE or held(look, "kl-runaway", one))
+        )
     if out >= WARNING:
         memory["told_at"] = level
     elif held(look, "kl-runaway", WARNING) and not verified and level >= p["stays"] * memory.get("told_at", inf):
