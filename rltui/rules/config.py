@@ -11,6 +11,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.steady_drift import steady_drift
 from rltui.evidence.trends import flat, sd_d
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
@@ -135,9 +136,11 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory["leapt"] = leapt
     elif paid:
         memory.pop("leapt", None)
-    if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
+    harmed = early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0
+    led = bool(steady_drift(look.series("kl_ref"), look.series("grad_norm")))  # not too far, but to another goal
+    if swings or (harmed and not led):
         memory["proof"] = 1.0
-    elif "proof" in memory and (_loss_fell(look, p) if look.settings.preference else gained(look)):
+    elif "proof" in memory and (led or (_loss_fell(look, p) if look.settings.preference else gained(look))):
         del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):
