@@ -366,7 +366,7 @@ class Look:
 
     @property
     def exact(self) -> bool:
-        """Whether numbers are logged with more digits than a log that rounds has, or numbers smaller than any rate that is
+        """Whether numbers have more digits than those of a log that rounds, or some are smaller than any rate that is
         set: a 0 is then a 0."""
         for name in CENTRED:
             sizes = np.abs(self.values(name)[-STUB_ROWS:])
