@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.evidence.trends import sd_d
+from rltui.evidence.trends import sd_d, trend
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -18,7 +18,7 @@ ROUGH = 0.3
 APART = 10.0
 """Times the KL of its beginning that the KL has to reach: of one that stays nothing can be said."""
 SHRUNK = 0.8
-"""Of the gradient of the beginning, what it is at most by then."""
+"""Of the gradient of the beginning, what it is at most by then, and beyond its noise."""
 
 
 def steady_drift(kl: Series | None, gradient: Series | None) -> bool | None:
@@ -32,7 +32,8 @@ def steady_drift(kl: Series | None, gradient: Series | None) -> bool | None:
     late = x[len(x) // HALF :]
     first, now = median(x[:BEGINS]), median(late)
     smooth = sd_d(np.log(late)) <= ROUGH and now >= APART * first
-    return bool(smooth and median(g[len(g) // HALF :]) <= SHRUNK * median(g[:BEGINS]))
+    shrank = median(g[len(g) // HALF :]) <= SHRUNK * median(g[:BEGINS]) and trend(g).direction < 0
+    return bool(smooth and shrank)
 
 
 def rose_meanwhile(series: Series | None) -> float | None:

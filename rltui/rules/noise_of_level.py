@@ -9,6 +9,9 @@ from rltui.evidence.look import Look
 from rltui.evidence.shifts import NEAR
 from rltui.run.table import Series
 
+NOW = 50
+"""Newest rows that tell the level. A mean, as most rows may hold nothing."""
+
 
 def of_its_level(look: Look, series: Series, step: int) -> float:
     """How many times noisier the mean is by its level alone, against that before a step. 1 if it is not noisier, or if
@@ -17,6 +20,6 @@ def of_its_level(look: Look, series: Series, step: int) -> float:
     at = int(series.steps.searchsorted(step))
     if low is None or high is None or at < NEAR:
         return 1.0
-    was, now = float(series.values[:at].mean()), float(series.values[-NEAR:].mean())  # most rows may hold nothing
+    was, now = float(series.values[:at].mean()), float(series.values[max(at, len(series) - NOW) :].mean())
     room, before = ((high - level) * (level - low) for level in (now, was))
     return sqrt(room / before) if room > before > 0.0 else 1.0
