@@ -175,7 +175,8 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
     unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it
-    sure = unmoved or after <= p["level"] * start  # else the updates before the first row may have made it
+    stays = p["stays"] * start <= after <= p["level"] * start
+    sure = unmoved or stays  # else the updates before the first row may have made it
     level = WARNING if sure and start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     marks = (Mark.COSTS,) if unmoved or start > p["warn"] else ()
     why = "before any update could move the policy that far" if unmoved else "and hardly rises after them"
