@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from rltui.data_files import Record
-from rltui.rules.bounds import Unmet
+from rltui.rules.bounds import Unmet, Words
 
 
 class Steady(Record, frozen=True, tag="steady", tag_field="test"):
@@ -22,3 +22,13 @@ class Steady(Record, frozen=True, tag="steady", tag_field="test"):
     assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
+
+
+class WentUp(Record, frozen=True, tag="went up", tag_field="test"):
+    """About the onset the metric went within few rows to a level at least so many `times` as high, and stays there:
+    what grows little by little does not."""
+
+    metric: Words
+    times: Annotated[float, Meta(gt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True

@@ -51,3 +51,15 @@ def test_more_is_clipped_at_the_same_rate(
         found = finding(report(write(tmp_path / "run", columns), capsys), STEPS)
     assert (found is not None and "rollouts seem to be older" in found["summary"]) == older
     assert found is None or not older or abs(found["onset_step"] - AT) <= 12
+
+
+@pytest.mark.parametrize(("over", "older"), [(15, True), (80, False)], ids=["over 15 rows", "over 80 rows"])
+def test_steps_that_became_too_large_are_laid_to_older_rollouts(
+    over: int, older: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clip = 0.004 + 0.3 * np.clip((T - AT) / over, 0, 1)
+    columns = learning(ROWS) | {"clip": clip * np.exp(wave(0, 0.2, ROWS, 2)), "lr": np.full(ROWS, 2e-5)}
+    found = finding(report(write(tmp_path / "run", columns), capsys), STEPS)
+    assert found is not None
+    cause = found["causes"][0]
+    assert cause["text"].startswith("Rollouts are older since about that step") == older, cause
