@@ -38,7 +38,7 @@ def _went_up(look: Look, test: WentUp, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     label, x = label_of(test.metric), facts.values
     now = facts.now.value
-    found = went_up(x, now / test.times) if len(x) >= LEAST_ROWS and now > 0 else None
+    found = went_up(x, now, test.times) if len(x) >= LEAST_ROWS and now > 0 else None
     step = None if found is None else int(facts.series.steps[found[0]])
     if found is None or step is None or spell.onset is None or abs(step - spell.onset) > AROUND + spell.late:
         return Outcome("unmet", f"{label} did not go to another level within few rows")

@@ -1,4 +1,5 @@
-"""A metric that went from one level to another within few rows and stays there: what grows little by little does not."""
+"""A metric that went from one level to another within few rows and stays there, as what grows little by little does
+not."""
 
 from __future__ import annotations
 
@@ -13,20 +14,21 @@ LOW, BETWEEN, RECENT = 2, 3, 40
 LEAST_ROWS = (LOW + BETWEEN + 1) * NEAR
 
 
-def went_up(x: Floats, low: float) -> tuple[int, float] | None:
-    """The first point behind the newest blocks that are low, if it took few blocks to go from there to where they all
-    are twice as high, and the level of those blocks."""
+NEARLY, STAYS = 0.8, 0.4
+"""Of the level now, what a block has to reach by then, and what all blocks since have to hold."""
+
+
+def went_up(x: Floats, now: float, times: float) -> tuple[int, float] | None:
+    """The first point behind the newest blocks that lie below the level of now by so many `times`, if it took few
+    blocks from there to that level, counted from the end, and the level of those blocks."""
     x = x[-RECENT * NEAR :] if len(x) > RECENT * NEAR else x[len(x) % NEAR :]
     levels = column_medians(x.reshape(-1, NEAR).T)
-    under = np.flatnonzero(levels <= low)
-    if not len(under):
+    under = np.flatnonzero(levels <= now / times)
+    last = int(under[-1]) if len(under) else -1
+    if last < LOW - 1 or not (levels[last + 1 - LOW : last + 1] <= now / times).all():
         return None
-    last = int(under[-1])
-    high = np.flatnonzero(levels >= 2.0 * low)
-    first = high[high > last]
-    if last < LOW - 1 or not (levels[last + 1 - LOW : last + 1] <= low).all() or not len(first):
-        return None
-    if first[0] - last > BETWEEN or not (levels[first[0] :] >= 2.0 * low).all():
+    since = levels[last + 1 :]
+    if not (since[:BETWEEN] >= NEARLY * now).any() or not (since[BETWEEN:] >= STAYS * now).all():
         return None
     at = (last + 1) * NEAR
     return at - len(x), median(x[max(0, at - 2 * LOW * NEAR) : at])

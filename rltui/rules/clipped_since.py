@@ -24,7 +24,7 @@ def clipped_since(look: Look, p: Params) -> list[Signal]:
     if series is None or len(series) < LEAST_ROWS:
         return []
     now = tail(series.values, 2 * NEAR)
-    found = went_up(series.values, now / p["grown"]) if now >= p["grown_to"] else None
+    found = went_up(series.values, now, p["grown"]) if now >= p["grown_to"] else None
     if found is None:
         return []
     since, before = int(series.steps[found[0]]), found[1]

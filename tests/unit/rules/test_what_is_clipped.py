@@ -53,7 +53,7 @@ def test_more_is_clipped_at_the_same_rate(
     assert found is None or not older or abs(found["onset_step"] - AT) <= 12
 
 
-@pytest.mark.parametrize(("over", "older"), [(15, True), (80, False)], ids=["over 15 rows", "over 80 rows"])
+@pytest.mark.parametrize(("over", "older"), [(20, True), (80, False)], ids=["over 20 rows", "over 80 rows"])
 def test_steps_that_became_too_large_are_laid_to_older_rollouts(
     over: int, older: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
