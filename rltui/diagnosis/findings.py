@@ -9,13 +9,13 @@ from typing import NamedTuple
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
-from rltui.diagnosis.case import AT_THE_START
 from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, TELL, fixes, to_tell, unanswered, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, closed, told_band
-from rltui.diagnosis.outcome import REWARDS, Spell
+from rltui.diagnosis.lived_with import lived_with
+from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
-from rltui.diagnosis.roots import FALLS, Fired, dating_tolerance, roots
+from rltui.diagnosis.roots import Fired, roots
 from rltui.diagnosis.stopping import Brief, StopCase, healed
 from rltui.diagnosis.tempered import tempered
 from rltui.diagnosis.tested import Ground
@@ -153,7 +153,7 @@ def build(
     findings = [_explained(f, findings, weights, catalogue) for f in findings]
     findings = [_not_by_itself(f, findings, advised[f.id, f.subject].alone, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
-    lived_with = _lived_with(findings, ground.look, catalogue)
+    old = lived_with(findings, ground.look, catalogue)
 
     def order(f: Finding) -> tuple[object, ...]:
         head = f.root if f.root in level else f.id
@@ -161,7 +161,7 @@ def build(
         first = min((x.onset_step or 0 for x in findings if x.id == head), default=0)
         return (
             -rank,
-            head in lived_with,
+            head in old,
             first,
             head,
             f.root is not None,
@@ -172,26 +172,6 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
-
-
-def _lived_with(findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule]) -> set[str]:
-    """Ids of what is about no score and was so from the start and led to nothing that is open, or was so for long
-    before a score fell, and led to none that did: what changed later is told before it, if it is more than a matter of
-    cost, or did harm."""
-    first = look.facts.clock.first_step
-    until = first + AT_THE_START * (look.step - first)
-    loud = [f for f in findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
-    falls = [f for f in loud if not FALLS.isdisjoint(catalogue[f.id].traits)]
-    hurt, led = {f.root or f.id for f in falls}, {f.root for f in findings if f.status == "active"}
-    fell = min((f.onset_step for f in falls if f.onset_step is not None), default=until)
-    scores = {*REWARDS, "val_score"}
-    alone = [f for f in findings if f.status == "active" and f.root is None]
-    old = [f for f in alone if f.onset_step is not None and f.evidence and f.evidence[0].metric not in scores]
-    out = {f.id for f in old if f.id not in led and (f.onset_step or 0) <= until}
-    before = fell - dating_tolerance(look.made)
-    out |= {f.id for f in old if hurt and f.id not in hurt and (f.onset_step or 0) < before}
-    later = [f for f in alone if f.id not in out]
-    return out if any(Trait.COST_ONLY not in catalogue[f.id].traits or f.id in hurt for f in later) else set()
 
 
 def _explained(

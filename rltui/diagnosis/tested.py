@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rltui.diagnosis.outcome import DECISIVE, SEEN, SET, Outcome, Spell, asked
 from rltui.diagnosis.roots import OUTSIDE, dating_tolerance
 from rltui.diagnosis.tested_courses import OF_COURSES, set_out_before, stood_still
+from rltui.diagnosis.tested_drift import OF_DRIFT
 from rltui.diagnosis.tested_grading import OF_GRADING
 from rltui.diagnosis.tested_length import OF_LENGTH
 from rltui.diagnosis.tested_numbers import JUST_BEFORE, OF_NUMBERS
@@ -394,7 +395,16 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 
-_OF_NUMBERS = {**OF_NUMBERS, **OF_COURSES, **OF_GRADING, **OF_LENGTH, **OF_PARTS, **OF_STEP_TIME, **OF_VALIDATION}
+_OF_NUMBERS = {
+    **OF_NUMBERS,
+    **OF_COURSES,
+    **OF_DRIFT,
+    **OF_GRADING,
+    **OF_LENGTH,
+    **OF_PARTS,
+    **OF_STEP_TIME,
+    **OF_VALIDATION,
+}
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,

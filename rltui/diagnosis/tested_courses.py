@@ -22,6 +22,7 @@ from rltui.diagnosis.outcome import (
     value_of,
 )
 from rltui.diagnosis.tested_numbers import AROUND, JUST_BEFORE, gap_before, shifts_about
+from rltui.evidence.earlier_policy import stood_together
 from rltui.evidence.effects import Level, between, greatest, highest, lowest, noise_around
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
@@ -29,6 +30,7 @@ from rltui.evidence.never_rose import never_rose
 from rltui.evidence.signal import WARNING, num
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change
+from rltui.prose import listed
 from rltui.rules.expectation import (
     Calm,
     Faded,
@@ -204,7 +206,7 @@ def _written_otherwise(look: Look, test: Calm, step: int) -> Outcome | None:
         return None
     for name in WRITTEN:
         facts = fact_of(look, name)
-        before = None if facts is None else facts.before(step)
+        before = None if facts is None else facts.before(step, BEGINS)  # of many rows, a course hides a leap
         now = None if facts is None else facts.median_within(step, step + AT_ONCE * look.facts.clock.stride, AT_ONCE)
         if facts is None or before is None or before.points < FIRST or now is None:
             continue
@@ -300,14 +302,17 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
     last = onset + spell.late + spell.early
     steps = next(iter(gone.values())).series.steps
     near = steps[int(steps.searchsorted(onset - AROUND)) : int(steps.searchsorted(last, "right"))]
-    told: list[str] = []
+    told: dict[str, str] = {}
     for step in near.tolist():
-        back = [text for name, facts in gone.items() if (text := _back(facts, step, onset, test.share))]
-        if len(back) > len(told) and (test.led not in gone or _back(gone[test.led], step, onset, test.share)):
+        back = {name: text for name, facts in gone.items() if (text := _back(facts, step, onset, test.share))}
+        if len(back) > len(told) and (test.led not in gone or test.led in back):
             told, at = back, step
     if len(told) < 2:
         return Outcome("unmet", f"nothing went back to its start about step {onset}")
-    return Outcome("met", f"at step {at} back towards the start: {', '.join(told)}", EXACT, at=at)
+    if not stood_together([gone[name] for name in told], at):
+        names = listed([label_of(name) for name in told])
+        return Outcome("unmet", f"at no step before step {at} did {names} stand where they stand since", at=at)
+    return Outcome("met", f"at step {at} back towards the start: {', '.join(told.values())}", EXACT, at=at)
 
 
 def _far(facts: MetricFacts, onset: int) -> bool:

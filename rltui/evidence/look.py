@@ -70,6 +70,8 @@ def look_rows(start: int = 0) -> Iterator[int]:
 LONG_ROWS, VERY_LONG_ROWS = 1_000, 10_000
 """From each of these on a run is looked at half as often for its length: a look costs the same wherever it stands, and
 whoever follows a run has its newest row judged at any rate."""
+CENTRED, SMALL = ("advantage_mean", "pg_loss"), 1e-8
+"""Metrics that are 0 but for the rounding of a computer, and what such a number is at most."""
 DECIMALS = 9
 """A log that rounds has fewer: learning rates of 1e-7 and more are no 0 in one with so many."""
 _LOOKS = [1]
@@ -364,7 +366,12 @@ class Look:
 
     @property
     def exact(self) -> bool:
-        """Whether numbers are logged with more digits than a log that rounds has: a 0 is then a 0."""
+        """Whether numbers have more digits than those of a log that rounds, or some are smaller than any rate that is
+        set: a 0 is then a 0."""
+        for name in CENTRED:
+            sizes = np.abs(self.values(name)[-STUB_ROWS:])
+            if ((sizes > 0.0) & (sizes < SMALL)).any():
+                return True
         for name in ("entropy", "grad_norm", "reward_std", "score_mean", "reward_mean"):
             x = self.values(name)[-STUB_ROWS:]
             if len(x):

@@ -28,7 +28,9 @@ from rltui.rules.base import (
     told,
     validation,
 )
+from rltui.rules.clipped_since import clipped_since
 from rltui.rules.first_updates import kl_of_first_updates
+from rltui.rules.implied_range import implied_range
 from rltui.run.sums import median
 
 
@@ -127,6 +129,8 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     c = tail(clipped, 10) if len(clipped) >= p["warmup"] and not _narrow(look, p) else 0.0
     q = median(np.abs(moved[-worth(10, len(moved)) :])) if len(moved) >= p["warmup"] else 0.0
     eased = c <= p["clip_notice"] and q <= p["kl_warn"]
+    if eased and (since := clipped_since(look, p)):
+        return since
     if eased and not held(look, "policy-step-too-large"):
         return []
     level = EASED if eased else NOTICE
@@ -152,9 +156,11 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
 
 
 def _narrow(look: Look, p: Params) -> bool:
-    """Whether the clip range is one for whole sequences, or a mistake."""
+    """Whether the clip range is one for whole sequences, or a mistake: as it is set or, if nobody knows that, as the
+    first rows tell it."""
     bounds = [b for name in ("clip_low", "clip_high") if (b := look.settings.number(name)) is not None]
-    return bool(bounds) and 0 < max(bounds) < p["range"]
+    widest = max(bounds) if bounds else implied_range(look, p["clip_notice"])
+    return widest is not None and 0 < widest < p["range"]
 
 
 @rule("reference-mismatch-at-start", Look)
@@ -169,7 +175,8 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
     unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it
-    sure = unmoved or after <= p["level"] * start  # else the updates before the first row may have made it
+    stays = p["stays"] * start <= after <= p["level"] * start
+    sure = unmoved or stays  # else the updates before the first row may have made it
     level = WARNING if sure and start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     marks = (Mark.COSTS,) if unmoved or start > p["warn"] else ()
     why = "before any update could move the policy that far" if unmoved else "and hardly rises after them"

@@ -23,6 +23,7 @@ from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.rules.catalogue import having
+from rltui.rules.plain_gains import gained_before, stands_above
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats
@@ -177,8 +178,10 @@ def newest(look: Look, name: str, rows: float) -> str:
 
 
 def gained(look: Look, errors: float = LIMIT) -> bool:
-    """Whether the train reward is so many standard errors better than at the start, no matter when it rose."""
+    """Whether the train reward is so many standard errors better than at the start, no matter when it rose, or was so
+    in the scale that it had before, or stands clearly above it since a leap."""
     better = look.facts.errors(look.reward) >= errors or (errors <= LIMIT and _in_order(look, 0))
+    better = better or stands_above(look.values(look.reward)) or gained_before(look, errors)
     return better and not farmed(look)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.steady_drift import steady_drift
 from rltui.evidence.trends import flat, sd_d
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
@@ -31,6 +32,7 @@ from rltui.rules.base import (
     told,
 )
 from rltui.rules.first_updates import kl_of_first_updates
+from rltui.rules.implied_range import implied_range
 from rltui.rules.traits import Trait
 from rltui.run.columns import Floats
 from rltui.run.sums import quantile
@@ -135,9 +137,11 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory["leapt"] = leapt
     elif paid:
         memory.pop("leapt", None)
-    if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
+    harmed = early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0
+    led = bool(steady_drift(look.series("kl_ref"), look.series("grad_norm")))  # not too far, but to another goal
+    if swings or (harmed and not led):
         memory["proof"] = 1.0
-    elif "proof" in memory and (_loss_fell(look, p) if look.settings.preference else gained(look)):
+    elif "proof" in memory and (led or (_loss_fell(look, p) if look.settings.preference else gained(look))):
         del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):
@@ -379,7 +383,7 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
     low, high = look.settings.number("clip_low"), look.settings.number("clip_high")
     high = low if high is None else high
     if low is None or high is None:
-        return []
+        return _narrow_as_seen(look, p)
     whole = look.settings.word("importance_sampling_level") == "sequence" or "gspo" in look.settings.word(
         "policy_loss_mode"
     )
@@ -406,3 +410,17 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
         text, proofs = f"{texts[0]} {percent(now)} are clipped.", (("clip_frac", ""),)
         return [Signal(level, text, proofs, moved="clip_frac", marks=() if most else (Mark.COSTS,))]
     return found
+
+
+def _narrow_as_seen(look: Look, p: Params) -> list[Signal]:
+    """The config does not tell the clip range, and the first rows show that it is narrow."""
+    widest = implied_range(look, p["many_clipped"])
+    if widest is None or widest >= p["token_eps_min"]:
+        return []
+    clipped = tail(look.values("clip_frac"), 10)
+    text = f"{percent(clipped)} of the tokens are clipped, and in the first rows the KL to the reference left room for "
+    text += f"changes of {num(widest)} a token at most: the clip range is narrower than that (0.1 to 0.3 is usual), or "
+    text += "the old log-probs are not those of the trainer."
+    proofs = (("clip_frac", ""), ("kl_ref", "in the first rows"))
+    level = NOTICE if gained(look) else WARNING
+    return [Signal(level, text, proofs, onset_step=int(look.steps[0]), marks=(Mark.COSTS,))]

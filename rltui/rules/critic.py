@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 from msgspec import Struct
 
@@ -45,12 +47,13 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
             return []
     level = EASED if eased else NOTICE
     best, since = _best_before(look, series, p["good"])
-    lost = not eased and since is not None
+    lost = not eased and since is not None and not _errs_as_before(look, since, best, now)
     if lost:
         memory["since"] = min(memory.get("since", np.inf), float(since or 0))
     still = len(explained) >= p["long"] and look.trend("vf_explained_var").direction <= 0
     useless = now <= (p["little"] if still else p["warn"])
-    if useless and (lost or not paying(look, "critic-uninformative")):
+    stands = _stands(look, p["warmup"])
+    if useless and (lost or stands or not paying(look, "critic-uninformative")):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     worth = "helps little" if now > 0 else "is no better than a constant" if now == 0 else "only adds noise"
     text = (
@@ -58,10 +61,30 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     )
     if lost:
         text += f" At its best it explained {num(best)}."
+    if stands:
+        text += " Its values average the same number to the last digit in every row: it is not trained."
     proofs = (("vf_explained_var", "median of its newest rows"),)
     onset = int(memory["since"]) if "since" in memory else None
     marks = (Mark.COSTS,) if useless else ()
     return [Signal(level, text, proofs, moved="vf_explained_var", onset_step=onset, marks=marks)]
+
+
+def _errs_as_before(look: Look, step: int, best: float, now: float) -> bool:
+    """Whether the critic errs about as when it explained most (`best`; `now` of what it explains): then the returns
+    vary less, as those of a task that is nearly solved, and there is less to explain. One that lost what it knew of the
+    same returns would err more by the share that it no longer explains; half of that, on a log scale, decides."""
+    loss = look.series("vf_loss")
+    at = 0 if loss is None else int(loss.steps.searchsorted(step, "right"))
+    if loss is None or at < BLOCK or best >= 1.0:
+        return False
+    then = tail(loss.values[:at], BLOCK)
+    return tail(loss.values, BLOCK) < then * sqrt((1.0 - now) / (1.0 - best))
+
+
+def _stands(look: Look, rows: float) -> bool:
+    """Whether its values have been one number in all rows, of many batches."""
+    values = look.logged("value_mean")
+    return values is not None and len(values) >= rows and bool((values.values == values.values[0]).all())
 
 
 def _best_before(look: Look, series: Series, good: float) -> tuple[float, int | None]:

@@ -21,7 +21,7 @@ OWN = 0.1
 def kl_of_first_updates(look: Look) -> float:
     """The KL of the first rows if updates made it, as a rate far too high does; 0 if nothing shows that they did."""
     series, own = look.series("kl_ref"), look.values("ppo_kl")[:1]
-    if series is None or len(series) < ROWS or int(look.steps[0]) > 1 or series.steps[ROWS - 1] > CLOSE * ROWS:
+    if series is None or len(series) < ROWS or int(look.steps[0]) > CLOSE or series.steps[ROWS - 1] > CLOSE * ROWS:
         return 0.0
     kl = series.values[:ROWS]
     level = tail(kl[:FIRST], FIRST)

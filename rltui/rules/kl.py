@@ -246,6 +246,10 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
             out = WARNING
     if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
         out = max(out, WARNING)
+    if _unjudged(look, level, p):
+        out = min(
+            out, next(one for one in (CRITICAL, WARNING, NOTICE) if one == NOTICE or held(look, "kl-runaway", one))
+        )
     if out >= WARNING:
         memory["told_at"] = level
     elif held(look, "kl-runaway", WARNING) and not verified and level >= p["stays"] * memory.get("told_at", inf):
@@ -264,6 +268,14 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         proofs.append(told(look))
     worst, paid = EASED if eased else out, paid_until(look)
     return [Signal(worst, summary, tuple(proofs), moved="kl_ref", hurt=look.reward, best_step=paid)]
+
+
+def _unjudged(look: Look, level: float, p: Params) -> bool:
+    """Whether nobody can say what the distance bought: the newest KL is no number, so that its level is of before, or
+    the reward is not measured as it was. Neither makes of an old distance a new fault."""
+    logged = look.logged("kl_ref")
+    gone = logged is not None and not np.isfinite(logged.values[-1])
+    return gone or (loud(look, Trait.MEASUREMENT) and level <= p["extreme"])
 
 
 def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:

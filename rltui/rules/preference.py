@@ -12,6 +12,7 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, logged_for, loud, rule, tail, validation
 from rltui.rules.gains import validation_gained
+from rltui.rules.pairs import beta_too_small, pairs_turned
 from rltui.rules.reward import fall_begins
 from rltui.rules.traits import Trait
 
@@ -58,9 +59,9 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     if not look.settings.preference or len(right) < rows:
         return []
     now = tail(right, 20)
-    if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < 0.013 and 0.45 <= now <= 0.55:
+    if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < p["still"] and 0.45 <= now <= 0.55:
         long = len(loss) >= 2 * rows or int(look.steps[-1]) - int(look.steps[0]) >= p["long"] * rows
-        level = WARNING if long and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < 0.013 else NOTICE
+        level = WARNING if long and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < p["still"] else NOTICE
         text = f"The loss is at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
         return [Signal(level, text, (("dpo_accuracy", ""),), onset_step=int(look.steps[0]))]
     margin = look.values("dpo_reward_margin")
@@ -71,7 +72,7 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
         held_out = validation(look)
         level = WARNING if held_out is not None and held_out < 1.0 else NOTICE
         return [Signal(level, text, (("dpo_accuracy", ""), ("dpo_reward_margin", "")), moved="dpo_reward_margin")]
-    return _hardly_told_apart(look, p, now)
+    return beta_too_small(look, p, now) or _hardly_told_apart(look, p, now)
 
 
 def _inverted(look: Look, p: Params) -> list[Signal]:
@@ -156,6 +157,8 @@ def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
     right = look.facts.metric("dpo_accuracy")
     if right is None or not look.settings.preference or not enough(p["rows"], right.series.steps):
         return []
+    if turned := pairs_turned(look, p["chance"], p["least_learnt"]):
+        return [turned]
     best = right.peak
     if best is None or not right.below_best or best.value - p["chance"] < p["least_learnt"]:
         return []

@@ -21,6 +21,7 @@ from rltui.rules.alone_in_training import not_followed
 from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, policy_labels, reward_name, rule, tail
 from rltui.rules.gains import validation_gained
 from rltui.rules.logged import holes
+from rltui.rules.minus_its_part import minus_its_part
 from rltui.run.sums import median
 
 LEAST = 10
@@ -36,7 +37,8 @@ RETURNS = 3
 @rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
-    the same number again and again, or it has the opposite sign since one row."""
+    the same number again and again, or it has the opposite sign since one row, or
+    that of its own part."""
     graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
     for name in graded:
         if (over := _turned_over(look, name, memory)) is not None:
@@ -47,7 +49,8 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
         return lasting
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
     others = flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
-    return others or not_followed(look, p, memory)
+    minus = None if others else minus_its_part(look)
+    return others or ([minus] if minus is not None else not_followed(look, p, memory))
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
@@ -257,16 +260,23 @@ def _leapt(look: Look, memory: Memory) -> list[Signal]:
     if series is None:
         return []
     if "leapt" not in memory:
-        found = lifted(series, look.logged, int(memory.get("seen", 0)) - LEAST)
+        most = "score_max" if look.reward == "score_mean" else "reward_max"
+        found = lifted(series, look.logged, int(memory.get("seen", 0)) - LEAST, most)
         memory["seen"] = len(series)
         if found is None:
             return []
         memory |= {"leapt": found.since, "before": found.before, "after": found.after}
+        if found.top is not None:
+            memory["top"] = found.top
     before, after, step = memory["before"], memory["after"], int(memory["leapt"])
     text = (
         f"{reward_name(look)} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before"
     )
     proofs = ((look.reward, f"{num(before)} before, {num(after)} after"),)
+    if "top" in memory:
+        text += f", and above {num(memory['top'])}, the most that an answer could earn until then: another grader, "
+        text += "weight or bonus, and no gain."
+        return [Signal(WARNING, text, proofs, onset_step=step, marks=(Mark.COSTS,))]
     if (followed := _followed(look, step, after - before)) is not None:
         was, now = followed
         text += f", and validation with it, {num(was)} to {num(now)}, while what else is logged of the policy was as "

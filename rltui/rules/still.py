@@ -42,6 +42,7 @@ from rltui.rules.base import (
     tail,
     told,
 )
+from rltui.rules.noise_of_level import of_its_level
 from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
 from rltui.rules.wider_batch import wider_batch
@@ -388,16 +389,18 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     share = way.noise / look.profile.spread
     if share < p["noise"] / 2.0:
         return []  # too little even of a reward that became noisier, which costs much to ask
-    grown = None if series is None else _since_noisy(series, way.noise, memory)
+    grown, before = None if series is None else _since_noisy(series, way.noise, memory), inf
+    if grown is not None and series is not None:
+        before = memory["before"] * of_its_level(look, series, grown)
+        grown = grown if way.noise >= LOUDER * before else None
     if share < p["noise"] / (1.0 if grown is None else 2.0) or (grown is None and abs(way.total) >= way.noise):
         return []
     summary = f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range"
-    before = inf
     if grown is not None:
-        before = memory["before"]
-        summary += f", and by {num(before)} before step {grown}."
+        summary += f", and by {num(memory['before'])} before step {grown}."
     else:
         summary += ": a trend below that does not show."
     proofs = ((look.reward, f"noise {num(way.noise)}, fitted change {num(way.total)}"),)
-    level = WARNING if share >= p["noise"] and way.noise >= p["times"] * before else NOTICE
+    times = 0.0 if grown is None else way.noise / before
+    level = WARNING if share >= p["noise"] and times >= p["times"] else NOTICE
     return [Signal(level, summary, proofs, onset_step=grown if grown is not None else int(look.steps[0]))]

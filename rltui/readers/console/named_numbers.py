@@ -45,8 +45,8 @@ _SEPARATOR = lazy(
 _TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
 _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
 """A name with the same separator from its number as between all parts of the line: `step | 5 | loss | 0.3`."""
-_LINKS = lazy(r"^(?:.*\sthe\s+)?(?:(?:with|and|the|an?|of|at)\s+)*(?=\w)")
-"""Words of a sentence before a name: `After 3 steps the mean reward is 0.3`."""
+_LINKS = lazy(r"^(?:(?:with|and|the|an?|of|at)\s+)+(?=\w)")
+"""Words of a sentence before a name."""
 _VERB = lazy(r"(?<=\w)(?:\s+(?:is|was|of|at|now|reached))+$")
 """Words of a sentence after a name."""
 _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")

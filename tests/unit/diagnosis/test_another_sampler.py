@@ -89,3 +89,35 @@ def test_answers_that_learn_to_be_long_are_of_no_other_sampler(rows: int, tmp_pa
     for upto, found in pages(tmp_path, run(**longer), (AT + 30, AT + 90)):
         told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("The sampler changed at")]
         assert all(c["status"] != "supported" for c in told), (upto, told)
+
+
+KL, ENTROPY, RIGHT = 0.8 * ramp(0, AT) + 1e-3, 1.8 - 1.0 * ramp(0, AT), 0.3 + 0.55 * ramp(0, AT)
+"""A run that goes the same way for `AT` steps."""
+
+
+def back_at(then: dict[str, float]) -> dict[str, np.ndarray]:
+    """From `AT` on at these levels, and on from there at the pace of before."""
+    left = {"kl_per_token": KL, "entropy": ENTROPY, "reward_mean": RIGHT}
+    noise = {"kl_per_token": 0.12, "entropy": 0.04, "reward_mean": 0.06}
+    on = np.maximum(np.arange(ROWS) - AT, 0) / AT
+    out = {}
+    for seed, (name, course) in enumerate(left.items()):
+        pace = float(course[AT - 1] - course[0])
+        out[name] = np.where(SINCE, then[name] + on * pace, course) * wave(1, noise[name], ROWS, 20 + seed)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("then", "leads"),
+    [
+        ({"kl_per_token": 0.25, "entropy": 1.9, "reward_mean": 0.45}, "The sampler changed at that step"),
+        ({"kl_per_token": 0.24, "entropy": 1.5, "reward_mean": 0.465}, "The policy is that of an earlier step"),
+    ],
+    ids=["hotter", "of step 36"],
+)
+def test_a_hotter_sampler_is_no_policy_of_before(then: dict[str, float], leads: str, tmp_path: Path) -> None:
+    """At no step of before were KL and entropy where they stand: weights of before bring back all of them."""
+    for upto, found in pages(tmp_path, run(**back_at(then)), (AT + 12, AT + 40)):
+        causes = [f["causes"][0] for f in found["findings"] if f["id"] in ("reward-collapse", "reward-peak-decline")]
+        assert causes, upto
+        assert all(c["text"].startswith(leads) and c["status"] == "supported" for c in causes), (upto, causes)

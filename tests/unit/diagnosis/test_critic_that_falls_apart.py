@@ -147,3 +147,25 @@ def test_a_critic_that_never_was_good_stays_a_note_while_the_reward_gains(seed: 
 def test_a_critic_that_is_a_little_worse_than_it_was_is_no_fault(seed: int, tmp_path: Path) -> None:
     report = run(tmp_path / "run", 260, critic__vf_explained_var=explained(260, 150, 0.35, seed))
     assert finding(report, EXPLAINED) is None
+
+
+@pytest.mark.parametrize(("varies", "lost"), [(0.1, False), (1.0, True)], ids=["nearly solved", "as before"])
+def test_returns_that_vary_less_leave_less_to_explain(varies: float, lost: bool, tmp_path: Path) -> None:
+    """The critic explains 70 %, then nothing: of returns that vary by a tenth it errs less than before."""
+    rows, at = 260, 160
+    of_all = 1.0 - (1.0 - varies) * np.clip((np.arange(rows) - at) / 40, 0, 1)
+    course = explained(rows, at, 0.02, 0)
+    report = run(tmp_path / "run", rows, critic__vf_explained_var=course, critic__vf_loss=of_all * (1.0 - course))
+    found = finding(report, EXPLAINED)
+    assert found is not None
+    assert (found["severity"] == "warning") == lost
+
+
+@pytest.mark.parametrize("stands", [True, False])
+def test_values_of_one_number_are_of_a_critic_that_is_not_trained(stands: bool, tmp_path: Path) -> None:
+    values = np.full(120, 0.25) if stands else wave(0.25, 0.001, 120, 5)
+    columns = {"critic__vf_explained_var": wave(-0.02, 0.02, 120, 4), "critic__values__mean": values}
+    found = finding(run(tmp_path / "run", 120, **columns), EXPLAINED)
+    assert found is not None
+    assert (found["severity"] == "warning") == stands
+    assert ("not trained" in found["summary"]) == stands

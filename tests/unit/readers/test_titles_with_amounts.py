@@ -132,11 +132,3 @@ def test_numbered_parts_of_answers_are_no_steps(tmp_path: Path) -> None:
     report = reported(tmp_path)
     assert report["run"]["steps"]["rows"] == 30
     assert ends(report, "reward_mean") == (30, pytest.approx(0.111), pytest.approx(0.433))
-
-
-def test_a_sentence_names_its_numbers(tmp_path: Path) -> None:
-    lines = blocks("After {i} steps the mean reward is {r:.3f} and the loss is {l:.4f}.")
-    (tmp_path / "train.log").write_text("\n".join([*lines, ""]))
-    report = reported(tmp_path)
-    assert ends(report, "reward_mean") == (30, pytest.approx(0.111), pytest.approx(0.433))
-    assert ends(report, "total_loss")[0] == 30

@@ -70,3 +70,21 @@ def test_a_grader_that_fails_is_told_though_the_score_is_graded_elsewhere(
     assert (None if told is None else told["status"]) == status
     if told is not None:
         assert told["evidence"][0]["metric"] == "reward_mean"
+
+
+LEARNT = 0.02 + 0.45 * np.clip((np.arange(ROWS) - 150) / 150, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("right", "noise"), [(LEARNT, 0.0), (np.full(ROWS, 0.3), 1.2)], ids=["learnt", "noise is added"]
+)
+def test_a_share_that_comes_from_next_to_nothing_is_no_noisier_than_shares_are(
+    right: np.ndarray, noise: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mean of 16 answers of which half are right swings by 0.13, and by 0.03 if hardly any is."""
+    score = np.random.default_rng(4).binomial(16, right) / 16
+    score = score + noise * wave(0.0, 1.0, ROWS, 5) * (np.arange(ROWS) > 250)
+    with asking("reward-noise-dominates"):
+        said = report(write(tmp_path / "run", learning(ROWS) | {"score": score}), capsys)
+    told = finding(said, "reward-noise-dominates")
+    assert (told is not None and told["severity"] == "warning") == (noise > 0)

@@ -1,0 +1,49 @@
+"""Expectations of causes about where the first updates of a run led, tested on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rltui.diagnosis.outcome import Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.tested_numbers import AROUND
+from rltui.evidence.look import Look
+from rltui.evidence.steady_drift import FIRST_STEPS, rose_meanwhile, steady_drift
+from rltui.evidence.went_up import LEAST_ROWS, went_up
+from rltui.plots.numbers import change
+from rltui.rules.expected_drift import Steady, WentUp
+
+
+def _steady(look: Look, test: Steady, spell: Spell) -> Outcome:
+    began = look.facts.clock.first_step
+    if spell.onset is None or spell.onset > began + FIRST_STEPS:
+        return Outcome("unknown", "the first steps say nothing of what began later")
+    found = steady_drift(look.series("kl_ref"), look.series("grad_norm"))
+    if found is None:
+        return Outcome("unknown", "KL to reference and gradient norm of the first steps are not logged")
+    led = "rose little by little, and the gradient shrank" if found else "leapt, or the gradient did not shrink"
+    told = f"in the first {FIRST_STEPS} steps the KL to the reference {led}"
+    if not test.rose or found != test.holds:
+        return Outcome("met" if found == test.holds else "unmet", told)
+    rose = rose_meanwhile(look.series(test.rose))
+    if rose is None:
+        return missing(look, test.rose)
+    told += f", while {label_of(test.rose)} went {change(1.0, 1.0 + rose)} from its first rows"
+    return Outcome("met" if rose >= test.by else "unmet", told)
+
+
+def _went_up(look: Look, test: WentUp, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    label, x = label_of(test.metric), facts.values
+    now = facts.now.value
+    found = went_up(x, now, test.times) if len(x) >= LEAST_ROWS and now > 0 else None
+    step = None if found is None else int(facts.series.steps[found[0]])
+    if found is None or step is None or spell.onset is None or abs(step - spell.onset) > AROUND + spell.late:
+        return Outcome("unmet", f"{label} did not go to another level within few rows")
+    was, is_ = value_of(test.metric, found[1]), value_of(test.metric, now)
+    return Outcome("met", f"{label} went {was} → {is_} within some rows of step {step}", at=step)
+
+
+OF_DRIFT: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {Steady: _steady, WentUp: _went_up}

@@ -1,0 +1,34 @@
+"""Expectations of causes about where the first updates of a run led."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from rltui.data_files import Record
+from rltui.rules.bounds import Unmet, Words
+
+
+class Steady(Record, frozen=True, tag="steady", tag_field="test"):
+    """From the first step on the updates led one way little by little (`holds`; else they did not): they follow another
+    goal than the reward, rather than that they go too far. Only of findings that began in those steps. `assumed`: a
+    condition of the cause and no proof of it. `rose`: and this metric rose by at least `by` of its beginning
+    meanwhile."""
+
+    holds: bool = True
+    rose: str = ""
+    by: Annotated[float, Meta(ge=0)] = 0.0
+    assumed: bool = False
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class WentUp(Record, frozen=True, tag="went up", tag_field="test"):
+    """About the onset the metric went within few rows to a level at least so many `times` as high, and stays there:
+    what grows little by little does not."""
+
+    metric: Words
+    times: Annotated[float, Meta(gt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True

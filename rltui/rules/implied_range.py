@@ -1,0 +1,32 @@
+"""The clip range that the log itself tells: a token is clipped once its probability has moved by so much, and tokens
+that moved show in the KL."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.rules.base import side_by_side
+
+FIRST_STEPS, LEAST = 20, 5
+"""Steps in which the policy is still next to its reference, and rows of them that it takes."""
+BOTH_WAYS = 4.0
+"""Times the KL to the reference that one update may have moved the policy: as far from it on the other side."""
+
+
+def implied_range(look: Look, share: float) -> float | None:
+    """The largest change of a token's log-probability that the KL of the first rows leaves room for, if at least this
+    share of the tokens was clipped there: `c` of them that moved by `e` make a KL of `c e² / 2`. None if fewer were, or
+    if the log does not show the first rows."""
+    if not look.n or int(look.steps[0]) > 1 or not look.profile.kl_per_token:
+        return None
+    clipped, kl = side_by_side(look, "clip_frac", "kl_ref")
+    series = look.series("kl_ref")
+    rows = 0 if series is None else int(series.steps.searchsorted(int(look.steps[0]) + FIRST_STEPS))
+    clipped, kl = clipped[:rows], kl[:rows]
+    if len(kl) < LEAST or float(np.median(clipped)) < share:
+        return None
+    told = (clipped >= share) & (kl >= 0.0)
+    return sqrt(float((2.0 * BOTH_WAYS * kl[told] / clipped[told]).min())) if told.any() else None
