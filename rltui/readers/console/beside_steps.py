@@ -152,6 +152,13 @@ class BesideSteps:
         above = self._block.slots if self._under is None else self._under.slots
         return any(is_whole(slot) and slot.value == count.value for slot in above)
 
+    def _is_within_text(self, message: str, begins: Sequence[Slot]) -> bool:
+        """Takes note of a heading of a text that is printed below that of the step. True if it is one."""
+        if self._is_at(begins[0]) or not self._block.is_within_text(message, begins):
+            return False
+        self._block.state.text = self._block.state.loose = True
+        return True
+
     def _is_of_sample(self, message: str) -> bool:
         """Whether a line that counts something else than the heading numbers a part of the text below that, or another
         one of its lines did."""
