@@ -189,7 +189,7 @@ class BesideSteps:
             cells = alone if self._block.heads.may_have_line(alone) else {}
         if named and cells:
             self._block.pairs.title = named
-        if cells and self._block.is_of_text(cells, self._led):
+        if cells and (self._block.is_of_text(cells, self._led) or self._block.is_of_answer(message, cells)):
             return []
         if self._block.headed and not begins:
             self._block.among_texts(cells or {}, message)
@@ -251,7 +251,7 @@ class BesideSteps:
         again = within and is_behind_bar(message)  # the bar of an epoch, printed again
         anew = bool(begins) or (within and any(map(self._is_another_step, slots)))
         anew = anew or self._block.is_of_another(slots, source)
-        anew = anew or (not again and self._block.begins_anew([slot.name for slot in slots]))
+        anew = anew or (not again and self._block.begins_anew(slots))
         above = self._above() if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from rltui.readers.console.counted_lines import COUNTED
+from rltui.readers.console.evaluation_rows import names_evaluation
 from rltui.readers.console.layouts import pair_cells
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.lines_beside import (
@@ -451,6 +452,7 @@ class KnownTemplates:
         for key in [key for key, known in self._by_key.items() if known is template]:
             self._by_plan.pop(key, None)
         template.decide(counter)
+        evaluates = all(map(names_evaluation, template.lines[0].names(counter)))  # what is above is not of it
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
@@ -459,7 +461,7 @@ class KnownTemplates:
             self.main, self.kind = counter_name(first[counter]), kind
             self._followed, self.took_over = None, True
             self._course.begin_anew()
-        if not template.prefix:
+        if not (template.prefix or evaluates):
             lead(template.lines, counter, self.ahead)
         template.rows(template.lines[: template.told])  # these were given out already
         held, template.lines = template.lines[template.told :], []

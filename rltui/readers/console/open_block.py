@@ -218,6 +218,11 @@ class OpenBlock:
         within = self.state.fenced or (bool(self.state.headed) and self.state.text)
         return within and not self.heads.has_line(cells) and not led
 
+    def is_of_answer(self, message: str, cells: dict[str, float]) -> bool:
+        """Whether a line is a dict about the answer that is printed below the heading, `reward: {'right': 1.0,
+        'format': 0.0}`: each of its numbers is 0 or 1."""
+        return bool(self.state.headed) and self.state.sampled and "{" in message and set(cells.values()) <= {0.0, 1.0}
+
     def among_texts(self, cells: dict[str, float], message: str) -> None:
         """Takes the numbers of a line below the heading. The same names before it, below a sample, were a part of
         that, if lines like this one are below most headings."""
@@ -241,11 +246,13 @@ class OpenBlock:
         that its step is over."""
         self.state = BlockState(headed=headed, over=over, ends=ends)
 
-    def begins_anew(self, names: Iterable[str]) -> bool:
-        """Whether numbers with these names begin another block, as they were told. Those of its heading may come again:
-        `Iter 3 lr 1e-6`, and below it `lr: 1e-6`."""
-        amounts = list(self.pairs.slots)[: self.state.done]
-        return self.pairs.begins_anew([name for name in names if name not in amounts])
+    def begins_anew(self, slots: Sequence[Slot]) -> bool:
+        """Whether these numbers begin another block, as their names were told. Below a heading its own numbers may come
+        again, `Iter 3 lr 1e-6` and `lr: 1e-6`, and so may a line that a logger prints once more."""
+        told = self.pairs.slots
+        again = {slot.name for slot in slots if (own := told.get(slot.name)) and own.value == slot.value}
+        again = again | set(list(told)[: self.state.done]) if self.state.headed else set()
+        return self.pairs.begins_anew([slot.name for slot in slots if slot.name not in again])
 
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
         """Takes the numbers of a line."""
