@@ -33,6 +33,7 @@ from rltui.readers.console.settings_above import SettingsAbove, are_set
 from rltui.readers.console.step_template import (
     StepRow,
     TemplateLine,
+    counter_name,
     key_of,
     may_count,
 )
@@ -135,10 +136,11 @@ class BesideSteps:
         heading = self._block.heading
         if heading and heading[0].name != count.name:
             return False
-        if self._known.main is None:
-            return self._under is None
-        goes_on = self._under is None or not self._is_at(count)  # the line above is of the step before
-        return goes_on and self._known.is_main(count) and self._known.kind == "block"
+        above = () if self._under is None else self._under.slots
+        earlier = any(counter_name(slot) == counter_name(count) and slot.value != count.value for slot in above)
+        if self._under is not None and not earlier:
+            return False
+        return self._known.main is None or (self._known.is_main(count) and self._known.kind == "block")
 
     @property
     def _is_alone(self) -> bool:

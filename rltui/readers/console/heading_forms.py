@@ -69,6 +69,10 @@ class HeadingForms(Struct):
         self._forms[key] += begins[0].value > self._newest.get(key, -1)
         self._newest[key] = begins[0].value
 
+    def has(self, begins: Sequence[Slot], message: str) -> bool:
+        """Whether a heading of this form came before."""
+        return (begins[0].name.lower(), _form(message)) in self._newest
+
     def names(self, begins: Sequence[Slot], message: str) -> bool:
         """Whether headings of another form, and none of this one, are known to count this."""
         name, form = begins[0].name.lower(), _form(message)

@@ -258,7 +258,8 @@ class TemplateLearner(BesideSteps):
             return []
         done = None if begins else work(message) or titled_amounts(message)
         if done is not None and self._heads_block(done.step):
-            if self._is_of_sample(message) or self._is_within_text(message, [done.step]):
+            known = self._block.heads.has([done.step], message)
+            if not known and (self._is_of_sample(message) or self._is_within_text(message, [done.step])):
                 return []
             rows = self._below(message, source, [done.step])
             self._block.add_amounts(done.amounts, source, self._at, self._time)
