@@ -487,6 +487,7 @@ class KnownTemplates:
         if counter is None and self.main is not None:  # it went back, as the steps did
             told = (i for i in may_keep_step(template.lines) if measures(template.lines[0].names(i)))
             counter = next((i for i in told if keeps_step(template.lines, i)), None)
+            template.keeps = counter is not None
         if counter is None:
             return None
         if template.lines[0].is_labelled_evaluation or is_evaluation(first, counter):

@@ -147,7 +147,7 @@ class OwnWords(OpenEnd[_Known]):
         """The row in the text of a line from an evaluation, if there is one: at the step that it states, else at that
         of the open block, below its heading, else at the newest."""
         heading = None if said is None or self._learner is None else self._learner.heading_step
-        row = None if said is None else evaluated(said, max(self._step(), -1 if heading is None else heading))
+        row = None if said is None else evaluated(said, self._step() if heading is None else heading)
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
     def _are_settings(self, said: str | None) -> bool:

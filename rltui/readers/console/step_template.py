@@ -295,6 +295,7 @@ class Template(Struct):
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""  # put before the names of its numbers
+    keeps: bool = False  # its lines tell more of the step that others state
     plan: int | None = None  # the total of its counter
     part: str = ""  # the part of the step, before its counter: `critic step 3`
     shared: frozenset[str] = frozenset()  # names that lines of another part have too
@@ -360,6 +361,8 @@ class Template(Struct):
             at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
             epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (line.epoch, None)
             step = self.epochs.step(epoch, count, total)
+            if self.keeps:
+                step = count if line.over is None else line.over
             if self.epochs.base and total is not None:
                 total = total * epochs if epochs else None
             if len(self.names) < 400:
@@ -373,7 +376,7 @@ class Template(Struct):
             twice = named_twice(slots, (counter, at), self.prefix, own)
             if self.shared:
                 cells = {f"{self.part}/{name}" if name in self.shared else name: x for name, x in cells.items()}
-            told = StepRow(step, cells, plan, line.lines, line.time, lost=lost, twice=twice, message=line.message)
+            told = StepRow(step, cells, plan, line.lines, line.time, self.keeps, lost, twice, line.message)
             out.append(replace(told, training=line.training) if line.training else told)
         return out
 
