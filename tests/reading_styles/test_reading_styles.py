@@ -9,11 +9,14 @@ import pytest
 from rltui.readers.base import Rows
 from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.sniff import sniff
+from tests.draws import some
 from tests.reading_styles.check import compare, read
 from tests.reading_styles.styles import Cells, log
+from tests.reading_styles.titles import MEASURED, titled_log
 from tests.unit.session.runs import content, opened
 
 SAMPLE = 60
+TITLED = 160
 IN_PIECES = range(7000, 7012)
 
 
@@ -23,6 +26,15 @@ def test_every_style_is_wholly_right(part: int, tmp_path: Path) -> None:
         one = log(seed)
         outcome = compare(one, read(one, tmp_path))
         assert outcome.is_right, f"{seed}: {one.told}: {outcome.examples}"
+
+
+@pytest.mark.parametrize("part", some(range(8), few=2))
+def test_what_stands_below_a_title_is_of_its_step(part: int, tmp_path: Path) -> None:
+    for seed in range(part, TITLED, 8):
+        one = titled_log(seed)
+        found = read(one, tmp_path)
+        told = {step: {name: row.get(name) for name in MEASURED} for step, row in found.items()}
+        assert told == one.rows, f"{seed}: {one.told}"
 
 
 @pytest.mark.parametrize("seed", IN_PIECES)
