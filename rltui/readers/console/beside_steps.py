@@ -276,7 +276,7 @@ class BesideSteps:
         if self._under is not None or self._block.headed or self._known.newest is None or self._known.counts:
             return False
         goes_on = self._evaluation_at == self._at - 1  # below a number of it all others are of it
-        told = self._evaluated and (goes_on or measures(cells, "training", "durations"))
+        told = self._evaluated and (goes_on or measures(cells, "training"))
         return told or all(map(names_evaluation, cells))
 
     def _inside(self, cells: dict[str, float], source: str) -> list[StepRow]:
