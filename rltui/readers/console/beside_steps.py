@@ -133,7 +133,7 @@ class BesideSteps:
     def _heads_block(self, count: Slot) -> bool:
         """Whether a line that says what was done for this count begins the block of a step: no other count does."""
         heading = self._block.heading
-        if heading and heading[0].name != count.name:
+        if heading and heading[0].name != count.name and not _is_outer(heading[0], count):
             return False
         if self._known.main is None:
             return self._under is None
@@ -192,6 +192,9 @@ class BesideSteps:
         below = self._under is not None or self._block.headed
         if cells and below and of_phase and self._printed and measures(cells, "training"):
             self._source(source)  # `[train] loss 0.3` below a step line or heading without any tag
+        if cells and self._block.headed and not begins and self._block.told_before(cells):
+            self._source(source)  # a logger prints them once more
+            return []
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._block.headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
@@ -218,16 +221,20 @@ class BesideSteps:
             cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
             there, head = self._under.below, self._block.pairs.title
-            told = self._under.names(None) | there.keys()
+            own = self._under.names(None)
+            if self._known.main is None and done_within(self._under.message):
+                own = set()  # the step itself tells them now
+            told = own | (there.keys() - self._under.parts)
             short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
             cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}
             cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
-            self._under.below = {**cells, **there}
+            self._under.below = {**cells, **there} | cells
+            self._under.parts -= cells.keys()
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells, lines=(self._at,), time=self._under.time)]
             self._under.lines = (*self._under.lines, self._at)
             return []
-        self._under = None
+        over, self._under = self._under, None
         if not begins and not cells:
             of_table = self._table.heading(message)
             if not of_table and self._block.goes_on(self._led):
@@ -245,7 +252,7 @@ class BesideSteps:
         anew = bool(begins) or (within and any(map(self._is_another_step, slots)))
         anew = anew or self._block.is_of_another(slots, source)
         anew = anew or (not again and self._block.begins_anew([slot.name for slot in slots]))
-        above = self._above() if begins else NOTHING
+        above = self._above(over, begins[0].name) if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:
             self._block.begin(len(begins), above, ends=bool(begins) and ends_step(said))
@@ -278,8 +285,10 @@ class BesideSteps:
             return []
         own = self._under.names(None)
         cells = self._known.ahead.keep(cells, self._at) if self._known.kind == "line" else cells
+        own |= self._under.below.keys() - self._under.parts
         cells = {name: x for name, x in cells.items() if name not in own}
         self._under.below |= cells
+        self._under.parts |= cells.keys()
         self._under.lines = (*self._under.lines, self._at)
         step = self._under_step
         return [] if step is None else [StepRow(step, cells, lines=(self._at,), time=self._under.time)]
@@ -341,12 +350,23 @@ class BesideSteps:
         self._block.told |= set(cells)
         return [replace(row, cells=cells)] if row is not None and cells else []
 
-    def _above(self) -> Above:
-        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these may
-        be that of something else."""
+    def _above(self, over: TemplateLine | None, name: str = "") -> Above:
+        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these, or
+        a line `over` them that might state a step, may be that of something else; but not one that counts the same
+        (`name`)."""
         (passed, above), self._passed = self._passed, ({}, ())
-        cells, lines = self._block.loose_pairs(of_heading=self._known.main is None)
+        same = bool(name) and any(slot.name == name for slot in self._block.heading)
+        cells, lines = self._block.loose_pairs(of_heading=self._known.main is None and not same)
+        if over is not None and self._known.newest is None and self._block.heads.are_new:
+            cells, lines = dict(reversed(over.below.items())) | cells, (*over.lines[1:], *lines)
         return passed | cells, (*above, *lines), frozenset(passed.keys() - cells.keys())
+
+
+def _is_outer(heading: Slot, count: Slot) -> bool:
+    """Whether a heading may count what contains the step, or was set: it is no name of a step, as that of `count` is,
+    `batch=256` above `Step 3 took 12 s`."""
+    plain = words().counters
+    return is_named(count.name, plain) and not is_named(heading.name, plain)
 
 
 def _names_step(slot: Slot) -> bool:

@@ -27,6 +27,7 @@ from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.outer_loops import counts_parts, epoch_in, title_of_round
 from rltui.readers.console.plain_lines import name_before_number, step_first
+from rltui.readers.console.settings_above import all_set
 from rltui.readers.console.step_template import (
     StepRow,
     Template,
@@ -300,7 +301,7 @@ class TemplateLearner(BesideSteps):
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
-            if not promising(line.slots):
+            if not promising(line.slots) or (self._known.main is None and all_set(line.names(None))):
                 self._known.reject(key)
                 return self._below(message, source)
             if self._under is not None and self._known.is_beside(line):
@@ -309,7 +310,7 @@ class TemplateLearner(BesideSteps):
                 return self._below(message, source)  # it counts something inside the step of the heading
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # its total is a number of responses
-        line.above, line.above_lines, line.passed = self._above()
+        line.above, line.above_lines, line.passed = self._above(None if key in self._known else self._under)
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
