@@ -43,6 +43,7 @@ MAX_SOURCES = 100
 MOST_READINGS = 8
 """How often the lines above the first step are read again: prose has many lines that might count something."""
 
+NONE: tuple[dict[str, float], tuple[int, ...]] = {}, ()
 _Line = tuple[str, str, int, float, bool, str]
 
 
@@ -200,7 +201,8 @@ class BesideSteps:
         if not begins and not cells and self._begins_evaluation(message):
             return []
         next_line = self._block.pairs.lines[-1:] == (self._at - 1,) and self._block.pairs.measured
-        loose = self._block.state.loose and not next_line
+        known = cells.keys() <= self._known.ahead.names or self._block.heads.has_line(cells) if cells else False
+        loose = self._block.state.loose and not (next_line or known)
         if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
@@ -356,7 +358,7 @@ class BesideSteps:
         (`name`)."""
         (passed, above), self._passed = self._passed, ({}, ())
         same = bool(name) and any(slot.name == name for slot in self._block.heading)
-        cells, lines = self._block.loose_pairs(of_heading=self._known.main is None and not same)
+        cells, lines = NONE if same else self._block.loose_pairs(of_heading=self._known.main is None)
         if over is not None and self._known.newest is None and self._block.heads.are_new:
             cells, lines = dict(reversed(over.below.items())) | cells, (*over.lines[1:], *lines)
         return passed | cells, (*above, *lines), frozenset(passed.keys() - cells.keys())

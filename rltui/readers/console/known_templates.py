@@ -460,7 +460,9 @@ class KnownTemplates:
             self._followed, self.took_over = None, True
             self._course.begin_anew()
         if not template.prefix:
-            lead(template.lines, counter, self.ahead)
+            like = self._like(template) if kind == "block" else []  # the first may have other names
+            others = [line for one in like for line in one.lines if one is not template]
+            lead(sorted([*template.lines, *others], key=lambda line: line.place), counter, self.ahead)
         template.rows(template.lines[: template.told])  # these were given out already
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
