@@ -16,10 +16,12 @@ from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
     begins_evaluation,
+    closes_evaluation,
     ends_evaluation,
     is_behind_bar,
     is_frame,
     pair_cells,
+    score_of_set,
     set_of,
     title,
     titled,
@@ -64,6 +66,7 @@ class BesideSteps:
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line
         self._evaluated = False  # a line said that an evaluation follows
+        self._scored = False  # and there was a score of it since
         self._evaluation_at = -1  # number of the newest line that was taken so
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
@@ -115,7 +118,8 @@ class BesideSteps:
         after = self._under is not None or self._block.headed or self._known.newest is not None
         if not after or not begins_evaluation(message):
             return False
-        self._evaluated = True
+        self._evaluated = not (self._evaluated and self._scored and closes_evaluation(message))
+        self._scored = False
         self._block.pairs.title = ""
         return True
 
@@ -181,6 +185,8 @@ class BesideSteps:
         if cells == {} and self._block.headed and not begins and "." in said:
             alone = told_whole(said, least=1)  # `print("reward", x)`
             cells = alone if self._block.heads.may_have_line(alone) else {}
+        if not cells and self._evaluated and not begins:
+            cells = score_of_set(said)
         if named and cells:
             self._block.pairs.title = named
         if cells and self._block.is_of_text(cells, self._led):
@@ -201,14 +207,15 @@ class BesideSteps:
         if not begins and not cells and self._begins_evaluation(message):
             return []
         next_line = self._block.pairs.lines[-1:] == (self._at - 1,) and self._block.pairs.measured
-        known = cells.keys() <= self._known.ahead.names or self._block.heads.has_line(cells) if cells else False
-        loose = self._block.state.loose and not (next_line or known)
+        waits = bool(cells) and cells.keys() <= self._known.ahead.names
+        loose = self._block.state.loose and not (next_line or waits)
         if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
             self._evaluated = False
         of_evaluation_alone = bool(cells) and self._are_evaluated(cells)
         if self._evaluated and cells:
+            self._scored = True
             of = set_of(message)
             cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
         if of_evaluation_alone:
