@@ -167,6 +167,13 @@ class BesideSteps:
         state.numbered |= bool(counts) and not any(map(self._is_at, counts))
         return bool(counts) and state.numbered
 
+    def _is_of_text(self, message: str, count: Slot) -> bool:
+        """Takes a line that might head the numbers of a step. True if it numbers a part of a text printed below one."""
+        within = not self._is_at(count) and self._block.is_within_text(message, [count])
+        if within:
+            self._block.state.text = self._block.state.loose = True
+        return within
+
     def _source(self, source: str) -> None:
         """Remembers that lines of this program may state a step."""
         if len(self._sources) < MAX_SOURCES:

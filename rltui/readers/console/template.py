@@ -258,6 +258,8 @@ class TemplateLearner(BesideSteps):
         if self._block.takes_length(begins, source, self._at, self._time):
             return []
         done = None if begins else work(message) or titled_amounts(message)
+        if done is not None and self._is_of_text(message, done.step):
+            return []
         if done is not None and self._heads_block(done.step):
             rows = self._below(message, source, [done.step])
             self._block.add_amounts(done.amounts, source, self._at, self._time)
@@ -274,8 +276,7 @@ class TemplateLearner(BesideSteps):
             return []  # it is read again
         if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
             return []  # `[2/4]` below the line of a step: a part of it
-        if begins and not self._is_at(begins[0]) and self._block.is_within_text(message, begins):
-            self._block.state.text = self._block.state.loose = True
+        if begins and self._is_of_text(message, begins[0]):
             return []
         if not begins and self._block.headed and f"{rank}:{skeleton_of(message)}" not in self._known:
             message = without_count(message, self._block.states)
