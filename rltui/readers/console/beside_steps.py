@@ -16,10 +16,12 @@ from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import (
     as_slots,
     begins_evaluation,
+    closes_evaluation,
     ends_evaluation,
     is_behind_bar,
     is_frame,
     pair_cells,
+    score_of_set,
     set_of,
     title,
     titled,
@@ -44,6 +46,7 @@ MAX_SOURCES = 100
 MOST_READINGS = 8
 """How often the lines above the first step are read again: prose has many lines that might count something."""
 
+NONE: tuple[dict[str, float], tuple[int, ...]] = {}, ()
 _Line = tuple[str, str, int, float, bool, str]
 
 
@@ -64,6 +67,7 @@ class BesideSteps:
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line
         self._evaluated = False  # a line said that an evaluation follows
+        self._scored = False  # and there was a score of it since
         self._evaluation_at = -1  # number of the newest line that was taken so
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
@@ -115,7 +119,8 @@ class BesideSteps:
         after = self._under is not None or self._block.headed or self._known.newest is not None
         if not after or not begins_evaluation(message):
             return False
-        self._evaluated = True
+        self._evaluated = not (self._evaluated and self._scored and closes_evaluation(message))
+        self._scored = False
         self._block.pairs.title = ""
         return True
 
@@ -134,7 +139,7 @@ class BesideSteps:
     def _heads_block(self, count: Slot) -> bool:
         """Whether a line that says what was done for this count begins the block of a step: no other count does."""
         heading = self._block.heading
-        if heading and heading[0].name != count.name:
+        if heading and heading[0].name != count.name and not _is_outer(heading[0], count):
             return False
         above = () if self._under is None else self._under.slots
         earlier = any(counter_name(slot) == counter_name(count) and slot.value != count.value for slot in above)
@@ -154,13 +159,6 @@ class BesideSteps:
         above = self._block.slots if self._under is None else self._under.slots
         return any(is_whole(slot) and slot.value == count.value for slot in above)
 
-    def _is_within_text(self, message: str, begins: Sequence[Slot]) -> bool:
-        """Takes note of a heading of a text that is printed below that of the step. True if it is one."""
-        if self._is_at(begins[0]) or not self._block.is_within_text(message, begins):
-            return False
-        self._block.state.text = self._block.state.loose = True
-        return True
-
     def _is_of_sample(self, message: str) -> bool:
         """Whether a line that counts something else than the heading numbers a part of the text below that, or another
         one of its lines did."""
@@ -170,6 +168,13 @@ class BesideSteps:
         counts = [slot for slot in slots_of(message) if is_whole(slot) and may_count(slot)]
         state.numbered |= bool(counts) and not any(map(self._is_at, counts))
         return bool(counts) and state.numbered
+
+    def _is_of_text(self, message: str, count: Slot) -> bool:
+        """Takes a line that might head the numbers of a step. True if it numbers a part of a text printed below one."""
+        within = not self._is_at(count) and self._block.is_within_text(message, [count])
+        if within:
+            self._block.state.text = self._block.state.loose = True
+        return within
 
     def _source(self, source: str) -> None:
         """Remembers that lines of this program may state a step."""
@@ -189,6 +194,8 @@ class BesideSteps:
         if cells == {} and self._block.headed and not begins and "." in said:
             alone = told_whole(said, least=1)  # `print("reward", x)`
             cells = alone if self._block.heads.may_have_line(alone) else {}
+        if not cells and self._evaluated and not begins:
+            cells = score_of_set(said)
         if named and cells:
             self._block.pairs.title = named
         if cells and (self._block.is_of_text(cells, self._led) or self._block.is_of_answer(message, cells)):
@@ -201,18 +208,23 @@ class BesideSteps:
         below = self._under is not None or self._block.headed
         if cells and below and of_phase and self._printed and measures(cells, "training"):
             self._source(source)  # `[train] loss 0.3` below a step line or heading without any tag
+        if cells and self._block.headed and not begins and self._block.told_before(cells):
+            self._source(source)  # a logger prints them once more
+            return []
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._block.headed)):
             return []  # another program's
         if not begins and not cells and self._begins_evaluation(message):
             return []
         next_line = self._block.pairs.lines[-1:] == (self._at - 1,) and self._block.pairs.measured
-        loose = self._block.state.loose and not next_line
+        waits = bool(cells) and cells.keys() <= self._known.ahead.names
+        loose = self._block.state.loose and not (next_line or waits)
         if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
             self._evaluated = False
         of_evaluation_alone = bool(cells) and self._are_evaluated(cells)
         if self._evaluated and cells:
+            self._scored = True
             of = set_of(message)
             cells = {of_evaluation(f"{of}/{name}" if of else name): x for name, x in cells.items()}
         if of_evaluation_alone:
@@ -227,16 +239,20 @@ class BesideSteps:
             cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
             there, head = self._under.below, self._block.pairs.title
-            told = self._under.names(None) | there.keys()
+            own = self._under.names(None)
+            if self._known.main is None and done_within(self._under.message):
+                own = set()  # the step itself tells them now
+            told = own | (there.keys() - self._under.parts)
             short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
             cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}
             cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
-            self._under.below = {**cells, **there}
+            self._under.below = {**cells, **there} | cells
+            self._under.parts -= cells.keys()
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells, lines=(self._at,), time=self._under.time)]
             self._under.lines = (*self._under.lines, self._at)
             return []
-        self._under = None
+        over, self._under = self._under, None
         if not begins and not cells:
             of_table = self._table.heading(message)
             if not of_table and self._block.goes_on(self._led):
@@ -254,7 +270,7 @@ class BesideSteps:
         anew = bool(begins) or (within and any(map(self._is_another_step, slots)))
         anew = anew or self._block.is_of_another(slots, source)
         anew = anew or (not again and self._block.begins_anew(slots))
-        above = self._above() if begins else NOTHING
+        above = self._above(over, begins[0].name) if begins else NOTHING
         ended = self._end_block() if anew else []
         if anew:
             self._block.begin(len(begins), above, ends=bool(begins) and ends_step(said))
@@ -287,8 +303,10 @@ class BesideSteps:
             return []
         own = self._under.names(None)
         cells = self._known.ahead.keep(cells, self._at) if self._known.kind == "line" else cells
+        own |= self._under.below.keys() - self._under.parts
         cells = {name: x for name, x in cells.items() if name not in own}
         self._under.below |= cells
+        self._under.parts |= cells.keys()
         self._under.lines = (*self._under.lines, self._at)
         step = self._under_step
         return [] if step is None else [StepRow(step, cells, lines=(self._at,), time=self._under.time)]
@@ -350,12 +368,23 @@ class BesideSteps:
         self._block.told |= set(cells)
         return [replace(row, cells=cells)] if row is not None and cells else []
 
-    def _above(self) -> Above:
-        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these may
-        be that of something else."""
+    def _above(self, over: TemplateLine | None, name: str = "") -> Above:
+        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these, or
+        a line `over` them that might state a step, may be that of something else; but not one that counts the same
+        (`name`)."""
         (passed, above), self._passed = self._passed, ({}, ())
-        cells, lines = self._block.loose_pairs(of_heading=self._known.main is None)
+        same = bool(name) and any(slot.name == name for slot in self._block.heading)
+        cells, lines = NONE if same else self._block.loose_pairs(of_heading=self._known.main is None)
+        if over is not None and self._known.newest is None and self._block.heads.are_new:
+            cells, lines = dict(reversed(over.below.items())) | cells, (*over.lines[1:], *lines)
         return passed | cells, (*above, *lines), frozenset(passed.keys() - cells.keys())
+
+
+def _is_outer(heading: Slot, count: Slot) -> bool:
+    """Whether a heading may count what contains the step, or was set: it is no name of a step, as that of `count` is,
+    `batch=256` above `Step 3 took 12 s`."""
+    plain = words().counters
+    return is_named(count.name, plain) and not is_named(heading.name, plain)
 
 
 def _names_step(slot: Slot) -> bool:

@@ -56,6 +56,11 @@ class HeadingForms(Struct):
     def copy(self) -> HeadingForms:
         return HeadingForms(Counter(self._forms), dict(self._newest), Counter(self._lines), self._headings)
 
+    @property
+    def are_new(self) -> bool:
+        """Whether there was no heading before the newest."""
+        return self._headings <= 1
+
     def begin(self) -> None:
         """Takes the heading of a step."""
         self._headings += 1

@@ -452,7 +452,8 @@ class KnownTemplates:
         for key in [key for key, known in self._by_key.items() if known is template]:
             self._by_plan.pop(key, None)
         template.decide(counter)
-        evaluates = all(map(names_evaluation, template.lines[0].names(counter)))  # what is above is not of it
+        names = template.lines[0].names(counter)
+        evaluates = bool(names) and all(map(names_evaluation, names))  # what is above is not of it
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
@@ -462,7 +463,9 @@ class KnownTemplates:
             self._followed, self.took_over = None, True
             self._course.begin_anew()
         if not (template.prefix or evaluates):
-            lead(template.lines, counter, self.ahead)
+            like = self._like(template) if kind == "block" else []  # the first may have other names
+            others = [line for one in like for line in one.lines if one is not template]
+            lead(sorted([*template.lines, *others], key=lambda line: line.place), counter, self.ahead)
         template.rows(template.lines[: template.told])  # these were given out already
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]

@@ -67,6 +67,8 @@ _HEADING = lazy(
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?"
     r"(?: \(\d[\d.]*\s?(?:s|sec|seconds|ms|min)\)|(?<=\w) in \d[\d.]*\s?(?:s|sec|seconds|ms|min))?[^\w]*$"
 )
+_OUT_OF = lazy(r"(?<=\d) ((?:[^\W\d]+ )?[^\W\d]+) (?=\d)")
+"""Between a count and its total, in the words of a language."""
 _BARE_COUNT = lazy(r"^[^\w\[(]*(?P<open>[\[(])?\s?(\d{1,9})\s?/\s?(\d{1,9})\s?(?(open)[\])])[^\w%]*$")
 """A count alone in its line: `[3/30]`, `--- 3/30 ---`."""
 _CALLED = lazy(
@@ -99,6 +101,9 @@ _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_
 _SET = lazy(
     rf"^\W*([A-Za-z][\w.\-]{{0,30}})\s*[:|│]\s*"
     rf"(?=[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*)?(?:\s*[=:]\s*|\s+){NUMBER_TEXT})"
+)
+_SCORED = lazy(
+    rf"^([A-Za-z][\w.\-]{{0,30}})(?:\s{{2,}}|\t|\s*[:|│]\s*)([A-Za-z][\w@]{{0,20}})(?:\s*[=:]\s*|\s+)({NUMBER_TEXT})\s?%?\s*$"
 )
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
@@ -229,6 +234,17 @@ def set_of(message: str) -> str:
     return str(found[1])
 
 
+def score_of_set(message: str) -> dict[str, float]:
+    """The score of a data set in a row of an evaluation, `math500   accuracy 0.41   (500 problems)`; empty for any
+    other line."""
+    found = _SCORED.match(_REMARK.sub("", without_marks(message)))
+    if found is None or measures([found[1]]) or not measures([found[2]], "training"):
+        return {}
+    if has_word(found[1], either("items", "texts", "statistics", "counters", "weak_counters", "prose")):
+        return {}
+    return {f"{found[1]}/{found[2]}": value(found[3])}
+
+
 def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     """A line that repeats the count of the step above it, without that count: `Train: loss 0.3` for
     `Train 50: loss 0.3`."""
@@ -261,6 +277,13 @@ def ends_evaluation(message: str) -> bool:
     return titles and not words().of_training.isdisjoint(said[:2]) and words().evaluation.isdisjoint(said)
 
 
+def closes_evaluation(message: str) -> bool:
+    """Whether a line about an evaluation says that it is over, `Validation done in 41 s`, `*** END EVAL ***`. Its
+    scores may be below, if there were none so far."""
+    said = _said(message)
+    return not message.rstrip().endswith(":") and any(word == "end" or word in words().ends for word in said)
+
+
 def is_behind_bar(message: str) -> bool:
     """Whether a Keras bar comes before the numbers: its counts are batches, not steps."""
     return _FILLED_BAR.match(message) is not None
@@ -270,6 +293,7 @@ def heading(message: str) -> Slot | None:
     """The count in a line that only says which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
     if bare := _BARE_COUNT.match(message):
         return Slot("", bare[2], value(bare[2]), int(bare[3]))
+    message = _OUT_OF.sub(lambda one: "/" if one[1].lower() in words().out_of else one[0], message)
     found = _HEADING.match(message.replace(" @ ", " at "))
     if found is None or not _counts(found[1]) or _is_set(found[1]):
         return _called(message)

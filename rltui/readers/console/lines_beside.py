@@ -92,7 +92,8 @@ def take_inner(lines: list[TemplateLine], inner: Iterable[TemplateLine]) -> None
             here = within.setdefault(over.place, {})
             within[over.place] = here | cells if last else cells | here
         if more := {name: x for name, x in one.below.items() if name not in own}:  # a line below that one
-            within[over.place] = more | within.get(over.place, {})
+            here = within.get(over.place, {})
+            within[over.place] = here | more if last else more | here
         if cells or more:
             over.lines = (*over.lines, *one.lines)
     for line in lines:

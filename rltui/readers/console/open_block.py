@@ -137,8 +137,9 @@ class OpenBlock:
         """Takes the numbers of a line about a part of the step of the heading, but for those that the step itself
         states. The last one of a name counts."""
         own = self.pairs.slots.keys() - self.state.inner
-        self.state.inner |= cells.keys() - own
-        self.add(as_slots({name: x for name, x in cells.items() if name not in own}), source, line, time)
+        within = {name: x for name, x in cells.items() if name not in own}
+        self.add(as_slots(within), source, line, time)
+        self.state.inner |= within.keys()
 
     def states_its_own(self, line: TemplateLine) -> bool:
         """Whether a line below the heading measures, counts, and counts something else than what is inside the step."""
@@ -248,15 +249,23 @@ class OpenBlock:
 
     def begins_anew(self, slots: Sequence[Slot]) -> bool:
         """Whether these numbers begin another block, as their names were told. Below a heading its own numbers may come
-        again, `Iter 3 lr 1e-6` and `lr: 1e-6`, and so may a line that a logger prints once more."""
+        again, `Iter 3 lr 1e-6` and `lr: 1e-6`, and so may a line that a logger prints once more. So may those of a part
+        of the step: the step itself tells them now."""
         told = self.pairs.slots
         again = {slot.name for slot in slots if (own := told.get(slot.name)) and own.value == slot.value}
         again = again | set(list(told)[: self.state.done]) if self.state.headed else set()
+        again = again | self.state.inner
         return self.pairs.begins_anew([slot.name for slot in slots if slot.name not in again])
 
+    def told_before(self, cells: dict[str, float]) -> bool:
+        """Whether these numbers are all in it, each with the same value."""
+        own = self.pairs.slots
+        return all(name in own and own[name].value == x for name, x in cells.items())
+
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
-        """Takes the numbers of a line."""
+        """Takes the numbers of a line. They are no longer those of a part of the step."""
         self.state.source = source
+        self.state.inner -= {slot.name for slot in slots}
         self.pairs.add(slots, line, time)
 
     def add_amounts(self, amounts: list[Slot], source: str, line: int, time: float) -> None:

@@ -47,7 +47,7 @@ from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_heads import StepHeads
 from rltui.readers.console.step_template import NAMED_TWICE, StepRow, part_tag
 from rltui.readers.console.successors import OUTER
-from rltui.readers.console.tagged_lines import tagged, without_texts
+from rltui.readers.console.tagged_lines import is_of_answer, tagged, without_texts
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.console.trainings import training_of
 from rltui.readers.console.units import with_units
@@ -171,7 +171,7 @@ class OwnWords(OpenEnd[_Known]):
             return [], True
         if is_said(lead) or tells_best(lead) or counts_updates(lead) or self._is_before(lead):
             return [], False
-        if self._samples.has(raw):
+        if self._samples.has(raw) or is_of_answer(lead.message):
             self._skip(sample_lines.LINE)
             return [], True
         said = self._evaluations.said(lead, self._step())
@@ -240,7 +240,7 @@ class OwnWords(OpenEnd[_Known]):
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
         self._note_text(lead)
-        if is_said(lead) or self._is_before(lead):
+        if is_said(lead) or is_of_answer(lead.message) or self._is_before(lead):
             return []
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):

@@ -74,13 +74,14 @@ def done_within(message: str) -> dict[str, float]:
 
 _EPOCHS_WITHIN = frozenset(("ppo", "grpo", "inner", "optim", "optimizer", "update", "policy", "sgd"))
 """Words before an epoch over the answers of one step."""
+_OVER_ANSWERS = frozenset(("epoch", "pass"))
 
 
 def is_part(slot: Slot) -> bool:
-    """Whether a count says by its name that it is inside a step: `ppo epoch 2`, `minibatch 3`."""
+    """Whether a count says by its name that it is inside a step: `ppo epoch 2`, `ppo pass 2`, `minibatch 3`."""
     if not is_whole(slot) or "@" in slot.name:
         return False
-    if is_named(slot.name, frozenset(("epoch",))):
+    if is_named(slot.name, _OVER_ANSWERS):
         return has_word(slot.name, _EPOCHS_WITHIN)
     return has_word(slot.name, words().inner - {"pass"})
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.config import MAX_PAIRS, PrintedPairs
-from rltui.readers.name_words import either, is_named
+from rltui.readers.name_words import either, is_named, words
 from rltui.readers.row_kinds import is_config, measures, row_words
 
 FEWEST = 2
@@ -23,6 +23,13 @@ def are_set(count: float, names: Iterable[str]) -> bool:
     told = dict.fromkeys(names, 0.0)
     measured = either("limited", "shares") | {"loss"}
     return not count and is_config(told) and not any(is_named(name, measured) for name in told)
+
+
+def all_set(names: Iterable[str]) -> bool:
+    """Whether numbers of these names are settings, `config: lr=2e-6 batch=256 beta=0.04`, and none was measured or
+    counts steps."""
+    told = dict.fromkeys(names, 0.0)
+    return is_config(told) and not measures(told) and not any(is_named(name, words().counters) for name in told)
 
 
 class SettingsAbove(Struct):

@@ -25,7 +25,7 @@ from rltui.readers.console.lead import Lead, bare, of_container, program, split_
 from rltui.readers.console.line_pairs import MAX_BLOCK, attributes
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
 from rltui.readers.console.sections import part_of_step
-from rltui.readers.console.values_above import ends_step, stand_above
+from rltui.readers.console.values_above import ends_step, stand_above, told_again
 from rltui.readers.name_words import has_word, is_named, measures, words
 
 COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
@@ -146,14 +146,15 @@ class StepBlock(Struct):
         """Ends this step, as `following` begins. Numbers between the two go to `following` if this log writes numbers
         above their step. `above`: those right above it, below lines that belong to no step."""
         counts = [self.step, following.step]
-        surely = self.resumed or ends_step(self.message)
-        if self.above and not stand_above(self.above, [[*self.below_names, *above]], counts, surely):
+        surely, between = self.resumed or ends_step(self.message), [[*self.below_names, *above]]
+        self.above = told_again(self.above, between)
+        if self.above and not stand_above(self.above, between, counts, surely):
             self.cells = {**self.cells, **self.ahead}
             return
-        self.cells = {**self.cells, **self.above}
+        self.cells = {**self.cells, **self.above, **self.cells}  # what the line itself tells counts
         following.before = self.before
         led = {name: x for name, x in above.items() if name in self.before}
-        following.cells = {**following.cells, **self.ahead, **led}
+        following.cells = {**following.cells, **self.ahead, **led, **following.cells}
 
     @property
     def told(self) -> dict[str, float]:
@@ -248,7 +249,7 @@ class StepBlock(Struct):
         if self.headed:
             self._among_texts(cells)
         of = set_of(message) if self.evaluated else ""
-        for name, x in cells.items():  # the first one of a name counts
+        for name, x in cells.items():  # the first one of a name counts that is of the whole step
             key = of_evaluation(f"{of}/{name}" if of else name) if self.evaluated else name
             if self.title and key in self.cells:
                 if has_word(self.title, words().texts):
@@ -259,7 +260,10 @@ class StepBlock(Struct):
             if key in self.before:
                 self.ahead.setdefault(key, x)
                 continue
-            if len(self.cells) < MAX_BLOCK:
+            if key in self.inner:
+                self.inner.remove(key)
+                self.cells[key] = x
+            elif len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)
         return True
 

@@ -250,7 +250,7 @@ class TemplateLine(Struct):
     wrote it. `epoch`: of the heading above it. `lines`: line numbers in the file. `time`: when it was written.
     `training`: the one that its words name. `over`: the step that was known as it came.
     `ends`: it is a block whose heading says that the step is over. `inner`: it may count inside a step, which the next
-    step shows."""
+    step shows. `parts`: the names below it that lines about a part of the step told."""
 
     slots: list[Slot]
     message: str = ""
@@ -268,6 +268,7 @@ class TemplateLine(Struct):
     over: int | None = None
     ends: bool = False
     inner: bool = False
+    parts: frozenset[str] = frozenset()
 
     def head(self, counter: int) -> str:
         """Its words up to the counter; "" if there is no whole number."""
@@ -369,7 +370,7 @@ class Template(Struct):
                 self.names |= line.names(counter)
             epoch_at = at if at is not None and last_word(slots[at].name) == "epoch" else None
             own = cells_of(slots, (counter, epoch_at), self.prefix)
-            cells = own | line.below
+            cells = own | line.below | own  # what the line itself tells counts
             plan = None if self.prefix else total
             begin = min(counter, next((i for i, slot in enumerate(slots) if slot.name), counter))
             lost = sum(slot.lost for slot in slots[begin + 1 :])

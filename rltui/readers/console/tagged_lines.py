@@ -7,7 +7,9 @@ loops write them: `reward: mean 0.3 std 0.4`, `rollout: 256 samples, 20.1s, mean
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.lead import split_lead
+from rltui.readers.keys import first_of
 from rltui.readers.name_words import either, has_word, words
 from rltui.readers.number_text import NUMBER
 
@@ -40,6 +42,19 @@ def without_texts(text: str) -> str:
     if text.lstrip().startswith(("{", "[{")) or not ("'" in text or '"' in text):
         return text
     return _QUOTED.sub(lambda one: f"{one[1]}{one[2] * 2}" if _SENTENCE.match(one[3]) else one[0], text)
+
+
+def is_of_answer(message: str) -> bool:
+    """Whether a line is a dict about one answer, as it holds a text of it and no step: `{"question": "3 + 4", "steps":
+    2, "score": 1}`. Its whole numbers count nothing."""
+    if not (message.startswith(("{'", '{"')) and message.rstrip().endswith("}")):
+        return False
+    named = either("texts", "one_of_many")
+    about = any(found[1].lower() in named for found in _TEXT.finditer(message))
+    return about and first_of("step", dict_cells(message)) is None
+
+
+_TEXT = lazy(r"[{,]\s*['\"](\w+)['\"]\s*:\s*['\"](?=[^'\"])")
 
 
 def tagged(text: str) -> str:

@@ -27,6 +27,7 @@ from rltui.readers.console.lead import program, split_lead
 from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.outer_loops import counts_parts, epoch_in, title_of_round
 from rltui.readers.console.plain_lines import name_before_number, step_first
+from rltui.readers.console.settings_above import all_set
 from rltui.readers.console.step_template import (
     StepRow,
     Template,
@@ -257,9 +258,11 @@ class TemplateLearner(BesideSteps):
         if self._block.takes_length(begins, source, self._at, self._time):
             return []
         done = None if begins else work(message) or titled_amounts(message)
+        known = done is not None and self._block.heads.has([done.step], message)
+        if done is not None and not known and self._is_of_text(message, done.step):
+            return []
         if done is not None and self._heads_block(done.step):
-            known = self._block.heads.has([done.step], message)
-            if not known and (self._is_of_sample(message) or self._is_within_text(message, [done.step])):
+            if not known and self._is_of_sample(message):
                 return []
             rows = self._below(message, source, [done.step])
             self._block.add_amounts(done.amounts, source, self._at, self._time)
@@ -276,7 +279,7 @@ class TemplateLearner(BesideSteps):
             return []  # it is read again
         if begins and not begins[0].name and (self._under is not None or any(s.name for s in self._block.heading)):
             return []  # `[2/4]` below the line of a step: a part of it
-        if begins and self._is_within_text(message, begins):
+        if begins and self._is_of_text(message, begins[0]):
             return []
         if not begins and self._block.headed and f"{rank}:{skeleton_of(message)}" not in self._known:
             message = without_count(message, self._block.states)
@@ -302,7 +305,7 @@ class TemplateLearner(BesideSteps):
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
-            if not promising(line.slots):
+            if not promising(line.slots) or (self._known.main is None and all_set(line.names(None))):
                 self._known.reject(key)
                 return self._below(message, source)
             if self._under is not None and self._known.is_beside(line):
@@ -311,7 +314,7 @@ class TemplateLearner(BesideSteps):
                 return self._below(message, source)  # it counts something inside the step of the heading
             if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
                 return self._below(message, source)  # its total is a number of responses
-        line.above, line.above_lines, line.passed = self._above()
+        line.above, line.above_lines, line.passed = self._above(None if key in self._known else self._under)
         ended = self._end_block()
         self._evaluated = False
         self._source(source)

@@ -50,7 +50,7 @@ def _said(text: str) -> list[str]:
 def _announces(said: list[str]) -> bool:
     """Whether the words up to the count only say that work for it begins or is done."""
     known = words()
-    work = known.doing | known.work | known.findings | known.parts | known.phases | known.of_training
+    work = known.doing | known.work | known.findings | known.parts | known.phases | known.of_training | known.trainings
     return set(said) <= known.counters | known.weak_counters | work | _LINKS
 
 

@@ -82,16 +82,19 @@ class Ahead:
         self.cells, self.lines = {slot.name: slot.value for slot in slots if slot.name in self.names}, ()
 
 
-def _may_stand_above(first: TemplateLine, between: Sequence[Sequence[str]]) -> Iterator[Cells]:
-    """The numbers above the first step line that may belong to it: those right above it; and with those above words,
-    without settings, if no number of a metric comes between two step lines that is not above the first."""
-    right = {name: x for name, x in first.above.items() if name not in first.passed}
+def told_again(above: Mapping[str, float], between: Sequence[Sequence[str]]) -> Cells:
+    """The numbers `above` the first step line without those that come only there, as settings do."""
     names = {name for names in between for name in names}
-    if first.passed:
-        told = {name: x for name, x in first.above.items() if name in names}
-        if told.keys() >= {name for name in names if measures((name,))}:
-            yield told
-    yield right
+    return {name: x for name, x in above.items() if name in names}
+
+
+def _may_stand_above(first: TemplateLine, between: Sequence[Sequence[str]]) -> Iterator[Cells]:
+    """The numbers above the first step line that may belong to it: with those above words, if no number of a metric
+    comes between two step lines that is not above the first; and those right above it."""
+    told = told_again(first.above, between)
+    if first.passed and told.keys() >= {name for names in between for name in names if measures((name,))}:
+        yield told
+    yield {name: x for name, x in told.items() if name not in first.passed}
 
 
 def lead(lines: Sequence[TemplateLine], counter: int, ahead: Ahead) -> None:

@@ -107,3 +107,33 @@ def test_followed_as_read_whole(inner: str, tmp_path: Path, monkeypatch: pytest.
     found = {key: table.series(key) for key in table.columns}
     opened.close()
     assert {key: [*zip(s.steps.tolist(), s.values.tolist(), strict=True)] for key, s in found.items() if s} == whole
+
+
+@pytest.mark.parametrize(
+    "head", ["Step {i}", "Step {i} | lr 1e-6 | entropy 0.5", "upd#{i} finished, lr 1e-6 | entropy 0.5"]
+)
+@pytest.mark.parametrize("part", ["  ppo pass {k}: kl {x:.2f} clip 0.03", "  ppo epoch {k}: kl {x:.2f} clip 0.03"])
+def test_what_the_step_itself_tells_below_its_parts_counts(part: str, head: str, tmp_path: Path) -> None:
+    outer = "{head}\n{parts}\nloss {y:.3f}; reward 0.25; kl {z:.4f}\n"
+    text = "".join(
+        outer.format(
+            head=head.format(i=i),
+            parts="\n".join(part.format(k=k, x=i + k / 10) for k in range(1, 4)),
+            y=1 / i,
+            z=i / 1000,
+        )
+        for i in range(1, STEPS + 1)
+    )
+    found = cells(tmp_path / "train.log", text)
+    kl = next(told for name, told in found.items() if "kl" in name)
+    assert [x for _, x in kl] == [pytest.approx(i / 1000) for i in range(1, STEPS + 1)]
+    assert not any("pass" in name for name in found)
+
+
+def test_what_the_line_of_the_step_tells_counts_before_its_parts_above(tmp_path: Path) -> None:
+    parts = "  ppo pass 1: kl 0.{i}1 clip 0.03\n  ppo pass 2: kl 0.{i}2 clip 0.03\n"
+    text = "".join((parts + "[train] step {i} of 12 | loss 0.5; kl 0.0{i}\n").format(i=10 + i) for i in range(1, 13))
+    kl = next(
+        told for name, told in cells(tmp_path / "train.log", "lr=1e-6 beta=0.04\n" + text).items() if "kl" in name
+    )
+    assert [x for _, x in kl] == [pytest.approx((10 + i) / 1000) for i in range(1, 13)]

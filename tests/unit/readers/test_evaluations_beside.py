@@ -11,6 +11,7 @@ import pytest
 from rltui.cli import main
 from tests.unit.readers.reading import cuts
 from tests.unit.readers.test_opened_and_grown import looked_at
+from tests.unit.session.runs import content, opened
 
 FORMS = (
     "[eval] step {s}: accuracy={x}",
@@ -151,3 +152,23 @@ def test_where_each_round_is_a_step_its_line_is_that_of_the_step() -> None:
     text = "".join(f"Epoch {i} done. loss 0.{i}, reward 0.5, val reward 0.25\n" for i in range(1, 10))
     found, _ = looked_at([text.encode()])
     assert found == {i: {"loss": i / 10, "reward": 0.5, "val reward": 0.25} for i in range(1, 10)}
+
+
+ENDED = (
+    "Running validation on 2 sets ...\n  math500   accuracy {e}   (500 problems)\n"
+    "  gsm8k     accuracy 0.75   (1319 problems)\nValidation done in 41 s\n",
+    "*** EVAL step={i} ***\npass@1 = {e}\n*** END EVAL ***\n",
+)
+
+
+@pytest.mark.parametrize("evaluated", ENDED)
+def test_numbers_above_the_next_step_are_not_of_an_evaluation_that_is_over(evaluated: str, tmp_path: Path) -> None:
+    step = "  loss: 0.{i:03}\n  kl: 0.01\n--- finished step {i} of 30 ---\n"
+    text = "".join((step + (evaluated if i % 4 == 0 else "")).format(i=i, e=f"0.{i + 100}") for i in range(1, 31))
+    path = tmp_path / "train.log"
+    path.write_text(text)
+    rows = content(opened(path))
+    losses = {step: next((x for name, x in cells.items() if "loss" in name), None) for step, cells in rows.items()}
+    assert losses == {i: float(f"0.{i:03}") for i in range(1, 31)}
+    assert all(float(f"0.{i + 100}") in rows[i].values() for i in range(4, 31, 4))
+    assert all(sum("kl" in name for name in cells) == 1 for cells in rows.values())

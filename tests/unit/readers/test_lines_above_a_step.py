@@ -88,3 +88,45 @@ def test_a_dump_with_its_step_last(tmp_path: Path) -> None:
     assert {step: (cells["episode_reward_mean"], cells["kl"]) for step, cells in found.items()} == {
         i: values(i) for i in range(1, STEPS + 1)
     }
+
+
+SET_BEFORE = (
+    "config: lr=2e-6 batch=256 beta=0.04\n",
+    "INFO:root:config: lr=2e-6 batch=256 beta=0.04\n",
+    "retry 6/5: sandbox timed out after 30 s\n",
+    "seed: 3\n",
+    "loaded 5/5 shards\n",
+)
+CLOSES = ("--- finished step {i} of 12 ---\n", "finished step {i} of 12 in 3.2 s\n", "step {i} done | lr 1e-6\n")
+
+
+@pytest.mark.parametrize("close", CLOSES)
+@pytest.mark.parametrize("before", SET_BEFORE)
+def test_what_was_set_above_them_moves_no_number(before: str, close: str, tmp_path: Path) -> None:
+    lead = "INFO:root:" if before.startswith("INFO:root:") else ""
+    path = tmp_path / "train.log"
+    path.write_text(before + log(f"{lead}  reward: {{x}}\n{lead}  loss: {{y}}\n{lead}{close}"))
+    found = content(opened(path))
+    assert {step: (named(cells, "reward"), named(cells, "loss")) for step, cells in found.items()} == {
+        i: values(i) for i in range(1, STEPS + 1)
+    }
+
+
+@pytest.mark.parametrize("before", ["config: lr=2e-6 batch=256 beta=0.04\n", "batch=256\n", ""])
+def test_what_was_set_above_a_title_takes_none_of_its_numbers(before: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(before + log("Iteration {i} finished (0:00:12).\n  reward: {x}\n  loss: {y}\n"))
+    found = content(opened(path))
+    assert {step: (named(cells, "reward"), named(cells, "loss")) for step, cells in found.items()} == {
+        i: values(i) for i in range(1, STEPS + 1)
+    }
+
+
+def test_a_first_block_with_other_names_is_not_above_the_second(tmp_path: Path) -> None:
+    text = log("step: {i}\nreward: {x}\nloss: {y}\nsolved: {n}, never: 3\n").replace("solved: 512, never: 3", "hits: 2")
+    path = tmp_path / "train.log"
+    path.write_text(text)
+    found = content(opened(path))
+    assert {step: named(cells, "reward") for step, cells in found.items()} == {
+        i: values(i)[0] for i in range(1, STEPS + 1)
+    }

@@ -38,3 +38,25 @@ def test_a_resume_in_other_words_goes_on() -> None:
     new = "".join(f"Step {i} | loss: 0.{i:03} | reward: 0.25\n" for i in range(21, 41))
     found, _ = looked_at([(old + new).encode()])
     assert {i: cells["reward"] for i, cells in found.items()} == {i: 0.5 if i < 21 else 0.25 for i in range(1, 41)}
+
+
+ANSWERS = (
+    '{{"question": "{k}+3", "answer": "{k}", "score": 1, "steps": {s}}}\n',
+    "{{'prompt': 'What is {k}?', 'completion': 'It is {k}', 'reward': 0.0, 'steps': {s}}}\n",
+)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("step", ["{{'step': {i}, 'loss': 0.{i:03}}}\n", "Update #{i} | lr 2.0e-06\nloss: 0.{i:03}\n"])
+def test_the_steps_of_an_answer_in_a_dict_are_not_those_of_the_training(step: str, answer: str) -> None:
+    count = (5, 17, 29, 8, 41, 3)
+    text = "".join(answer.format(k=i, s=count[i % 6] + i) + step.format(i=i) for i in range(1, 31))
+    found, _ = looked_at([text.encode()])
+    assert {i: cells["loss"] for i, cells in found.items()} == {i: float(f"0.{i:03}") for i in range(1, 31)}
+    assert not {"score", "reward", "question"} & set().union(*found.values())
+
+
+def test_a_record_of_a_step_may_hold_a_text() -> None:
+    text = "".join(f"{{'step': {i}, 'loss': 0.{i:03}, 'sample': 'It is {i}'}}\n" for i in range(1, 21))
+    found, _ = looked_at([text.encode()])
+    assert {i: cells["loss"] for i, cells in found.items()} == {i: float(f"0.{i:03}") for i in range(1, 21)}
