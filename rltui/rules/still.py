@@ -367,7 +367,7 @@ def _risen_since(look: Look, memory: Memory) -> bool:
 
 def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
     """First step from which on the reward jumps more. The rows before it are remembered: they may lie further back
-    than a change is looked for. Of a reward that hardly ever moved before, nothing tells how many times louder it is."""
+    than a change is looked for. Of one that hardly ever moved before nothing tells how much louder it is."""
     grown = louder(series.steps, series.values)
     if grown is not None:
         if (before := noise(series.values[: series.steps.searchsorted(grown)])) > 0:
