@@ -250,15 +250,18 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             limit = value_of(test.metric, test.value)
             outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit, holds)})"))
     if not outcomes:
-        return _of_one_length(look, test) or missing(look, test.metric)
+        return _of_one_length(look, test, spell) or missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
 
 
-def _of_one_length(look: Look, test: Stands) -> Outcome | None:
-    """Of a share of cut answers that is not logged: answers that all have one length are all cut."""
+def _of_one_length(look: Look, test: Stands, spell: Spell) -> Outcome | None:
+    """Of a share of cut answers that is not logged: answers that all have one length are all cut. Those that came to
+    it after the onset ended by themselves until then."""
     one = one_length(look) if test.metric == CUT else None
     if one is None or (test.at == "start" and not one.always):
         return None
+    if test.at == "then" and spell.onset is not None and one.since > spell.onset + AROUND + spell.late:
+        return Outcome("unmet", f"{one.told}, but only since step {one.since}")
     holds = NUMBERS[test.op](1.0, test.value)
     return Outcome("met" if holds else "unmet", one.told)
 

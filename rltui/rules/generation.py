@@ -94,7 +94,7 @@ def all_of_one_length(seen: Standing, p: Params, memory: Memory) -> list[Signal]
     lived = one.always and ranked is not None and beats_start(ranked, int(np.argmax(ranked.score)))
     if lived or solved(look) or gained(look):
         level = NOTICE
-    elif opened(look, Trait.AT_FLOOR):
+    elif one.always and opened(look, Trait.AT_FLOOR):
         level = CRITICAL
     else:
         level = NOTICE if one.tokens < FORMAL else WARNING

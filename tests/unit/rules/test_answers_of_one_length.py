@@ -107,6 +107,22 @@ def test_answers_of_one_length_that_earn_more_and_more(tmp_path: Path, capsys: p
     assert of["verdict"]["decision"] == "continue"
 
 
+def test_answers_that_came_to_one_length_after_the_reward_was_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What came later is no cause: while the reward fell the answers still ended by themselves."""
+    rows = np.arange(2 * ROWS)
+    lost = np.clip(0.04 * (40 - rows), 0, 0.4) * wave(1, 0.1, 2 * ROWS, 1) + np.where(rows % 17 == 5, 0.03, 0.0)
+    ran_on = np.where(rows < 80, 300 + wave(0, 5, 2 * ROWS, 2) + 8 * np.clip(rows - 30, 0, 50), 1024.0)
+    columns = {"grad": wave(0.01, 0.002, 2 * ROWS, 2), "kl": wave(0.01, 0.001, 2 * ROWS, 3)}
+    of = told(tmp_path, capsys, length=ran_on, score=lost, **columns)
+    found = finding(of, RULE)
+    assert found is not None
+    assert found["onset_step"] == 81
+    assert finding(of, FLOOR) is not None
+    assert not proven(of)
+
+
 def test_a_fall_after_a_gain_is_not_laid_to_a_length_that_always_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
