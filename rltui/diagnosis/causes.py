@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rltui.diagnosis.outcome import Answer, Outcome, Spell, label_of
+from rltui.diagnosis.outcome import DECISIVE, Answer, Outcome, Spell, label_of
 from rltui.diagnosis.tested import AT_RESUME, RESUMED, Ground, acting
 from rltui.diagnosis.tested_numbers import JUST_BEFORE
 from rltui.evidence.guard import Guard
@@ -203,8 +203,8 @@ def fixes(
 ) -> tuple[Fix, ...]:
     """At most three fixes for a finding of this severity, in this framework's keys. First come those of supported
     causes (if such a cause has no fix for this run, what to look at), then those that help whatever the cause is. Fixes
-    of untested causes come only if there are none of these. Left out: fixes of contradicted causes only, and what the
-    config already has."""
+    of untested causes come only if there are none of these. Left out: fixes of contradicted causes only, what the
+    config already has, and changes for a cause that is far less sure than the leading one."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     parts = {one.name: one.part for one in causes}
@@ -223,6 +223,9 @@ def fixes(
         if told.to is None and _turns(fix, names) in valued:
             continue  # the same advice with its value follows
         supported = [place[name] for name in of if status.get(name) == "supported"]
+        if supported and fix.risk != "none" and _outweighed(causes[min(supported)], causes[0]):
+            mended.update(of)
+            continue
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         mended.update(of)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
@@ -241,6 +244,12 @@ def fixes(
         found = [one for one in found if one[0] in outside] or found
     ordered = [one[3] for one in sorted(found, key=lambda one: one[:3])]
     return (*([] if proven else to_tell([one.cause for one in causes], ordered)), *ordered)[:MOST_FIXES]
+
+
+def _outweighed(cause: Weighed, lead: Weighed) -> bool:
+    """Whether a decisive test proves the leading cause and none this one: what merely fits beside it, as a KL that has
+    grown, is no reason to turn a setting."""
+    return cause.weight // 10 < DECISIVE <= lead.weight // 10
 
 
 def _turns(fix: FixText, names: Dialect) -> tuple[str, tuple[str, ...]]:

@@ -99,7 +99,7 @@ class Conclusions:
         lives |= _at_once(of_standing, look)
         told = of_standing | of_samples
         by_limits = [rule.id for rule in self._limited if asked(look, rule)]
-        out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
+        out_of_place = [b for b in unable if b.id not in told and b.id not in by_limits]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
         tried = [*able, *guard.failed]  # what failed had all that it needs

@@ -25,6 +25,7 @@ from rltui.diagnosis.outcome import (
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.one_length import CUT, one_length
 from rltui.evidence.shifts import BESIDE, Shift, at_once, stands_on_both_sides, step_between, step_of_few
 from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
@@ -249,8 +250,20 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             limit = value_of(test.metric, test.value)
             outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit, holds)})"))
     if not outcomes:
-        return missing(look, test.metric)
+        return _of_one_length(look, test, spell) or missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _of_one_length(look: Look, test: Stands, spell: Spell) -> Outcome | None:
+    """Of a share of cut answers that is not logged: answers that all have one length are all cut. Those that came to
+    it after the onset ended by themselves until then."""
+    one = one_length(look) if test.metric == CUT else None
+    if one is None or (test.at == "start" and not one.always):
+        return None
+    if test.at == "then" and spell.onset is not None and one.since > spell.onset + AROUND + spell.late:
+        return Outcome("unmet", f"{one.told}, but only since step {one.since}")
+    holds = NUMBERS[test.op](1.0, test.value)
+    return Outcome("met" if holds else "unmet", one.told)
 
 
 def _first(facts: MetricFacts) -> float:

@@ -7,9 +7,12 @@ from math import sqrt
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.above_start import beats_start
+from rltui.evidence.beside_rows import Standing
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, MetricFacts, alone
+from rltui.evidence.one_length import FORMAL, one_length
 from rltui.evidence.present import in_a_row, jumped
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
@@ -30,6 +33,7 @@ from rltui.rules.base import (
     held,
     logged_for,
     losing,
+    opened,
     reward_course,
     rule,
     since,
@@ -38,6 +42,7 @@ from rltui.rules.base import (
     told,
     validation,
 )
+from rltui.rules.traits import Trait
 
 
 @rule("truncation-high", Look)
@@ -77,6 +82,27 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     onset = int(series.steps[0]) if since(beyond) == 0 else None  # it was never otherwise, so it has no turn
     metric, lasted = "response_clip_ratio", in_a_row(beyond)
     return [Signal(level, summary, tuple(proofs), None, metric, look.reward, onset, lasted=lasted)]
+
+
+@rule("truncation-high", Standing, able=lambda seen: one_length(seen.look) is not None)
+def all_of_one_length(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """Answers that are all as long as a limit, where the log does not count those that are cut. A note if the run has
+    gained with them or has all there is, or if an answer has but a few tokens: some tasks ask for one length."""
+    look, ranked = seen.look, seen.ranked
+    if (one := one_length(look)) is None:
+        return []
+    lived = one.always and ranked is not None and beats_start(ranked, int(np.argmax(ranked.score)))
+    if lived or solved(look) or gained(look):
+        level = NOTICE
+    elif one.always and opened(look, Trait.AT_FLOOR):
+        level = CRITICAL
+    else:
+        level = NOTICE if one.tokens < FORMAL else WARNING
+    proofs = [("response_length_mean", f"{one.tokens} tokens in {one.rows} of {one.of_rows} rows")]
+    if look.series(look.reward) is not None:
+        proofs.append((look.reward, ""))
+    text = one.told[0].upper() + one.told[1:]
+    return [Signal(level, f"{text}.", tuple(proofs), None, "response_length_mean", look.reward, one.since)]
 
 
 def _ended_unseen(look: Look, share: float, p: Params) -> float | None:

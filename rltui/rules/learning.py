@@ -14,6 +14,7 @@ from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
+    gained,
     held,
     logged_for,
     opened,
@@ -74,8 +75,8 @@ def _set_to_zero(look: Look) -> list[Signal]:
     log that rounds, and may be a mere placeholder if the policy moves."""
     text = "The learning rate is set to 0: no update changes the weights."
     if look.settings.lr != 0.0:
-        gained = look.facts.errors(look.reward) >= SURE or look.facts.errors("val_score") >= SURE
-        if not look.exact or gained or not look.is_zero("kl_ref"):
+        better = look.facts.errors(look.reward) >= SURE or look.facts.errors("val_score") >= SURE
+        if not look.exact or better or not look.is_zero("kl_ref"):
             return []
         text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is the KL to the reference, and the "
         text += "reward has not risen: no update changes the weights."
@@ -181,7 +182,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     over = many is not None and (gain_ended(look, many) or (share >= p["critical"] and not gain_shows(look, many)))
     learns = rising(look) and not all_dead and not over  # the trend of a long window holds the rise before that
     short = look.profile.ceiling is not None and not reached(look, p["half"])  # without a ceiling nobody can tell
-    idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
+    idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short and not _became_fewer(look)
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
     long = logged_for(look, "frac_reward_zero_std", p["window"])
     lasting = long and bool((recent >= p["critical"]).mean() >= 0.5)
@@ -211,6 +212,12 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
             marks=marks,
         )
     ]
+
+
+def _became_fewer(look: Look) -> bool:
+    """Whether fewer groups are dead than at the start, from where the run has learnt: they do not keep it from it."""
+    dead = look.facts.metric("frac_reward_zero_std")
+    return dead is not None and dead.since_start is not None and dead.since_start.direction < 0 and gained(look)
 
 
 def _start(look: Look, name: str, holds: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None:

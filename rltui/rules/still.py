@@ -367,11 +367,11 @@ def _risen_since(look: Look, memory: Memory) -> bool:
 
 def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
     """First step from which on the reward jumps more. The rows before it are remembered: they may lie further back
-    than a change is looked for."""
+    than a change is looked for. Of one that hardly ever moved before nothing tells how much louder it is."""
     grown = louder(series.steps, series.values)
     if grown is not None:
-        before = noise(series.values[: series.steps.searchsorted(grown)])
-        memory.update(since=grown, before=before)
+        if (before := noise(series.values[: series.steps.searchsorted(grown)])) > 0:
+            memory.update(since=grown, before=before)
     elif memory and now < LOUDER * memory["before"]:
         memory.clear()
     return int(memory["since"]) if memory else None

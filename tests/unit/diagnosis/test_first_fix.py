@@ -122,3 +122,28 @@ def test_another_program_that_the_log_names_is_quoted(tmp_path: Path) -> None:
     found = finding(told(path)[2], "step-time-regression")
     assert found is not None
     assert "merge_lora.py" in found["causes"][0]["because"]
+
+
+def test_no_setting_is_turned_beside_old_weights(tmp_path: Path) -> None:
+    """The KL has grown as well until then, which fits many causes. That old weights were loaded is certain."""
+    rows, back = np.arange(ROWS), 90
+    then = np.where(rows < back, rows, rows - back + 5)
+    columns = learning(ROWS) | {
+        "score": 0.2 + 0.6 * (1 - np.exp(-then / 30)) + wave(0, 0.01, ROWS, 1),
+        "kl": 0.004 * (then + 1) * np.exp(wave(0, 0.05, ROWS, 2)),
+        "entropy": 1.6 - 0.008 * then + wave(0, 0.01, ROWS, 3),
+    }
+    report = told(write(tmp_path / "run", columns))[2]
+    loud = [one for one in report["findings"] if one["severity"] != "info" and one["status"] == "active"]
+    led = [one for one in loud if one["causes"] and "old weights were loaded" in one["causes"][0]["text"]]
+    assert led
+    turned = [fix["text"] for one in led for fix in one["fixes"] if fix["risk"] != "none"]
+    assert all("checkpoint" in text for text in turned), turned
+
+
+def test_a_runaway_without_gradients_is_first_looked_into_where_most_are(tmp_path: Path) -> None:
+    """What only a leap of the gradient would show is not the first thing to look for if no gradient is logged."""
+    columns = {"score": learning(ROWS)["score"], "kl": 0.01 + 2.0 * ramp(40, 80), "length": wave(300, 5, ROWS, 2)}
+    found = finding(told(write(tmp_path / "run", columns))[2], "kl-runaway")
+    assert found is not None
+    assert "entropy bonus" not in found["fixes"][0]["text"].split(". ")[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.run.run import RunState
 from tests.unit.rollouts.dumps import GOOD, LOOP
-from tests.unit.rules.given import CRITICAL, LEVEL, NOTICE, N, Writer, ramp, rows, samples, wave
+from tests.unit.rules.given import CRITICAL, LEVEL, NONE, NOTICE, Case, N, Stands, Writer, ramp, rows, samples, wave
 
 
 def behind(every: int) -> Writer:
@@ -18,6 +19,8 @@ def looping(since: int, every: int) -> Writer:
     return lambda step, n: (LOOP if step >= since and n % every == 0 else GOOD, float(n % 2))
 
 
+RUNS = RunState("running", "rows arrive")
+ONE_LENGTH = {"response_length_mean": np.full(N, 256.0), "response_clip_ratio": NONE, "response_length_max": NONE}
 CAP = 400
 """Characters at which an answer is cut."""
 
@@ -48,6 +51,12 @@ CASES = (
         "length-explosion",
         {**LEVEL, "response_length_mean": wave(300) * np.exp(1.2 * ramp(100, 190))},
         {**LEVEL, "response_length_mean": wave(300) * np.exp(0.3 * ramp(100, 190))},
+    ),
+    Case(  # nothing counts the cut ones, and all have one length: a note if the run gained with it
+        "truncation-high",
+        Stands({"score_mean": wave(0.3, 0.03), "val_score": NONE, **ONE_LENGTH}, RUNS),
+        Stands({"score_mean": 0.2 + 0.4 * ramp(0, N), "val_score": NONE, **ONE_LENGTH}, RUNS),
+        still=NOTICE,
     ),
     samples("truncation-high", endless(3), endless(32), cap=CAP),
     samples("truncation-high", endless(1), endless(32), CRITICAL, cap=CAP),
