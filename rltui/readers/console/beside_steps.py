@@ -38,6 +38,7 @@ from rltui.readers.console.step_template import (
     counter_name,
     key_of,
     may_count,
+    skeleton,
 )
 from rltui.readers.console.values_above import ends_step
 from rltui.readers.name_words import either, is_named, last_word, measures, words
@@ -136,14 +137,15 @@ class BesideSteps:
             numbered.begin(begins)
         return self._anew
 
-    def _heads_block(self, count: Slot) -> bool:
-        """Whether a line that says what was done for this count begins the block of a step: no other count does."""
+    def _heads_block(self, count: Slot, message: str) -> bool:
+        """Whether a line that says what was done for this count begins the block of a step: no other count does, and
+        the line above is none or one in other words that counts another step."""
         heading = self._block.heading
         if heading and heading[0].name != count.name and not _is_outer(heading[0], count):
             return False
         above = () if self._under is None else self._under.slots
         earlier = any(counter_name(slot) == counter_name(count) and slot.value != count.value for slot in above)
-        if self._under is not None and not earlier:
+        if self._under is not None and not (earlier and skeleton(self._under.message) != skeleton(message)):
             return False
         return self._known.main is None or (self._known.is_main(count) and self._known.kind == "block")
 

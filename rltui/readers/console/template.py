@@ -261,7 +261,7 @@ class TemplateLearner(BesideSteps):
         known = done is not None and self._block.heads.has([done.step], message)
         if done is not None and not known and self._is_of_text(message, done.step):
             return []
-        if done is not None and self._heads_block(done.step):
+        if done is not None and self._heads_block(done.step, message):
             if not known and self._is_of_sample(message):
                 return []
             rows = self._below(message, source, [done.step])
