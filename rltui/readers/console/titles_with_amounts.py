@@ -62,9 +62,13 @@ def _tells_amounts(said: list[str]) -> bool:
 
 
 def _amounts(count: Slot, others: Sequence[Slot]) -> Iterator[Slot]:
-    """The amounts that have names, under names that say of what they are, `batch length`; a time and a rate have names
-    of their own."""
+    """The amounts that have names, under names that say of what they are, `batch length`; a time, a rate and what is no
+    whole number, as it may have been measured, have names of their own."""
     for slot in others:
         if slot.name:
-            own = slot.name.startswith(TIMED) or has_word(slot.name, either("durations", "by_group"))
+            own = (
+                not is_whole(slot)
+                or slot.name.startswith(TIMED)
+                or has_word(slot.name, either("durations", "by_group"))
+            )
             yield slot if own else replace(slot, name=f"{last_word(count.name)} {slot.name}")

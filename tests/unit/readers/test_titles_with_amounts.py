@@ -136,3 +136,10 @@ def test_numbered_parts_of_answers_are_no_steps(tmp_path: Path) -> None:
     report = reported(tmp_path)
     assert report["run"]["steps"]["rows"] == 30
     assert ends(report, "reward_mean") == (30, pytest.approx(0.111), pytest.approx(0.433))
+
+
+def test_what_may_have_been_measured_keeps_its_name() -> None:
+    text = "".join(f"Iteration {i}: residual = {1 / i:.4f}, objective = 0.{i:03}\n" for i in range(1, 31))
+    rows = read("console", text).rows
+    assert [step for step, _ in rows] == [*range(1, 31)]
+    assert all(cells.keys() == {"residual", "objective"} for _, cells in rows)
