@@ -32,3 +32,13 @@ class WentUp(Record, frozen=True, tag="went up", tag_field="test"):
     times: Annotated[float, Meta(gt=1)]
     unmet: Unmet = "contradicts"
     decisive: bool = True
+
+
+class IsPenalty(Record, frozen=True, tag="is the penalty", tag_field="test"):
+    """The loss is the KL to the reference times one number in all rows: it says nothing that the KL does not say. With
+    `holds` false it has to be more than that. `assumed`: a condition of the cause and no proof of it."""
+
+    holds: bool = True
+    assumed: bool = False
+    unmet: Unmet = "contradicts"
+    decisive: bool = False

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.unit.diagnosis.test_no_reason_to_stop import AT, ROWS, SINCE, evaluated, learns, page, pages, ramp
-from tests.unit.diagnosis.written import wave
+from tests.unit.diagnosis.written import finding, report, wave, write
 
 LATER = ramp(AT + 5, 60)
 
@@ -67,3 +67,22 @@ def test_a_loss_that_grows_with_a_kl_that_runs_away_is_no_change(seed: int, tmp_
     for upto, found in pages(tmp_path, columns, (75, 110, 150)):
         told = [c for f in found["findings"] for c in f["causes"] if c["text"].startswith("A term of the loss")]
         assert all(c["status"] != "supported" for c in told), (upto, told)
+
+
+CLIMBS = np.exp(np.random.default_rng(0).normal(0, 0.25, 93)) * (0.01 + 2.5 * np.clip(np.arange(93) / 25, 0, 1) ** 1.5)
+SETTLES = (0.002 + 0.7 * np.clip((np.arange(93) - 3) / 8, 0, 1)) * wave(1, 0.03, 93, 2)
+SETTLES = SETTLES + 1.2 * np.clip((np.arange(93) - 20) / 20, 0, 1)
+
+
+@pytest.mark.parametrize(("kl", "times"), [(CLIMBS, 1), (SETTLES, 6)], ids=["one number", "six times the number"])
+def test_a_loss_that_is_the_penalty_alone(
+    kl: np.ndarray, times: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It grows as the KL does, and tells of a change only if the number between both changes."""
+    rows = np.arange(len(kl))
+    loss = np.where(rows < 14, 0.01, 0.01 * times) * kl
+    columns = {"score": wave(0.66, 0.01, len(rows), 1) + 0.0003 * rows, "kl": kl, "loss": loss.round(4)}
+    found = finding(report(write(tmp_path / "run", columns), capsys), "kl-runaway")
+    assert found is not None
+    told = any(c["text"].startswith("A term of the loss") and c["status"] == "supported" for c in found["causes"])
+    assert told == (times > 1)
