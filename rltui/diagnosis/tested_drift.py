@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from rltui.diagnosis.outcome import Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.look import Look
+from rltui.evidence.loss_terms import times_of_penalty
 from rltui.evidence.signal import num
 from rltui.evidence.steady_drift import FIRST_STEPS, rose_meanwhile, steady_drift
 from rltui.evidence.went_up import LEAST_ROWS, went_up
 from rltui.plots.numbers import change
 from rltui.rules.base import side_by_side
 from rltui.rules.expected_drift import IsPenalty, Steady, WentUp
-from rltui.run.sums import median
 
 
 def _steady(look: Look, test: Steady, spell: Spell) -> Outcome:
@@ -51,23 +49,14 @@ def _went_up(look: Look, test: WentUp, spell: Spell) -> Outcome:
     return Outcome("met", f"{label} went {was} → {is_} within some rows of step {step}", at=step)
 
 
-PENALTY_ROWS, OFF, ROUNDED, STRAY = 10, 0.1, 0.005, 50
-"""Rows that tell what a loss holds. How far one may lie off the penalty: of the penalty itself, and of its highest
-value as logs round. One row in so many may hold more."""
-
-
 def _is_penalty(look: Look, test: IsPenalty, spell: Spell) -> Outcome:
     known = False
     for name in ("total_loss", "pg_loss"):
-        loss, kl = side_by_side(look, name, "kl_ref")
-        if len(loss) < PENALTY_ROWS or not (kl > 0).any():
-            continue
-        large = kl >= median(kl[kl > 0])
-        known, times = True, median(loss[large] / kl[large])
-        off = np.abs(loss - times * kl) > OFF * np.abs(times * kl) + ROUNDED * np.abs(loss).max()
-        if times > 0 and off.sum() <= len(loss) // STRAY:
+        times = times_of_penalty(*side_by_side(look, name, "kl_ref"))
+        if times:
             told = f"{label_of(name)} is {num(times)} times the KL to the reference in all rows"
             return Outcome("met" if test.holds else "unmet", told)
+        known |= times is not None
     if not known:
         return Outcome("unknown", "loss and KL to the reference are not logged together")
     return Outcome("unmet" if test.holds else "met", "the loss is more than the KL to the reference times one number")

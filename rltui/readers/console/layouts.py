@@ -415,6 +415,11 @@ class PairBlock:
     def is_open(self) -> bool:
         return bool(self._slots)
 
+    def has(self, name: str, x: float) -> bool:
+        """Whether a number below the newest title has this name and value."""
+        own = self._slots.get((self.title, name))
+        return own is not None and own.value == x
+
     def begins_anew(self, names: list[str]) -> bool:
         """Whether a line of these names belongs to the next block."""
         again = any((self.title, name) in self._slots for name in names)

@@ -251,16 +251,15 @@ class OpenBlock:
         """Whether these numbers begin another block, as their names were told. Below a heading its own numbers may come
         again, `Iter 3 lr 1e-6` and `lr: 1e-6`, and so may a line that a logger prints once more. So may those of a part
         of the step: the step itself tells them now."""
-        told = self.pairs.slots
-        again = {slot.name for slot in slots if (own := told.get(slot.name)) and own.value == slot.value}
-        again = again | set(list(told)[: self.state.done]) if self.state.headed else set()
-        again = again | self.state.inner
+        again = set(self.state.inner)
+        if self.state.headed:
+            again |= {slot.name for slot in slots if self.pairs.has(slot.name, slot.value)}
+            again |= set(list(self.pairs.slots)[: self.state.done])
         return self.pairs.begins_anew([slot.name for slot in slots if slot.name not in again])
 
     def told_before(self, cells: dict[str, float]) -> bool:
         """Whether these numbers are all in it, each with the same value."""
-        own = self.pairs.slots
-        return all(name in own and own[name].value == x for name, x in cells.items())
+        return all(self.pairs.has(name, x) for name, x in cells.items())
 
     def add(self, slots: list[Slot], source: str, line: int, time: float) -> None:
         """Takes the numbers of a line. They are no longer those of a part of the step."""

@@ -68,7 +68,7 @@ async def test_finding_evidence_config_key_checkpoint_and_file(
         await wait_for(pilot, lambda: "snapshot written to" in app.view.message, "the path")
         assert "snapshot written to" in screen_text(app)
     written = Path(app.view.message.removeprefix("snapshot written to "))
-    assert "KL to reference runs away" in written.read_text(encoding="utf-8")
+    assert "Reward function at fault" in written.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("begun", ["", "\n\n", "Loading model\nStarting\n"])
