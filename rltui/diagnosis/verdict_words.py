@@ -178,7 +178,7 @@ CEILING = 0.99
 
 
 def _at_its_ceiling(seen: MetricFacts) -> bool:
-    return seen.values.min() >= 0.0 and seen.values.max() <= 1.0 and seen.now.value >= CEILING
+    return bool(seen.values.min() >= 0.0 and seen.values.max() <= 1.0 and seen.now.value >= CEILING)
 
 
 def _why_go_on(case: Case) -> str:

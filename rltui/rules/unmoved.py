@@ -46,7 +46,7 @@ def no_rate(look: Look, p: Params) -> bool:
     """The learning rate was next to nothing in all rows: no number of them would show a gain. One of 0 may be cut off
     by the log."""
     rate = look.blocks("lr")
-    return rate is not None and logged_for(look, "lr", p["rows"]) and 0.0 < rate.highs.max() < p["still_lr"]
+    return rate is not None and logged_for(look, "lr", p["rows"]) and 0.0 < float(rate.highs.max()) < p["still_lr"]
 
 
 def _where_it_began(look: Look, p: Params) -> bool:

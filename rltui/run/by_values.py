@@ -65,7 +65,7 @@ def falls(points: Series) -> bool:
 def is_part(points: Series) -> bool:
     """Whether all values lie between 0 and 1, and some are neither: counts are whole."""
     x = points.values
-    return len(x) >= LEAST and x.min() >= 0 and x.max() <= 1 and bool(((x > 0) & (x < 1)).any())
+    return len(x) >= LEAST and bool(x.min() >= 0 and x.max() <= 1 and ((x > 0) & (x < 1)).any())
 
 
 def _is_clipped(points: Series) -> bool:
