@@ -58,8 +58,8 @@ def readings(key: str) -> tuple[Spelt, ...]:
     """The spellings of a name: the whole name, then without each first part that only sorts. Empty without words."""
     found = dict.fromkeys([_spelt(key)])
     rest = key
-    while "/" in rest:
-        group, _, rest = rest.partition("/")
+    while (tie := next((mark for mark in "/." if mark in rest), "")) != "":
+        group, _, rest = rest.partition(tie)
         if group.lower() not in spellings().groups:
             break
         found[_spelt(rest)] = None

@@ -96,6 +96,8 @@ def either(*kinds: str) -> frozenset[str]:
     return frozenset[str]().union(*(getattr(words(), kind) for kind in kinds))
 
 
+_CAMEL = lazy("(?<=[a-z][a-z])(?=[A-Z])")
+"""Between the words of `meanReward`."""
 _LETTERS = ((0, 0xA000, 0x20000), (0x1F000, 0x20000, 0x2A700))
 """(first sign, end of signs, first letter that stands for them): rare Chinese letters, which occur in no name."""
 _RARE = lazy("[\U00020000-\U0002b6ff]")
@@ -127,14 +129,18 @@ def _sign_of(letter: str) -> str:
 @lru_cache(maxsize=NAMES)
 def last_word(name: str) -> str:
     """The last word of a name, in lower case."""
-    found = _WORD.findall(shown(name).replace("_", " "))
-    return str(found[-1]).lower() if found else ""
+    found = _words_of(name)
+    return found[-1].lower() if found else ""
 
 
 @lru_cache(maxsize=NAMES)
 def has_word(name: str, wanted: frozenset[str]) -> bool:
     """Whether a word of a name is one of these."""
-    return any(word.lower() in wanted for word in _WORD.findall(shown(name).replace("_", " ")))
+    return any(word.lower() in wanted for word in _words_of(name))
+
+
+def _words_of(name: str) -> list[str]:
+    return _WORD.findall(_CAMEL.sub(" ", shown(name)).replace("_", " "))
 
 
 def is_named(name: str, wanted: frozenset[str]) -> bool:

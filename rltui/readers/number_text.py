@@ -56,6 +56,16 @@ _TOGETHER = lazy(
 )
 """Several statistics under one name: `reward mean/std: 0.5/0.2`."""
 _OF_SEVERAL = lazy(rf"/{_STATISTIC}", re.IGNORECASE)
+_NAMES = r"[^\W\d]\w*(?:/[^\W\d]\w*)+"
+_NUMBERS = rf"{NUMBER}(?:\s?/\s?{NUMBER})+"
+_ABREAST = lazy(
+    rf"(?<![\w/.@\-])(?:(?:(?P<of>[^\W\d]\w*)? ?[(\[](?P<within>{_NAMES})[)\]]|(?P<named>{_NAMES}))"
+    rf"(?:\s*[:=])?\s*(?P<numbers>{_NUMBERS})(?![\w/])"
+    rf"|(?P<whose>[^\W\d]\w*)(?:\s*[:=]\s*|\s)(?P<those>{_NUMBERS}) ?[(\[](?P<behind>{_NAMES})[)\]])"
+)
+"""As many numbers as names: `loss(pi/v/ent) 0.1/0.3/1.2`, `acc/format: 0.82/0.91`, `reward 0.3/0.2 (train/val)`."""
+_OF_FIRST = lazy(rf"(\w+_){_STATISTIC}", re.IGNORECASE)
+_IS_STATISTIC = lazy(_STATISTIC, re.IGNORECASE)
 _NO_NAME = r"(?!(?:[smhd]|ms|us|secs?|seconds|mins?|hours?|[KMGT]i?B|of|out|to|and|in|at)\b)"
 _BEFORE_NAME = rf"({NUMBER}[%kKM]?) ({_NO_NAME}[^\W\d][\w.\-]+(?: [^\W\d][\w.\-]*){{0,3}})"
 _APART = r"(?:\s*[,;|│·•»]\s*|\s[-–/]\s|\s{2,}|\t)"
@@ -104,6 +114,20 @@ def _each(found: re.Match[str]) -> str:
     return ", ".join(f"{before}{name}={number}" for name, number in zip(names, numbers, strict=True))
 
 
+def _each_abreast(found: re.Match[str]) -> str:
+    named, stated = found["within"] or found["named"] or found["behind"], found["numbers"] or found["those"]
+    names, numbers = named.split("/"), [number.strip() for number in stated.split("/")]
+    if len(names) != len(numbers) or "." not in stated:
+        return found[0]
+    of = found["of"] or found["whose"] or ""
+    if not of and (first := _OF_FIRST.fullmatch(names[0])):
+        names = [names[0], *(f"{first[1]}{name}" if _IS_STATISTIC.fullmatch(name) else name for name in names[1:])]
+    elif not of and any(map(_IS_STATISTIC.fullmatch, names)):
+        return found[0]  # their name is before them
+    told = [name if not of else f"{of} {name}" if _IS_STATISTIC.fullmatch(name) else f"{name}/{of}" for name in names]
+    return ", ".join(f"{name}={number}" for name, number in zip(told, numbers, strict=True))
+
+
 def has_decimal_comma(text: str) -> bool:
     """Whether a line of text shows that its numbers have decimal commas."""
     return _COMMA.search(text) is not None and _DECIMAL_COMMA.search(text) is not None
@@ -131,7 +155,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
     - durations of several parts or in small units, `1h2m`, `45ms`, by seconds;
     - `1.5×10⁻⁶` by `1.5e-6`, `1_234_567` by `1234567`, and decimal commas, `loss=0,25`, by points;
     - the pair `('loss', 0.5)` by `'loss': 0.5`;
-    - `reward mean/std: 0.5/0.2` by each statistic with its number;
+    - `reward mean/std: 0.5/0.2` and `loss(pi/v) 0.1/0.3` by each name with its number;
     - `0.5 reward, 0.2 loss` by names before their numbers;
     - names without a value, `eval_acc=-`, and the dots in `loss....: 0.5`, by nothing.
 
@@ -153,6 +177,8 @@ def unwrapped(text: str, commas: bool = False) -> str:
     text = shown_plainly(text)
     if _OF_SEVERAL.search(text):
         text = _TOGETHER.sub(_each, text)
+    if text.count("/") > 1:
+        text = _ABREAST.sub(_each_abreast, text)
     if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):
         text = _BEFORE_NAMES.sub(lambda found: _ONE_BEFORE.sub(r"\2: \1", found[0]), text)
     if "'," in text or '",' in text:

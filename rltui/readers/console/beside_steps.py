@@ -100,7 +100,7 @@ class BesideSteps:
             self._over = over
             return self._end_block()  # its title again
         if (self._under is not None or self._block.is_open) and (named := title(message)):
-            self._block.pairs.title = named
+            self._block.pairs.title = self._block.pairs.over = named
             return []
         self._under = None
         of_table = self._table.heading(message)
@@ -122,7 +122,7 @@ class BesideSteps:
             return False
         self._evaluated = not (self._evaluated and self._scored and closes_evaluation(message))
         self._scored = False
-        self._block.pairs.title = ""
+        self._block.pairs.title = self._block.pairs.over = ""
         return True
 
     def _are_rounds(self, begins: Sequence[Slot]) -> bool:
@@ -193,13 +193,14 @@ class BesideSteps:
             return []
         named, said = titled(INDEX.sub("", message) if self._under is not None else message)
         cells, named = {} if begins else pair_cells(said), named or self._work
-        if cells == {} and self._block.headed and not begins and "." in said:
+        if cells == {} and not begins and "." in said and (self._block.headed or self._known.main is None):
             alone = told_whole(said, least=1)  # `print("reward", x)`
-            cells = alone if self._block.heads.may_have_line(alone) else {}
+            so = self._block.heads.may_have_line(alone) if self._block.headed else measures(alone, "training")
+            cells = alone if so else {}
         if not cells and self._evaluated and not begins:
             cells = score_of_set(said)
-        if named and cells:
-            self._block.pairs.title = named
+        if cells:
+            self._block.pairs.title = named or self._block.pairs.over
         if cells and (self._block.is_of_text(cells, self._led) or self._block.is_of_answer(message, cells)):
             return []
         if self._block.headed and not begins:
@@ -220,7 +221,8 @@ class BesideSteps:
         next_line = self._block.pairs.lines[-1:] == (self._at - 1,) and self._block.pairs.measured
         waits = bool(cells) and cells.keys() <= self._known.ahead.names
         loose = self._block.state.loose and not (next_line or waits)
-        if cells and loose and not measures(cells) and not any(map(_names_step, as_slots(cells))):
+        named_so = measures(cells or ()) or (named != "" and self._block.heads.may_have_line(cells or ()))
+        if cells and loose and not named_so and not any(map(_names_step, as_slots(cells))):
             return []  # they belong to the other text in the block
         if begins or (self._evaluated and self._block.headed and any(map(self._is_another_step, as_slots(cells)))):
             self._evaluated = False

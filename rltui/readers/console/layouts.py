@@ -91,12 +91,14 @@ _WHEN = lazy(r"^[^\w]*(?:\d{4}-\d\d-\d\d[ T]?)?(?:\d{1,2}:\d\d:\d\d(?:[.,]\d+)?)
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
 _BETWEEN_RULES = lazy(r"^[^\w\[\](){}<>\"']{2,}\s([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)\s[^\w\[\](){}<>\"']{2,}$")
 """A title within a rule, or between two: `-- rollout --------`."""
-_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?)(?::|\s?[|│»])\s+(?=[^\W\d][\w/.@\-]*\s?[=:]|\{['\"])")
+_TIES = r"(?:(?:\]|\)|\*\*|`)\s?[:|]?|:\*\*|\s*:|\s?[|│»]|\s*(?:[-=]>|[→⇒])|\s+[–—-]|\s*\.{3,})\s+"
+"""Between a title and the pairs of its line: `policy: loss=0.1`, `policy -> loss=0.1`, `[policy] loss=0.1`."""
+_TITLED = lazy(rf"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?){_TIES}(?=[^\W\d][\w/.@\-]*\s?[=:]|\{{['\"])")
 _TITLED_APART = lazy(
-    r"^[^\w]*([^\W\d][\w/\-]*)(?:\]?(?:\s{2,}|\t)|\s?[|│»]\s+)"
+    rf"^[^\w]*([^\W\d][\w/\-]*)(?:\]?(?:\s{{2,}}|\t)|{_TIES})"
     rf"(?=[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*)?(?:\s?[=:]\s*|\s+){NUMBER_TEXT})"
 )
-"""A title that only a gap or a bar sets apart: `policy   loss 0.1  kl 0.01`."""
+"""A title before pairs without a sign: `policy   loss 0.1  kl 0.01`."""
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
 _SET = lazy(
     rf"^\W*([A-Za-z][\w.\-]{{0,30}})\s*[:|│]\s*"
@@ -386,12 +388,12 @@ def _is_label(part: str) -> bool:
 
 
 class PairBlock:
-    """Pairs of neighbouring lines, until a name comes again or another line comes between. `title`: for the next
-    lines."""
+    """Pairs of neighbouring lines, until a name comes again or another line comes between. `title`: that of the newest
+    line. `over`: the one that a line above gives to all lines without a title of their own."""
 
     def __init__(self) -> None:
         self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
-        self.title = ""
+        self.title = self.over = ""
         self.lines: tuple[int, ...] = ()  # their numbers in the file
         self.time = nan  # time of the first line with a time stamp
 
@@ -438,7 +440,7 @@ class PairBlock:
     def take(self) -> tuple[list[Slot], tuple[int, ...], float]:
         """The block so far, with its line numbers and time. A new, empty block begins."""
         taken = list(self.slots.values()), self.lines, self.time
-        self._slots, self.lines, self.title, self.time = {}, (), "", nan
+        self._slots, self.lines, self.title, self.over, self.time = {}, (), "", "", nan
         return taken
 
 

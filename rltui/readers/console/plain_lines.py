@@ -9,7 +9,7 @@ from itertools import pairwise
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.sections import timed
-from rltui.readers.name_words import either, has_word, is_named, measures, words
+from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import value
 
 _PAIR = lazy(
@@ -94,9 +94,14 @@ _EPOCH_STEP = lazy(r"^(\d{1,5})\|(\d{1,9})\|\s*(?=[^\W\d])")
 """How torchtune begins a line: epoch and step, before the names and numbers."""
 
 
+_TIED = lazy(r"\W{0,4}([^\W\d_]+(?:_[^\W\d_]+){0,2})_(?=\d{1,9}(?:\s*[:|,\])]|\s+[^\W\d]))")
+"""A name and its count in one word: `global_step_12: reward=0.3`."""
+
+
 def step_first(message: str) -> str:
     """A line of one name, its step and its number (`mean reward of step 3: 0.5`) with the step first, and one that only
-    bars tell to begin with epoch and step (`1|3|Loss: 0.5`) in words; any other line unchanged."""
+    bars tell to begin with epoch and step (`1|3|Loss: 0.5`) in words, and `step_3` as `step 3`; any other line
+    unchanged."""
     if (begun := _EPOCH_STEP.match(message)) is not None:
         return f"epoch {begun[1]}, step {begun[2]}, {message[begun.end() :]}"
     if "value" in message and (found := _SCALAR.match(message)) is not None and _counts(found[2]):
@@ -105,6 +110,8 @@ def step_first(message: str) -> str:
         return f"{found[2]}, {found[1]}: {found[4]}"
     if (found := _AFTER_STEPS.match(message)) is not None and _counts(found[3].removesuffix("s")):
         return f"{found[3].removesuffix('s')} {found[2]}, {found[1]}: {found[4]}"
+    if "_" in message and (found := _TIED.match(message)) is not None and _counts(last_word(found[1])):
+        return f"{found[1]} {message[found.end() :]}"
     return message
 
 

@@ -64,7 +64,8 @@ class StepBlock(Struct):
     source: str = ""  # the program that wrote it
     printed: bool = False  # a heading that was printed: its numbers may come from a logger
     second: str | None = None  # that logger
-    title: str = ""  # the title above the newest lines
+    title: str = ""  # that of the newest line
+    title_above: str = ""  # that of lines without one of their own
     evaluated: bool = False  # a line said that an evaluation follows
     time: float = nan  # when the line with the step was written
     at: int = 0  # its line number
@@ -220,20 +221,20 @@ class StepBlock(Struct):
             return False
         heads, rest = titled(without_marks(without_lead(message)))
         if cells:
-            self.title = heads or _work(message) or self.title
+            self.title = heads or _work(message) or self.title_above
         else:
             cells = attributes(rest) if heads else self._alone(rest)
-            self.title = heads if cells else self.title
+            self.title = heads if cells else self.title_above
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]
         lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(without_marks(text))]
         if not cells and begins_evaluation(text):
-            self.evaluated, self.lead, self.title = True, None, ""
+            self.evaluated, self.lead, self.title, self.title_above = True, None, "", ""
             return False
         if not cells and self.evaluated and ends_evaluation(text):
             self.evaluated, self.lead = False, None
         if not cells:
-            self.title = title(text)
+            self.title = self.title_above = title(text)
             self.worded |= not self.title and _WORDED.search(text) is not None and not is_frame(text)
             self.over |= self.lead == "" and bool(message.strip())
             self.apart |= bool(message.strip())

@@ -175,11 +175,12 @@ class TemplateLearner(BesideSteps):
         self._at, self._time, given, self.likely = at, time, message, False
         lead = split_lead(name_before_number(message))
         rank, source, message, before = lead.rank, program(lead), lead.message, lead.before
-        alone = before.strip() == f"{lead.source}:"
+        alone = before.strip() in (f"{lead.source}:", f"[{lead.source}]")
         outer, _, name = lead.source.rpartition(" ")
         if name and message.startswith(("{'", '{"')) and before.rstrip().endswith(f"{name}:"):
             source, message = outer, given if alone else f"{name}: {message}"  # the name of the dict is not a program
-        if indented and alone and lead.source and self._under is not None:
+        below = self._under is not None or self._block.headed > 0
+        if alone and lead.source and below and (self._printed or (indented and self._under is not None)):
             source, message = "", given  # nor is the title of some numbers below a step
         self._work = "" if source else lead.source
         message = step_before_name(step_first(message))
@@ -322,7 +323,8 @@ class TemplateLearner(BesideSteps):
             line.below, waited = self._known.ahead.take()
             line.lines = (*waited, *line.lines)
         rows, self._key = self._known.take("line", key, line), key
-        self._under, self._block.pairs.title = line if key in self._known else self._known.over(line), ""
+        self._under = line if key in self._known else self._known.over(line)
+        self._block.pairs.title = self._block.pairs.over = ""
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows

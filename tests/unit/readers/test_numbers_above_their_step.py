@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from tests.unit.readers.test_lines_of_home_made_loops import STEPS, steps
 
 N = 40
 
@@ -101,3 +102,10 @@ def test_one_answer_among_the_first_steps(style: str, tmp_path: Path, capsys: py
     assert main(["export", str(path), "--format", "jsonl"]) == 0
     rows = {row["step"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert {i: rows[i]["reward_mean"] for i in range(5, N - 1)} == {i: float(rise(i)) for i in range(5, N - 1)}
+
+
+@pytest.mark.parametrize("lead", ["", "10:00:05 ", "INFO "])
+@pytest.mark.parametrize("ends", ["step {n} done", "step {n} took 12.5s", "Finished step {n}", "--- step {n} done ---"])
+def test_numbers_without_a_sign_above_the_line_that_ends_their_step(ends: str, lead: str, tmp_path: Path) -> None:
+    found = steps(tmp_path, f"{lead}reward {{x}}\n{lead}kl {{kl}}\n{lead}{ends}")
+    assert {n: row["reward_mean"] for n, row in found.items()} == {n: n / 1000 for n in range(1, STEPS + 1)}
