@@ -58,7 +58,7 @@ def attributes(message: str) -> dict[str, float]:
 
 
 def parts_of(message: str) -> list[str]:
-    return [_CLOSED.sub(r"\1", part) for part in SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part.strip("\\")]
+    return [_CLOSED.sub(r"\1", part) for part in SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
 def pairs_of(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int, int]:
