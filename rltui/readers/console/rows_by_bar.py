@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec import Struct, field
 
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.layouts import begins_evaluation, pair_cells, titled
 from rltui.readers.console.lead import bare, plain
 from rltui.readers.console.line_clock import LineClock
@@ -123,11 +124,10 @@ class RowsByBar:
         if len(segment) > MOST or (bar is None and foretold):
             return None
         decoded = segment.decode("utf-8", "replace")
-        said = bare(decoded)
-        cells = _dict(said) if "{" in said else _pairs(decoded)
-        if not cells or not measures(cells) or first_of("step", cells) is not None:
+        cells = _measured(decoded)
+        if not cells:
             return None
-        printed = _Printed(bar, cells, clock.before(segment, segment.find(b"{" if b"{" in segment else b"=")))
+        printed = _Printed(bar, dict(cells), clock.before(segment, segment.find(b"{" if b"{" in segment else b"=")))
         if self.tell and bar is not None:
             return [self._row(printed, bar)]
         if foretold:
@@ -153,6 +153,14 @@ class RowsByBar:
 
     def _row(self, printed: _Printed, bar: _Shown) -> BarRow:
         return bar.step + (self._early and printed.bar is not None), printed.cells, printed.time
+
+
+@lru_cache(maxsize=RECENT)
+def _measured(line: str) -> dict[str, float]:
+    """The numbers of a line that may be a row of a bar's step; empty for any other line."""
+    said = bare(line)
+    cells = _dict(said) if "{" in said else _pairs(line)
+    return cells if cells and measures(cells) and first_of("step", cells) is None else {}
 
 
 def _dict(said: str) -> dict[str, float]:

@@ -6,8 +6,11 @@ loops write them: `reward: mean 0.3 std 0.4`, `rollout: 256 samples, 20.1s, mean
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.lead import split_lead
 from rltui.readers.keys import first_of
 from rltui.readers.name_words import either, has_word, words
@@ -37,6 +40,7 @@ _SENTENCE = lazy(r"(?=.*\d)(?=.*[^\W\d]).*\s")
 """One word alone is a label, and a text without a number takes nothing from a line."""
 
 
+@lru_cache(maxsize=RECENT)
 def without_texts(text: str) -> str:
     """A line without the texts that it quotes, as their numbers are no metrics; a dict or any other line unchanged."""
     if text.lstrip().startswith(("{", "[{")) or not ("'" in text or '"' in text):
@@ -57,6 +61,7 @@ def is_of_answer(message: str) -> bool:
 _TEXT = lazy(r"[{,]\s*['\"](\w+)['\"]\s*:\s*['\"](?=[^'\"])")
 
 
+@lru_cache(maxsize=RECENT)
 def tagged(text: str) -> str:
     """Such a line in those words; any other line unchanged."""
     known = words()
