@@ -19,7 +19,7 @@ from rltui.readers.console.plain_lines import pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
-from rltui.readers.number_text import value
+from rltui.readers.number_text import ties_number, value
 from rltui.readers.units import has_number
 
 MOST_PAIRS = 400
@@ -185,7 +185,7 @@ def spread(message: str) -> str:
     """A line in which each number of a spread gets its own name, as `slots_of` names them: `Reward: 0.1, Reward std:
     0.5` for `Reward: 0.1 ± 0.5`."""
     spreads = any(mark in message for mark in ("±", "+-", "+/-", "(", "["))
-    return _SPREAD.sub(_apart, message) if spreads else message
+    return _SPREAD.sub(_apart, message) if spreads and ties_number(message) else message
 
 
 def _apart(found: re.Match[str]) -> str:

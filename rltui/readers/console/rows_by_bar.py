@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from msgspec import Struct, field
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import RECENT
 from rltui.readers.console.layouts import begins_evaluation, pair_cells, titled
@@ -22,6 +24,8 @@ from rltui.readers.name_words import either, has_word, measures, words
 
 MOST = 10_000
 """Most bytes of such a line."""
+_NUMBER = r"(?:\d|[nN]a[nN]|[iI]nf)"
+_TWO = lazy(rf"{_NUMBER}\D.*?{_NUMBER}", re.DOTALL)
 MOST_BARS = 100
 MOST_HELD = 8
 """Most lines that wait for one with the same names."""
@@ -169,7 +173,7 @@ def _dict(said: str) -> dict[str, float]:
 
 def _pairs(line: str) -> dict[str, float]:
     """The numbers of a line that holds several, each with its name, and counts nothing."""
-    if is_prose(line):
+    if is_prose(line) or _TWO.search(line) is None:
         return {}
     slots, others = slots_of(plain(split_prefix(line)[1])), either("evaluation", "items")
     if any(not slot.name or slot.of is not None or may_count(slot) or has_word(slot.name, others) for slot in slots):
