@@ -12,6 +12,8 @@ NUMBER = (
 )
 """A regex without groups. A comma only separates thousands: `1,2` are two numbers."""
 
+_TIED = lazy(r"[:=]\s*[-+]?\.?[\dnNiI]")
+
 LONGEST = 300
 """Most characters that Python prints for a number, with its device and what computed it."""
 _REPR = lazy(
@@ -79,6 +81,12 @@ _ONE_BEFORE = lazy(_BEFORE_NAME)
 _PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
 """A name and its number in a tuple of many: `('step', 3, 'loss', 0.5)`."""
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
+
+
+def ties_number(text: str) -> bool:
+    """Whether a number may stand right behind a colon or an equals sign. Prose has none, and to look for names before
+    such a number takes long."""
+    return _TIED.search(text) is not None
 
 
 def value(text: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import orjson
 
@@ -31,6 +31,7 @@ from rltui.readers.rows import measured, number
 from rltui.readers.western import as_utf8
 
 _LOOKED_AT = 400  # lines
+_AT_ONCE = 100  # lines that are read before it is asked whether they hold a row
 _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
@@ -120,14 +121,12 @@ def sniff_one(head: bytes, name: str) -> str | None:
             return found
     if not name.endswith(_TEXTS) and is_alone(start, head_is_all) and (found := _document(start, name, head_is_all)):
         return found  # as Python printed it
-    return (
-        _broken_console(text)
-        or _console(text, name)
-        or _csv(text, name)
-        or _learnt(text)
-        or _document(start, name, head_is_all)
-        or _unnamed_console(text, name)
-    )
+    if found := _broken_console(text) or _console(text, name) or _csv(text, name):
+        return found
+    printed = _document(start, name, head_is_all)
+    if printed is None and _unnamed_console(text, name):
+        return "console"  # known at once: to learn its lines takes a hundred times as long
+    return _learnt(text) or printed
 
 
 def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
@@ -335,13 +334,18 @@ def _learnt(text: bytes) -> str | None:
     return "console" if any(isinstance(record, Rows) for record in _records(text)) else None
 
 
-def _records(text: bytes) -> list[Record]:
-    """The records that the console reader finds in the first lines."""
+def _records(text: bytes) -> Iterator[Record]:
+    """The records that the console reader finds in the first lines, as it finds them."""
     from rltui.readers.console.reader import ConsoleReader
 
     reader = ConsoleReader()
     reader.gives_lines = False
-    return [*reader.feed(b"\n".join(text.split(b"\n")[: 5 * _LOOKED_AT])), *reader.rest(), *reader.finish()]
+    lines = text.split(b"\n")[: 5 * _LOOKED_AT]
+    for at in range(0, len(lines), _AT_ONCE):
+        last = at + _AT_ONCE >= len(lines)
+        yield from reader.feed(b"\n".join(lines[at : at + _AT_ONCE]) + (b"" if last else b"\n"))
+    yield from reader.rest()
+    yield from reader.finish()
 
 
 def _broken_console(text: bytes) -> str | None:

@@ -111,6 +111,11 @@ class PrintedPairs(Struct):
     _lines: int = 0
 
     @staticmethod
+    def is_pair(message: str) -> bool:
+        """Whether a line holds a key and a value."""
+        return _PAIR.match(message.rstrip()) is not None
+
+    @staticmethod
     def pair(message: str) -> tuple[str, object] | None:
         """Key and value of a line; None for another line."""
         found = _PAIR.match(message.rstrip())
@@ -257,7 +262,7 @@ class ConfigFinder:
         ended = list(self._printed) if not before_steps else [prefix] if own is not None else []
         out = [config for name in ended if (config := self._printed.pop(name).config()) is not None]
         text = plain(message)
-        if before_steps and len(self._printed) < _MOST_OPEN and PrintedPairs.pair(text) is not None:
+        if before_steps and len(self._printed) < _MOST_OPEN and PrintedPairs.is_pair(text):
             self._printed[prefix] = PrintedPairs(line)
             self._printed[prefix].add(text)
         return out

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from rltui.lazy_regex import lazy
 
-RECENT = 8
-"""Texts whose form is cached: each reader that is asked about a line needs the same form."""
+RECENT = 256
+"""Texts of which it is remembered what they tell. Several readers ask the same of a line, a log repeats many lines
+(half of those of chatter came among the 256 before), and lines that are held back are read again."""
 FORMS = 4096
 """Most forms that are remembered by one reader."""
 _FRACTION = lazy(r"\.\d+(?![.\d])")
@@ -19,7 +20,7 @@ _OF_NAME = lazy(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
 _DIGIT = lazy(r"\d")
 _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x0f")
 _LONG = lazy(r"\d{10}")
-_DIGITS = str.maketrans("123456789", "000000000")
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _BEGINS = "\0"
 """Stands for a zero at the beginning of a number: numbers with a thousands separator have none."""
 _Read = TypeVar("_Read")
@@ -33,7 +34,10 @@ def form_of(text: str) -> str:
     if _DIGIT.search(text) is None:
         return text
     form = _OF_NAME.sub(lambda found: found[0].translate(_AS_SIGNS), _FRACTION.sub(".00", text))
-    return text if _LONG.search(form) else _ZERO.sub(_BEGINS, form).translate(_DIGITS)
+    if _LONG.search(form):
+        return text
+    begun = _ZERO.sub(_BEGINS, form).encode("utf-8", "surrogatepass")  # bytes are translated ten times as fast
+    return begun.translate(_DIGITS).decode("utf-8", "surrogatepass")
 
 
 class Forms(dict[object, _Read]):

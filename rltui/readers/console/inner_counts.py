@@ -4,7 +4,7 @@ until then it may be that of the steps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -55,10 +55,14 @@ class InnerCounts(Struct):
             _measured=set(self._measured),
         )
 
-    def may_be(self, key: str, slots: Sequence[Slot]) -> bool:
-        """Whether a line counts inside a step, or may do so, which the next of the outer counts shows."""
+    def may_be(self, key: str, slots_of: Callable[[], Sequence[Slot]]) -> bool:
+        """Whether a line counts inside a step, or may do so, which the next of the outer counts shows. `slots_of` gives
+        its numbers, which few lines need for this."""
         if key in self.known or key in self._maybe:
             return True
+        if self._outer is None or key in self._none:
+            return False
+        slots = slots_of()
         place = self._place(key, slots)
         return place is not None and slots[place].value <= 1
 

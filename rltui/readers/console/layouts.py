@@ -5,20 +5,22 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from math import nan
 
 from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
-from rltui.readers.console.forms import nothing_alike
+from rltui.readers.console.forms import RECENT, nothing_alike
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot, slots_of
 from rltui.readers.console.plain_lines import pairs, told_whole
 from rltui.readers.console.sections import sectioned, timed
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
 from rltui.readers.number_text import NUMBER as NUMBER_TEXT
-from rltui.readers.number_text import value
+from rltui.readers.number_text import ties_number, value
+from rltui.readers.units import has_number
 
 MOST_PAIRS = 400
 """Most pairs of one block, so that a log that is one long block does not fill memory."""
@@ -130,6 +132,7 @@ _SPREAD = lazy(
 _MORE = lazy(rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s)({NUMBER_TEXT})")
 
 
+@lru_cache(maxsize=RECENT)
 def without_marks(message: str) -> str:
     """A line without the marks before its first word."""
     return _MARKS.sub("", message)
@@ -138,10 +141,18 @@ def without_marks(message: str) -> str:
 def pair_cells(message: str) -> dict[str, float] | None:
     """The numbers of a line that holds only named numbers; empty for any other line; None for a line that is printed
     again later."""
+    cells = _pair_cells(message)
+    return None if cells is None else dict(cells)
+
+
+@lru_cache(maxsize=RECENT)
+def _pair_cells(message: str) -> dict[str, float] | None:
     if message.rstrip().endswith("}"):
         return logged_cells(message) or with_dicts(message)
     if "}" in message and (told := with_dicts(message)):
         return told
+    if not has_number(message):
+        return {}
     message = spread(BOLD.sub(r"\1", _MARK.sub("", _PICTURES.sub("", message))))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
@@ -176,7 +187,7 @@ def spread(message: str) -> str:
     """A line in which each number of a spread gets its own name, as `slots_of` names them: `Reward: 0.1, Reward std:
     0.5` for `Reward: 0.1 ± 0.5`."""
     spreads = any(mark in message for mark in ("±", "+-", "+/-", "(", "["))
-    return _SPREAD.sub(_apart, message) if spreads else message
+    return _SPREAD.sub(_apart, message) if spreads and ties_number(message) else message
 
 
 def _apart(found: re.Match[str]) -> str:
@@ -207,6 +218,7 @@ def with_dicts(message: str) -> dict[str, float]:
     return cells if len(cells) == len(beside) + members and measures(cells) else {}
 
 
+@lru_cache(maxsize=RECENT)
 def title(message: str) -> str:
     """The title for some of the lines below: `policy:`, `[critic]`, `-- policy ---`; empty for any other line."""
     found = _TITLE.match(message)
@@ -216,6 +228,7 @@ def title(message: str) -> str:
     return ruled[1] if ruled is not None and not has_word(ruled[1], either("texts", "items", "places", "prose")) else ""
 
 
+@lru_cache(maxsize=RECENT)
 def titled(message: str) -> tuple[str, str]:
     """The title before the pairs of a line, and the pairs: `policy: loss=0.1 lr=1e-6`. ("", line) if it has no
     title."""
@@ -256,6 +269,7 @@ def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     return f"{again[1]}{again[2]}: {again[4]}"
 
 
+@lru_cache(maxsize=RECENT)
 def is_frame(message: str) -> bool:
     """Whether a line only draws a frame or names the two columns of a table: the text above it then goes on below."""
     return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
@@ -265,6 +279,7 @@ def _said(message: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(message[:HEADLINE])]
 
 
+@lru_cache(maxsize=RECENT)
 def begins_evaluation(message: str) -> bool:
     """Whether a line says that numbers of an evaluation follow: `Evaluation results:`, `=== Validation ===`."""
     said, known = _said(message), words().evaluation

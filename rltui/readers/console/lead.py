@@ -72,6 +72,7 @@ _OF_STATISTIC = lazy(
 """The metric of a statistic, if an arrow, a dash, a colon or a gap is between them: `Reward => avg: 0.1, max: 0.3`."""
 _ONE_STATISTIC = lazy(rf"([A-Za-z]+)(?:\s*[:=]\s*|\s+)({NUMBER})")
 _STATISTICS = ("mean", "avg", "std", "min", "max", "median", "average")
+_BEFORE_STATISTIC = ("  ", "\t", ": ", "=>", "->", "→", " - ", " | ")
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -86,7 +87,7 @@ _SIGNS = str.maketrans(
         "％": "%",
     }
 )
-_SET_IN_PRINT = str.maketrans({"−": "-", "‖": "||", "∥": "||", "∇": "grad"})
+_SET_IN_PRINT = {"−": "-", "‖": "||", "∥": "||", "∇": "grad"}
 """Typographic signs: a minus, the bars of a norm, a gradient."""
 _MEAN = lazy("([A-Za-z])[\u0304\u0305]")
 """A letter with a bar above it."""
@@ -258,6 +259,7 @@ def _each_named(found: re.Match[str]) -> str:
     return ", ".join(f"{found[1]} {which}: {number}" for which, number in told)
 
 
+@lru_cache(maxsize=RECENT)
 @unchanged_alike
 def plain(message: str) -> str:
     """A message without colours, mark-up, angle brackets around names and overwritten text. Full-width and typographic
@@ -270,16 +272,17 @@ def plain(message: str) -> str:
     message = without_markup(message).replace("+/-", "±")
     if "[repeated " in message:
         message = _REPEATED.sub("", message)
-    apart = ("  " in message or "\t" in message or ": " in message) and any(
-        word in message.lower() for word in _STATISTICS
-    )
-    if apart or any(mark in message for mark in ("=>", "->", "→", " - ", " | ")):
-        message = _OF_STATISTIC.sub(_each_named, message)
+    if any(mark in message for mark in _BEFORE_STATISTIC):
+        said = message.lower()
+        if any(word in said for word in _STATISTICS):
+            message = _OF_STATISTIC.sub(_each_named, message)
     if "'" in message or not message.isascii():
         message = _GROUPED.sub(lambda found: _GROUP.sub("", found[0]), message)
     if message.isascii():
         return message
-    message = _MEAN.sub(r"\1_mean", _PICTURE.sub("", message.translate(_SET_IN_PRINT)))
+    for sign, plainly in _SET_IN_PRINT.items():
+        message = message.replace(sign, plainly)
+    message = _MEAN.sub(r"\1_mean", _PICTURE.sub("", message))
     if _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeVar
 
+from rltui.lazy_regex import any_of
 from rltui.readers.console.config import MARKS as CONFIG_MARKS
 from rltui.readers.console.config import YAML_MARK
 from rltui.readers.console.invalid_rounds import InvalidRounds
@@ -55,9 +56,12 @@ def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple
         *(_STEP_MARKS if generic else ()),
         *sorted(mark.encode() for mark in dialect_marks),
     ]
-    looks = list(map(re.escape, marks))
-    counted = [re.escape(shape_of(mark)) for mark in marks if shape_of(mark) != mark]
-    return re.compile(b"|".join([*looks, YAML_MARK] if yaml else looks)), re.compile(b"|".join(counted))
+    looks, counted = _any_of(marks), _any_of(shape_of(mark) for mark in marks if shape_of(mark) != mark)
+    return re.compile(b"|".join([looks, YAML_MARK]) if yaml else looks), re.compile(counted)
+
+
+def _any_of(marks: Iterable[bytes]) -> bytes:
+    return any_of(mark.decode("latin-1") for mark in marks).encode("latin-1")
 
 
 class LineFilter:

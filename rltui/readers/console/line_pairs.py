@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.layouts import BOLD, logged_cells, long_named, spread, without_marks
 from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.console.plain_lines import NUMBER_IN, told_whole
 from rltui.readers.console.sections import TIME, sectioned, timed
 from rltui.readers.number_text import NUMBER, value
+from rltui.readers.units import has_number
 
 MAX_BLOCK = 400
 """Most lines after a step line that can belong to it, and most cells of one step."""
@@ -48,8 +51,15 @@ def add(cells: dict[str, float], name: str, x: float) -> bool:
 
 def attributes(message: str) -> dict[str, float]:
     """The numbers of a line below a step line; empty if the line holds anything else."""
+    return dict(_attributes(message))
+
+
+@lru_cache(maxsize=RECENT)
+def _attributes(message: str) -> dict[str, float]:
     if message.rstrip().endswith("}"):
         return logged_cells(message)
+    if not has_number(message):
+        return {}
     parts = parts_of(spread(without_marks(BOLD.sub(r"\1", without_lead(message)))))
     cells, understood, _ = pairs_of(parts, STRICT_PAIR)
     if cells and understood == len(parts):

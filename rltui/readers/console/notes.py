@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import cache
+from functools import cache, lru_cache
 from math import nan
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.data_files import Record, kept, read
-from rltui.lazy_regex import lazy
+from rltui.lazy_regex import any_of, lazy
 from rltui.readers.base import LAST_WORDS, Note, NoteKind, Ungraded
-from rltui.readers.console.forms import nothing_alike
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.lead import without_colours, without_lead
 from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.text import clean
@@ -114,15 +114,20 @@ def triggers() -> tuple[str, ...]:
 
 
 @cache
-def _counting() -> tuple[str, ...]:
-    """Triggers with a digit: lines of one form may hold them or not."""
-    return tuple(text for text in triggers() if any(map(str.isdecimal, text)))
+def _search() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
+    """What finds the longest trigger at each place of a text, and for each trigger those that it begins with."""
+    known = {text: frozenset(other for other in triggers() if text.startswith(other)) for text in triggers()}
+    return re.compile(any_of(known)), known
 
 
-@nothing_alike
-def _worded(message: str) -> bool:
-    """Whether a message holds a trigger; cached by form, so triggers with digits are checked separately."""
-    return any(text in message for text in triggers())
+@lru_cache(maxsize=RECENT)
+def _held(message: str) -> frozenset[str]:
+    """The triggers that a message holds."""
+    pattern, known = _search()
+    held, at = frozenset[str](), 0
+    while (found := pattern.search(message, at)) is not None:
+        held, at = held | known[found[0]], found.start() + 1
+    return held
 
 
 class _Traceback(Struct):
@@ -195,15 +200,13 @@ class NoteFinder:
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
-        for rule in _rules() if _worded(message) or any(map(message.__contains__, _counting())) else ():
+        held = _held(message)
+        for rule in _rules() if held else ():
             if rule.kind in seen and not rule.ungraded:
                 continue
             if rule.kind in LAST_WORDS and not seen.isdisjoint(_SAYS_MORE):
                 continue
-            for trigger in rule.any:  # a loop is quicker than any(), and there are many lines
-                if trigger in message:
-                    break
-            else:
+            if held.isdisjoint(rule.any):
                 continue
             if rule.unless is not None and rule.unless.search(message):
                 continue
@@ -296,7 +299,7 @@ class NoteFinder:
 def says_an_end(text: str) -> bool:
     """Whether a text says why a program ended: a job's streams may hold only the scheduler's words."""
     finder = NoteFinder()
-    lines = [line for line in text.splitlines() if any(trigger in line for trigger in triggers())]
+    lines = [line for line in text.splitlines() if _held(line)]
     return any(note.kind in _ENDS for line in lines for note in finder.line(line, 0, None))
 
 

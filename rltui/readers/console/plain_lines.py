@@ -10,7 +10,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import BEHIND, NUMBER, UNIT, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.sections import timed
 from rltui.readers.name_words import either, has_word, is_named, last_word, measures, words
-from rltui.readers.number_text import value
+from rltui.readers.number_text import ties_number, value
 
 _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
@@ -121,7 +121,7 @@ def _counts(word: str) -> bool:
 
 def pairs(message: str) -> dict[str, float]:
     """The numbers of a line that holds only `name: number` pairs; empty for any other line."""
-    found = _PAIR.findall(message)
+    found = _PAIR.findall(message) if ties_number(message) else []
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
     if any(NUMBER_IN.search(name) or _counts_in(name) for name, *_ in found):

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from msgspec import Struct, field
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.layouts import begins_evaluation, pair_cells, titled
 from rltui.readers.console.lead import bare, plain
 from rltui.readers.console.line_clock import LineClock
@@ -21,6 +24,8 @@ from rltui.readers.name_words import either, has_word, measures, words
 
 MOST = 10_000
 """Most bytes of such a line."""
+_NUMBER = r"(?:\d|[nN]a[nN]|[iI]nf)"
+_TWO = lazy(rf"{_NUMBER}\D.*?{_NUMBER}", re.DOTALL)
 MOST_BARS = 100
 MOST_HELD = 8
 """Most lines that wait for one with the same names."""
@@ -123,11 +128,10 @@ class RowsByBar:
         if len(segment) > MOST or (bar is None and foretold):
             return None
         decoded = segment.decode("utf-8", "replace")
-        said = bare(decoded)
-        cells = _dict(said) if "{" in said else _pairs(decoded)
-        if not cells or not measures(cells) or first_of("step", cells) is not None:
+        cells = _measured(decoded)
+        if not cells:
             return None
-        printed = _Printed(bar, cells, clock.before(segment, segment.find(b"{" if b"{" in segment else b"=")))
+        printed = _Printed(bar, dict(cells), clock.before(segment, segment.find(b"{" if b"{" in segment else b"=")))
         if self.tell and bar is not None:
             return [self._row(printed, bar)]
         if foretold:
@@ -155,13 +159,21 @@ class RowsByBar:
         return bar.step + (self._early and printed.bar is not None), printed.cells, printed.time
 
 
+@lru_cache(maxsize=RECENT)
+def _measured(line: str) -> dict[str, float]:
+    """The numbers of a line that may be a row of a bar's step; empty for any other line."""
+    said = bare(line)
+    cells = _dict(said) if "{" in said else _pairs(line)
+    return cells if cells and measures(cells) and first_of("step", cells) is None else {}
+
+
 def _dict(said: str) -> dict[str, float]:
     return {} if begins_evaluation(said.partition("{")[0]) else dict_cells(said) or {}
 
 
 def _pairs(line: str) -> dict[str, float]:
     """The numbers of a line that holds several, each with its name, and counts nothing."""
-    if is_prose(line):
+    if is_prose(line) or _TWO.search(line) is None:
         return {}
     slots, others = slots_of(plain(split_prefix(line)[1])), either("evaluation", "items")
     if any(not slot.name or slot.of is not None or may_count(slot) or has_word(slot.name, others) for slot in slots):

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.evaluation_rows import are_problems
-from rltui.readers.console.forms import nothing_alike
+from rltui.readers.console.forms import RECENT, nothing_alike
 from rltui.readers.name_words import either, has_word, words
 from rltui.readers.number_text import value
 
@@ -103,6 +105,7 @@ class ScoresInWords(Struct):
         return self._seldom and not self._often
 
 
+@lru_cache(maxsize=RECENT)
 def begins_text(message: str) -> bool:
     """Whether a line says that a prompt, a response or the like follows, or begins one."""
     found = _TEXT.match(message)

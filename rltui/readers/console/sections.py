@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rltui.lazy_regex import lazy
-from rltui.readers.name_words import either, has_word, is_named, words
+from rltui.readers.name_words import NAMES, either, has_word, is_named, words
 
 TIME = "Time"
 """Name of a duration without a name in a step line."""
@@ -28,6 +29,7 @@ _IN_SECONDS = lazy(r"^([^\W\d].*?)\s?[(\[](?:s|secs?|seconds)[)\]]$")
 _PART = lazy(r"[|;│┃║}]")
 
 
+@lru_cache(maxsize=NAMES)
 def section_of(gap: str, section: str) -> str:
     """The section of the number after this text: the words before a colon that further names follow, or before a dict.
     A bar or the end of the dict ends a section."""

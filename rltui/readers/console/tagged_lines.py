@@ -6,8 +6,11 @@ loops write them: `reward: mean 0.3 std 0.4`, `rollout: 256 samples, 20.1s, mean
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.forms import RECENT
 from rltui.readers.console.lead import split_lead
 from rltui.readers.keys import first_of
 from rltui.readers.name_words import either, has_word, words
@@ -33,13 +36,15 @@ _COUNTED = lazy(
 
 _QUOTED = lazy(r"(?<=[\w\])])(?<!\bmsg)(?<!\bmessage)(?<!\bevent)(?<!\blog)(\s?[:=]\s?)(['\"])(.*?)\2(?=[\s,;|)\]]|$)")
 """A text in quotes behind its name, `completion='She sells 3 eggs'`; not the message of a logger."""
+_QUOTE = lazy(r"[:=]\s?['\"]")
 _SENTENCE = lazy(r"(?=.*\d)(?=.*[^\W\d]).*\s")
 """One word alone is a label, and a text without a number takes nothing from a line."""
 
 
+@lru_cache(maxsize=RECENT)
 def without_texts(text: str) -> str:
     """A line without the texts that it quotes, as their numbers are no metrics; a dict or any other line unchanged."""
-    if text.lstrip().startswith(("{", "[{")) or not ("'" in text or '"' in text):
+    if _QUOTE.search(text) is None or text.lstrip().startswith(("{", "[{")):
         return text
     return _QUOTED.sub(lambda one: f"{one[1]}{one[2] * 2}" if _SENTENCE.match(one[3]) else one[0], text)
 
@@ -57,6 +62,7 @@ def is_of_answer(message: str) -> bool:
 _TEXT = lazy(r"[{,]\s*['\"](\w+)['\"]\s*:\s*['\"](?=[^'\"])")
 
 
+@lru_cache(maxsize=RECENT)
 def tagged(text: str) -> str:
     """Such a line in those words; any other line unchanged."""
     known = words()

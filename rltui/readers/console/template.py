@@ -302,7 +302,7 @@ class TemplateLearner(BesideSteps):
             slots = self._counted.dict(message, slots)
         epoch = 0 if self._title and counts_parts(slots, self._title) else self._epoch
         line = TemplateLine(slots, message, 0, rank, epoch, process, lines=lines, time=self._time)
-        line.training, line.inner = self._training, self._inner.may_be(key, slots)
+        line.training, line.inner = self._training, self._inner.may_be(key, lambda: slots)
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
@@ -340,7 +340,7 @@ class TemplateLearner(BesideSteps):
     def counts_inside(self, message: str) -> bool:
         """Whether a line may count inside a step that is stated above it."""
         lead = split_lead(message)
-        return self._inner.may_be(f"{lead.rank}:{skeleton_of(lead.message)}", slots_of(lead.message))
+        return self._inner.may_be(f"{lead.rank}:{skeleton_of(lead.message)}", lambda: slots_of(lead.message))
 
     def settle(self, over: bool = False) -> list[StepRow]:
         """The steps that are plain enough in what was seen so far, as the log is quiet or `over`."""
