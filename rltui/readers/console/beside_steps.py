@@ -11,21 +11,16 @@ from msgspec.structs import replace
 from rltui.readers.console.column_tables import ColumnTable
 from rltui.readers.console.counted_lines import COUNTED, CountedLines, title_alone
 from rltui.readers.console.evaluation_rows import names_evaluation
-from rltui.readers.console.inner_counts import InnerCounts
-from rltui.readers.console.known_templates import KnownTemplates
-from rltui.readers.console.layouts import (
-    as_slots,
+from rltui.readers.console.evaluation_titles import (
     begins_evaluation,
     closes_evaluation,
     ends_evaluation,
-    is_behind_bar,
-    is_frame,
-    pair_cells,
     score_of_set,
     set_of,
-    title,
-    titled,
 )
+from rltui.readers.console.inner_counts import InnerCounts
+from rltui.readers.console.known_templates import KnownTemplates
+from rltui.readers.console.layouts import as_slots, is_behind_bar, is_frame, pair_cells, title, titled
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.numbered_rows import NumberedRows

@@ -7,10 +7,8 @@ import re
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.evaluation_titles import begins_evaluation
 from rltui.readers.console.forms import nothing_alike
-from rltui.readers.console.layouts import (
-    begins_evaluation,
-)
 from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.console.line_pairs import (
     MAX_BLOCK,

@@ -31,7 +31,7 @@ LONG = 5
 """Blanks in a name that is longer than those of other lines."""
 HEADLINE = 100
 """Most characters of a line that announces what follows."""
-_WORD = lazy(r"[^\W\d_]+")
+WORD = lazy(r"[^\W\d_]+")
 _PICTURE = (
     r"[=-]{1,2}>|[»›]|>{1,3}\s|[\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]"
 )
@@ -49,7 +49,7 @@ _CELLS = lazy(
 )
 """What follows the number is not another number: a change in percent, a note."""
 _WHOSE = lazy(r"^\s*([A-Za-z]+):\s+(?=[^\W\d])")
-_REMARK = lazy(r"(?<=\d)\s+[(\[][^()\[\]]{1,40}[)\]]\s*$")
+REMARK = lazy(r"(?<=\d)\s+[(\[][^()\[\]]{1,40}[)\]]\s*$")
 """What is said of a number in brackets behind it: `tokens   261.3 (max 1,024)`."""
 _SET_APART = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
@@ -102,13 +102,6 @@ _TITLED_APART = lazy(
 )
 """A title before pairs without a sign: `policy   loss 0.1  kl 0.01`."""
 _AGAIN = lazy(r"(\s*)([^\W\d_]{2,20}) (\d{1,15})\s?(?:[:|]|-(?=\s))\s*(?=[^\W\d_])(.*\d.*)")
-_SET = lazy(
-    rf"^\W*([A-Za-z][\w.\-]{{0,30}})\s*[:|│]\s*"
-    rf"(?=[^\W\d][\w/.@\-]*(?: [^\W\d][\w/.@\-]*)?(?:\s*[=:]\s*|\s+){NUMBER_TEXT})"
-)
-_SCORED = lazy(
-    rf"^([A-Za-z][\w.\-]{{0,30}})(?:\s{{2,}}|\t|\s*[:|│]\s*)([A-Za-z][\w@]{{0,20}})(?:\s*[=:]\s*|\s+)({NUMBER_TEXT})\s?%?\s*$"
-)
 _RULE = lazy(r"[^\w]+$")
 _TABLE_HEAD = lazy(r"\s*(?:[|│┃║]\s*)?[^\W\d]+(?:\s{2,}|\s*[|│┃║]\s*)[^\W\d]+(?:\s*[|│┃║])?\s*$")
 _FILLED_BAR = lazy(
@@ -163,7 +156,7 @@ def _pair_cells(message: str) -> dict[str, float] | None:
             return None
         parts = [pairs(part) for part in _DASHES.split(message[filled.end() :])]
         return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
-    if set_apart := _SET_APART.match(message) or _SET_APART.match(_REMARK.sub("", message)):
+    if set_apart := _SET_APART.match(message) or _SET_APART.match(REMARK.sub("", message)):
         return {timed(set_apart[1], set_apart[3] or ""): value(set_apart[2])}
     if long := long_named(message):
         return long
@@ -240,26 +233,6 @@ def titled(message: str) -> tuple[str, str]:
     return found[1], message[found.end() :]
 
 
-def set_of(message: str) -> str:
-    """The data set before the numbers of a line below the title of an evaluation: `gsm8k: acc 0.3  len 311`. "" if the
-    line names none: what is measured is no set."""
-    found = _SET.match(without_marks(without_lead(message)))
-    if found is None or measures([found[1]]) or has_word(found[1], either("items", "texts", "statistics", "counters")):
-        return ""
-    return str(found[1])
-
-
-def score_of_set(message: str) -> dict[str, float]:
-    """The score of a data set in a row of an evaluation, `math500   accuracy 0.41   (500 problems)`; empty for any
-    other line."""
-    found = _SCORED.match(_REMARK.sub("", without_marks(message)))
-    if found is None or measures([found[1]]) or not measures([found[2]], "training"):
-        return {}
-    if has_word(found[1], either("items", "texts", "statistics", "counters", "weak_counters", "prose")):
-        return {}
-    return {f"{found[1]}/{found[2]}": value(found[3])}
-
-
 def without_count(message: str, is_step: Callable[[int], bool]) -> str:
     """A line that repeats the count of the step above it, without that count: `Train: loss 0.3` for
     `Train 50: loss 0.3`."""
@@ -275,32 +248,7 @@ def is_frame(message: str) -> bool:
     return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
 
 
-def _said(message: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(message[:HEADLINE])]
-
-
 @lru_cache(maxsize=RECENT)
-def begins_evaluation(message: str) -> bool:
-    """Whether a line says that numbers of an evaluation follow: `Evaluation results:`, `=== Validation ===`."""
-    said, known = _said(message), words().evaluation
-    first = not known.isdisjoint(said[:2])
-    return first or (message.rstrip().endswith(":") and not known.isdisjoint(said))
-
-
-def ends_evaluation(message: str) -> bool:
-    """Whether a title says that training numbers follow again: `Training Results:`, `--- Train ---`."""
-    said = _said(message)
-    titles = message.rstrip().endswith(":") or len(said) == 1
-    return titles and not words().of_training.isdisjoint(said[:2]) and words().evaluation.isdisjoint(said)
-
-
-def closes_evaluation(message: str) -> bool:
-    """Whether a line about an evaluation says that it is over, `Validation done in 41 s`, `*** END EVAL ***`. Its
-    scores may be below, if there were none so far."""
-    said = _said(message)
-    return not message.rstrip().endswith(":") and any(word == "end" or word in words().ends for word in said)
-
-
 def is_behind_bar(message: str) -> bool:
     """Whether a Keras bar comes before the numbers: its counts are batches, not steps."""
     return _FILLED_BAR.match(message) is not None

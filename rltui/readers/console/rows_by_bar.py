@@ -10,8 +10,9 @@ from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
+from rltui.readers.console.evaluation_titles import begins_evaluation
 from rltui.readers.console.forms import RECENT
-from rltui.readers.console.layouts import begins_evaluation, pair_cells, titled
+from rltui.readers.console.layouts import pair_cells, titled
 from rltui.readers.console.lead import bare, plain
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import is_prose

@@ -9,18 +9,9 @@ from math import nan
 from msgspec import Struct, field
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.evaluation_titles import begins_evaluation, ends_evaluation, set_of
 from rltui.readers.console.heading_forms import FENCE, HeadingForms, ends_text, opens_text
-from rltui.readers.console.layouts import (
-    begins_evaluation,
-    ends_evaluation,
-    is_frame,
-    pair_cells,
-    set_of,
-    title,
-    titled,
-    without_count,
-    without_marks,
-)
+from rltui.readers.console.layouts import is_frame, pair_cells, title, titled, without_count, without_marks
 from rltui.readers.console.lead import Lead, bare, of_container, program, split_lead, without_lead
 from rltui.readers.console.line_pairs import MAX_BLOCK, attributes
 from rltui.readers.console.plain_lines import done_within, of_evaluation, told_whole
