@@ -39,9 +39,8 @@ from rltui.readers.console.step_template import (
     promising,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
-from rltui.readers.console.titles_with_amounts import titled_amounts
 from rltui.readers.console.worded_lines import step_before_name
-from rltui.readers.console.work_lines import work
+from rltui.readers.console.work_lines import titled_amounts, work
 from rltui.readers.name_words import is_named, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
