@@ -134,7 +134,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     return Weighed(
         Cause(text.text, key, value, status, because, look),
         text.name,
-        _weight(said) if status == "supported" else int(weak),
+        _weight(said) if status == "supported" else 2 * len(said["met"]) + weak,
         part,
         text.outside and status == "supported" and not said["unknown"] and not all(outcome.late for outcome in met),
         _alone(met) if status == "supported" else "",

@@ -227,10 +227,11 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
     grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
+    extreme = _extreme(look, p)
     unpaid_for_long = not ever and len(kl) >= window  # fewer rows show no lack of a gain
     out = NOTICE
     if (
-        (level > p["extreme"] and look.profile.kl_unit_known)
+        (level > extreme and look.profile.kl_unit_known and not (verified and validation_lately(look) >= 0))
         or (ended and level > p["high"] and not leapt(kl, level))
         or (unpaid and (level > p["high"] or doubling() is not None))
         or collapsed
@@ -246,7 +247,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
             out = WARNING
     if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
         out = max(out, WARNING)
-    if _unjudged(look, level, p):
+    if _unjudged(look, level, extreme):
         out = min(
             out, next(one for one in (CRITICAL, WARNING, NOTICE) if one == NOTICE or held(look, "kl-runaway", one))
         )
@@ -270,12 +271,22 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(worst, summary, tuple(proofs), moved="kl_ref", hurt=look.reward, best_step=paid)]
 
 
-def _unjudged(look: Look, level: float, p: Params) -> bool:
+def _extreme(look: Look, p: Params) -> float:
+    """The KL in nats per token from which on a policy says what its reference would not have said. A policy that
+    becomes sure among what that would have said moves by about the entropy of the start: the mean of -log of what the
+    reference gave its own draws."""
+    entropy = look.values("entropy")
+    if not len(entropy) or not begins_with_the_run(look, p["first_step"]):
+        return p["extreme"]
+    return max(p["extreme"], p["entropies"] * median(entropy[: int(p["first_rows"])]))
+
+
+def _unjudged(look: Look, level: float, extreme: float) -> bool:
     """Whether nobody can say what the distance bought: the newest KL is no number, so that its level is of before, or
     the reward is not measured as it was. Neither makes of an old distance a new fault."""
     logged = look.logged("kl_ref")
     gone = logged is not None and not np.isfinite(logged.values[-1])
-    return gone or (loud(look, Trait.MEASUREMENT) and level <= p["extreme"])
+    return gone or (loud(look, Trait.MEASUREMENT) and level <= extreme)
 
 
 def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
