@@ -339,7 +339,7 @@ def _records(text: bytes) -> Iterator[Record]:
     from rltui.readers.console.reader import ConsoleReader
 
     reader = ConsoleReader()
-    reader.gives_lines = False
+    reader.only_rows()
     lines = text.split(b"\n")[: 5 * _LOOKED_AT]
     for at in range(0, len(lines), _AT_ONCE):
         last = at + _AT_ONCE >= len(lines)

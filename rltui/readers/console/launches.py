@@ -62,14 +62,8 @@ class ConsoleLog(Foretelling):
     def torn_line(self, line: int) -> None:
         self._reader.torn_line = line
 
-    @property
-    def gives_lines(self) -> bool:
-        """Whether plain lines are given out for the log pane."""
-        return self._reader.gives_lines
-
-    @gives_lines.setter
-    def gives_lines(self, on: bool) -> None:
-        self._reader.gives_lines = on
+    def only_rows(self) -> None:
+        self._reader.only_rows()
 
     @property
     def guesses_steps(self) -> bool:
@@ -207,8 +201,8 @@ class ConsoleLog(Foretelling):
 
     def _begin_next(self) -> None:
         if self._since is not None:
-            self._next = ConsoleReader(self.format, self._row_line, hints=False)
-            self._next.gives_lines = False
+            self._next = ConsoleReader(self.format, self._row_line)
+            self._next.only_rows()
             self._of_next_take(self._next._feed(self._since))
             self._since = None
 

@@ -41,9 +41,8 @@ class ConsoleReader(Foretelling):
 
     whole = False
 
-    def __init__(self, format: str = "console", above: int = 0, hints: bool = True) -> None:
-        """`above`: the number of lines above its first. `hints`: whether to tell which lines might be named, if none
-        gives a row."""
+    def __init__(self, format: str = "console", above: int = 0) -> None:
+        """`above`: the number of lines above its first."""
         super().__init__()
         self.format = format
         self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
@@ -51,11 +50,14 @@ class ConsoleReader(Foretelling):
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer(carriage_returns=True)
         self._unwrapper = Unwrapper()
-        self._unread = UnreadLines() if hints else None  # None: a row came, too
+        self._unread: UnreadLines | None = UnreadLines()  # None: a row came, too
         self._lines = LogLines(self.skipped, self.skipped_at, above)
         self._settled = SettledLines()
         self._newest = NewestLines()
         self._notes_ahead: OpenTracebacks | None = None  # with the line that was read without its end
+
+    def only_rows(self) -> None:
+        self.gives_lines, self._unread = False, None
 
     @property
     def torn_line(self) -> int:
