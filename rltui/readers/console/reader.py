@@ -109,13 +109,9 @@ class ConsoleReader(Foretelling):
         return self._lines.untaken.recurring()
 
     def _feed(self, data: bytes) -> list[Record]:
-        return self.feed_part(data, len(data))
-
-    def feed_part(self, data: bytes, size: int) -> list[Record]:
-        """The same for a part of a block. `size`: that of the block if the part ends it."""
         if b"\0" in data:
             data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
-        return self._take_text(self._unwrapper.feed(data), size)
+        return self._take_text(self._unwrapper.feed(data), len(data))
 
     def _take_text(self, text: bytes, size: int) -> list[Record]:
         """Reads the text of the log. `size`: how many bytes of the file it came from."""
