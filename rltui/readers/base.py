@@ -268,6 +268,9 @@ class LineReader(ABC):
 
     takes_back = False
 
+    def only_rows(self) -> None:  # noqa: B027  (most readers give nothing else)
+        """Gives out neither plain lines nor hints, which only a screen or a report shows."""
+
     @property
     @abstractmethod
     def guesses_steps(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import orjson
 
@@ -31,7 +31,6 @@ from rltui.readers.rows import measured, number
 from rltui.readers.western import as_utf8
 
 _LOOKED_AT = 400  # lines
-_AT_ONCE = 100  # lines that are read before it is asked whether they hold a row
 _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
@@ -334,18 +333,13 @@ def _learnt(text: bytes) -> str | None:
     return "console" if any(isinstance(record, Rows) for record in _records(text)) else None
 
 
-def _records(text: bytes) -> Iterator[Record]:
-    """The records that the console reader finds in the first lines, as it finds them."""
+def _records(text: bytes) -> list[Record]:
+    """The records that the console reader finds in the first lines."""
     from rltui.readers.console.reader import ConsoleReader
 
     reader = ConsoleReader()
-    reader.gives_lines = False
-    lines = text.split(b"\n")[: 5 * _LOOKED_AT]
-    for at in range(0, len(lines), _AT_ONCE):
-        last = at + _AT_ONCE >= len(lines)
-        yield from reader.feed(b"\n".join(lines[at : at + _AT_ONCE]) + (b"" if last else b"\n"))
-    yield from reader.rest()
-    yield from reader.finish()
+    reader.only_rows()
+    return [*reader.feed(b"\n".join(text.split(b"\n")[: 5 * _LOOKED_AT])), *reader.rest(), *reader.finish()]
 
 
 def _broken_console(text: bytes) -> str | None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import time as clock
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.discovery.file_roles import evaluates
 from rltui.readers.base import DatabaseReader
+from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats_held, make_database
 from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.readers.step_files import StepFilesReader, family
@@ -277,6 +279,10 @@ def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str,
         from rltui.session.online_feed import OnlineFeed
 
         return OnlineFeed(path, format, place, stat.size, stat.mtime, extent is not ALL)
-    if extent is not ALL and stat.size > extent.whole_bytes:
-        return EndsFeed(path, format, place, stat.size, stat.mtime, inside, extent)
-    return Feed(path, format, place, stat.size, stat.mtime, inside)
+    if extent is ALL:
+        return Feed(path, format, place, stat.size, stat.mtime, inside)
+    whole = stat.size <= extent.whole_bytes
+    feed = (Feed if whole else partial(EndsFeed, extent=extent))(path, format, place, stat.size, stat.mtime, inside)
+    if not extent.lines and (lines := line_reader(feed.reader)) is not None:
+        lines.only_rows()
+    return feed

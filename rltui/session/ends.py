@@ -8,7 +8,7 @@ from codecs import BOM_UTF8
 
 from msgspec import Struct
 
-from rltui.readers.base import EpochReader, LogLine, Reader, Record, Rows
+from rltui.readers.base import EpochReader, LineReader, LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
 from rltui.readers.formats import CONSOLES, formats, make
 from rltui.sources.base import Place, SourceError
@@ -74,7 +74,7 @@ def read_ends(
 
     None for a file that cannot be read from its end, as it is packed, one document, or a log of several runs."""
     name = os.path.basename(path)
-    reader = make(format, name, run)
+    reader = _made(format, name, run, extent)
     if reader.whole or (run and format in CONSOLES):
         return None
     head = place.head(path, BLOCK if formats()[format].begins == "block" else extent.head_bytes)
@@ -94,7 +94,7 @@ def read_ends(
             elif delta.offset:  # both ends meet
                 end = head[: delta.offset] + delta.data
             apart = (
-                make(format, name, run) if formats()[format].begins == "anywhere" else reader
+                _made(format, name, run, extent) if formats()[format].begins == "anywhere" else reader
             )  # a reader that meets the gap inside a record would take its length from the wrong bytes
             first = _fed(apart, begin.removeprefix(BOM_UTF8), extent)
             epoch = _epoch(apart, begin)
@@ -102,13 +102,20 @@ def read_ends(
             wanted *= 4
             if not gap or wanted > extent.again_bytes or any(isinstance(record, Rows) for record in newest):
                 break
-            reader = make(format, name, run)
+            reader = _made(format, name, run, extent)
     finally:
         follower.close()
     if not extent.first_rows:
         first = [record for record in first if not isinstance(record, Rows)]
     other_epoch = bool(gap) and epoch is not None and _epoch(reader, end) not in (None, epoch)
     return EndsRead(first, newest, len(head), gap, len(begin) + len(delta.data), other_epoch, reader)
+
+
+def _made(format: str, name: str, run: str, extent: Extent) -> Reader:
+    reader = make(format, name, run)
+    if not extent.lines and isinstance(reader, LineReader):
+        reader.only_rows()
+    return reader
 
 
 def _tail_bytes(format: str, size: int, extent: Extent) -> int:
@@ -138,10 +145,5 @@ def _epoch(reader: Reader, data: bytes) -> int | None:
 
 
 def _fed(reader: Reader, data: bytes, extent: Extent) -> list[Record]:
-    if reader.format.endswith("console"):
-        from rltui.readers.console.launches import ConsoleLog
-
-        if isinstance(reader, ConsoleLog):
-            reader.gives_lines = extent.lines
     records = reader.feed(data)
     return records if extent.lines else [record for record in records if not isinstance(record, LogLine)]

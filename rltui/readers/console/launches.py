@@ -12,7 +12,7 @@ from itertools import pairwise
 from rltui.readers.base import NO_STEP, Counted, LeftOut, LogLine, Note, Record, Recurring, Rows
 from rltui.readers.console.foretelling import Foretelling
 from rltui.readers.console.log_records import MAX_LOG_LINES
-from rltui.readers.console.reader import FULL_BLOCK, ConsoleReader
+from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.console.run_sections import OwnText, RunSections
 from rltui.readers.console.twin import twin
 
@@ -22,8 +22,6 @@ MOST_LINES = 32_000
 """The same for the last time: a log that has no more rows ends in other lines."""
 MOST_BYTES = 4 << 20
 """Most bytes of these lines."""
-AT_ONCE = 4000
-"""Most lines that are read at once where rows may stay away: if they did, these lines are read again, more slowly."""
 USUAL = 4
 """Rows stay away if this many times as many lines came as usually from row to row, and a few more."""
 FEW = 8
@@ -62,14 +60,8 @@ class ConsoleLog(Foretelling):
     def torn_line(self, line: int) -> None:
         self._reader.torn_line = line
 
-    @property
-    def gives_lines(self) -> bool:
-        """Whether plain lines are given out for the log pane."""
-        return self._reader.gives_lines
-
-    @gives_lines.setter
-    def gives_lines(self, on: bool) -> None:
-        self._reader.gives_lines = on
+    def only_rows(self) -> None:
+        self._reader.only_rows()
 
     @property
     def guesses_steps(self) -> bool:
@@ -108,26 +100,25 @@ class ConsoleLog(Foretelling):
             end, before = len(data), None
             if lines >= left and at_once:  # that is quicker, and right if rows come so often that nothing is asked
                 before, self._reader = self._reader, self._copied()
-                lines, end = _cut(data, at, lines, AT_ONCE)
             elif lines >= left:
-                lines, end = _cut(data, at, lines, left)
+                lines, end = left, at
+                for _ in range(left):
+                    end = data.index(b"\n", end) + 1
             piece = data if end - at == len(data) else data[at:end]
             self._reader.pace.longest = 0
-            over, size = end == len(data), len(piece)
-            if at_once:
-                size = len(data) if over else FULL_BLOCK  # plain lines are given out once
-            told = self._reader.feed_part(piece, size)
+            told = self._reader._feed(piece)
             now = self._lines + lines
             if before is not None:
+                at_once = False
                 usual = self._reader.pace.lines_a_row
                 longest = max(self._reader.pace.longest, now - self._reader.row_line)
                 if usual is not None and longest >= max(LOOK_EVERY, USUAL * usual + FEW):
-                    self._reader, at_once = before, False
+                    self._reader = before
                     continue
             out += told
             self._take(piece, lines)
             at = end
-            if self._lines >= self._row_line + self._look_at and (over or not at_once):
+            if self._lines >= self._row_line + self._look_at:
                 self._look_at *= 2
                 out += self._ask()
                 if self._look_at > MOST_LINES:
@@ -207,8 +198,8 @@ class ConsoleLog(Foretelling):
 
     def _begin_next(self) -> None:
         if self._since is not None:
-            self._next = ConsoleReader(self.format, self._row_line, hints=False)
-            self._next.gives_lines = False
+            self._next = ConsoleReader(self.format, self._row_line)
+            self._next.only_rows()
             self._of_next_take(self._next._feed(self._since))
             self._since = None
 
@@ -232,15 +223,6 @@ class ConsoleLog(Foretelling):
             if held != own:
                 held.clear()
                 held.update(own)  # type: ignore[arg-type]
-
-
-def _cut(data: bytes, at: int, lines: int, most: int) -> tuple[int, int]:
-    """How many lines to read, `most` of the `lines` that end behind a place of the data, and where they end."""
-    if lines < most:
-        return lines, len(data)
-    for _ in range(most):
-        at = data.index(b"\n", at) + 1
-    return most, at
 
 
 def _with_newest_lines(records: list[Record]) -> list[Record]:

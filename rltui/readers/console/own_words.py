@@ -44,7 +44,8 @@ from rltui.readers.console.units import with_units
 from rltui.readers.epochs import epoch_of
 from rltui.readers.keys import first_of
 from rltui.readers.name_words import measures
-from rltui.readers.number_text import has_decimal_comma
+from rltui.readers.number_text import has_decimal_comma, without_gaps
+from rltui.readers.units import has_number
 
 SHOWN = 2
 """After this many lines with a decimal comma all commas of the log are decimal: one alone may be a list, `GPUs
@@ -359,6 +360,8 @@ class OwnWords(HeldWords):
         return back or (self._block is not None and self._last.get(self._block.form, (0, False))[1])
 
     def _unwrapped(self, raw: str, labelled: bool = True) -> str:
+        if not has_number(raw):
+            return without_gaps(raw)
         self._commas += has_decimal_comma(raw)
         text = tagged(named_in_full(with_units(raw, self._commas >= SHOWN)))
         return grouped(self._labels.told(text) if labelled else text)

@@ -41,9 +41,8 @@ class ConsoleReader(Foretelling):
 
     whole = False
 
-    def __init__(self, format: str = "console", above: int = 0, hints: bool = True) -> None:
-        """`above`: the number of lines above its first. `hints`: whether to tell which lines might be named, if none
-        gives a row."""
+    def __init__(self, format: str = "console", above: int = 0) -> None:
+        """`above`: the number of lines above its first."""
         super().__init__()
         self.format = format
         self.gives_lines = True  # plain lines for the log pane; False saves the time to clean them
@@ -51,11 +50,14 @@ class ConsoleReader(Foretelling):
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer(carriage_returns=True)
         self._unwrapper = Unwrapper()
-        self._unread = UnreadLines() if hints else None  # None: a row came, too
+        self._unread: UnreadLines | None = UnreadLines()  # None: a row came, too
         self._lines = LogLines(self.skipped, self.skipped_at, above)
         self._settled = SettledLines()
         self._newest = NewestLines()
         self._notes_ahead: OpenTracebacks | None = None  # with the line that was read without its end
+
+    def only_rows(self) -> None:
+        self.gives_lines, self._unread = False, None
 
     @property
     def torn_line(self) -> int:
@@ -107,13 +109,9 @@ class ConsoleReader(Foretelling):
         return self._lines.untaken.recurring()
 
     def _feed(self, data: bytes) -> list[Record]:
-        return self.feed_part(data, len(data))
-
-    def feed_part(self, data: bytes, size: int) -> list[Record]:
-        """The same for a part of a block. `size`: that of the block if the part ends it."""
         if b"\0" in data:
             data = data.replace(b"\0", b"")  # a log that was truncated while its writer went on has zero bytes
-        return self._take_text(self._unwrapper.feed(data), size)
+        return self._take_text(self._unwrapper.feed(data), len(data))
 
     def _take_text(self, text: bytes, size: int) -> list[Record]:
         """Reads the text of the log. `size`: how many bytes of the file it came from."""

@@ -246,8 +246,8 @@ def _steps(text: bytes) -> _Steps:
 
     if not text:
         return _Steps()
-    reader = ConsoleReader(hints=False)
-    reader.gives_lines = False
+    reader = ConsoleReader()
+    reader.only_rows()
     rows = [one for one in [*reader.feed(text), *reader.finish()] if isinstance(one, Rows) and not one.printed]
     count = sum(map(len, rows))
     stated = [step for one in rows for step in one.steps if step != NO_STEP]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from rltui.lazy_regex import lazy
+from rltui.lazy_regex import any_of, lazy
 from rltui.readers.console.lead import plain, without_lead
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.name_words import either, words
@@ -24,21 +24,24 @@ _OF = re.compile(r"(\d+)(?:/| of )\d+")
 
 
 @cache
-def _marks() -> re.Pattern[bytes]:
-    """What a line of a title begins with, and a word of it."""
-    named = "|".join(sorted(words().identities))
-    return re.compile(
-        rb"(?:(?<=[\r\n])|\A)[^\r\n]{0,%d}\b(?:%b)[ \t:=#][^\r\n]{0,%d}(?=\r?\n)"
-        % (MOST_LETTERS // 2, named.encode(), MOST_LETTERS),
-        re.IGNORECASE,
-    )
+def _marks() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """A word of a title, in small letters, and a line with one of these words near its begin and its end."""
+    word = any_of(sorted(words().identities)).encode() + rb"[ \t:=#]"
+    line = rb"[^\r\n]{0,%d}\b%b[^\r\n]{0,%d}(?=\r?\n)" % (MOST_LETTERS // 2, word, MOST_LETTERS)
+    return re.compile(word), re.compile(line)
 
 
 def titles(text: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """The titles among these lines: where the line of each begins, and what it says."""
-    for found in _marks().finditer(text):
-        if names := title_of(found[0]):
-            yield found.start(), names
+    (word, line), small, at = _marks(), text.lower(), 0
+    while (said := word.search(small, at)) is not None:
+        at, least = said.end(), max(0, said.start() - MOST_LETTERS // 2 - 1)
+        begin = max(text.rfind(end, least, said.start()) for end in (b"\n", b"\r")) + 1
+        found = line.match(small, begin) if begin or not least else None
+        if found is not None:
+            at = found.end()
+            if names := title_of(text[begin:at]):
+                yield begin, names
 
 
 def names_a_run(text: bytes) -> bool:
