@@ -35,7 +35,7 @@ from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import rules
 from rltui.rules.limits import beside_limits, subjects
 from rltui.rules.page import Rule
-from rltui.rules.registry import detectors
+from rltui.rules.registry import Panel, detectors
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -69,6 +69,7 @@ class Engine:
             rule.id for rule, _ in self._by_rows if any(not held_out().isdisjoint(group) for group in rule.needs)
         }
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
+        self._machine = Panel(Measured, self.catalogue)
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
@@ -282,7 +283,7 @@ class Engine:
         samples = self._samples.of(run.hardware)
         if not due(before, samples, row_time(run, look.n - 1) if len(samples) else before.time):
             return before
-        return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
+        return judge_machine(before, Measured.of(run, look, False, samples), self._machine)[1]
 
     def _running(self, feed: LookFeed) -> list[tuple[Rule, Detect[Look]]]:
         """Detectors that are switched on and have the metrics that they need; the others would find nothing."""
