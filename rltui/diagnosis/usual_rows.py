@@ -33,6 +33,7 @@ class UsualRows:
         count, begin = len(self._columns), max(0, since - NEWEST)
         self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
         self._always = np.zeros(count, dtype=np.bool_)  # logged in each of the rows
+        self._axes, self._parted = list[Axis](), dict[Axis, list[int]]()
         for axis, which in self._by_axis().items():
             first, at = axis.place(begin), axis.place(since)
             self._always[which] = at - first == since - begin
@@ -72,13 +73,18 @@ class UsualRows:
             return False
         if end <= at:
             return True
-        values = np.array([self._columns[i].values[at:end] for i in which]).T
+        if end - at == 1:  # of a run that is followed
+            values = np.array([self._columns[i].values[at] for i in which])
+        else:
+            values = np.array([self._columns[i].values[at:end] for i in which]).T
         return bool(((values >= self._low[which]) & (values <= self._high[which])).all())
 
     def _by_axis(self) -> dict[Axis, list[int]]:
         """The numbers of the columns that are logged in the same rows, as they are now: a row that holds only some of
         them parts them."""
-        out: dict[Axis, list[int]] = {}
-        for i, column in enumerate(self._columns):
-            out.setdefault(column.axis, []).append(i)
-        return out
+        axes = [column.axis for column in self._columns]
+        if axes != self._axes:
+            self._axes, self._parted = axes, {}
+            for i, axis in enumerate(axes):
+                self._parted.setdefault(axis, []).append(i)
+        return self._parted

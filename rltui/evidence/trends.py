@@ -302,8 +302,14 @@ def above_all_before(x: Floats, first: int, width: int, sign: int = 1) -> list[i
 
 
 def running_medians(x: Floats) -> Floats:
-    """Centred medians of 5: no spike of one or two rows counts."""
-    middle: Floats = np.sort(windows(np.concatenate((x[:2], x, x[-2:])), 5), axis=1)[:, 2]
+    """Centred medians of 5: no spike of one or two rows counts. The middle one of five is that of the last of them, the
+    greater of the lesser of two pairs and the lesser of the greater: no sorting, at half the cost."""
+    x = np.concatenate((x[:2], x, x[-2:]))
+    n = len(x) - 4
+    a, b, c, d, e = x[:n], x[1 : n + 1], x[2 : n + 2], x[3 : n + 3], x[4:]
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    middle: Floats = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
     return middle
 
 

@@ -89,11 +89,10 @@ def courses(found: Iterable[Series], meanings: Mapping[str, Meaning]) -> list[Se
 def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
     """Every column in canonical units. A key that took over from another one has the points of both, and the old key is
     gone."""
-    out = {
-        key: converted(series, names.meanings[key])
-        for key in table.columns
-        if (series := table.series(key)) is not None
-    }
+    out = {key: column.series(key) for key, column in table.columns.items()}
+    for key in names.converting:
+        if key in out:
+            out[key] = converted(out[key], names.meanings[key])
     for keys in names.alike:
         if ordered := in_turn([out[key] for key in keys if key in out]):
             whole = _joined(ordered)
