@@ -69,6 +69,7 @@ class Engine:
             rule.id for rule, _ in self._by_rows if any(not held_out().isdisjoint(group) for group in rule.needs)
         }
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
+        self._limited = {rule.id: subjects(rule) for rule, _ in self._by_rows}
         self._machine = Panel(Measured, self.catalogue)
         self._blocks = BlockCache()
         self._outages = OutageCache()
@@ -262,7 +263,7 @@ class Engine:
             if not found and not known:
                 continue
             signals = {s.subject: s for s in found}
-            limited = subjects(rule)
+            limited = self._limited[rule_id]
             for subject in {*signals, *known}:
                 before = lives.get((rule_id, subject), UNBORN)
                 signal = signals.get(subject)

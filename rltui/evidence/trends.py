@@ -7,7 +7,7 @@ All functions take plain arrays of finite values in row order and cost at most O
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import erfc, inf, sqrt
 
@@ -343,7 +343,7 @@ def log_spikes(
     floor: float,
     window: int = 50,
     loud: float = inf,
-    calm: float = inf,
+    calm: Callable[[], float] = lambda: inf,
 ) -> list[int]:
     """Indices from `start` on whose log stands `z` robust sd and `factor` times above the `window` values before.
 
@@ -371,7 +371,7 @@ def log_spikes(
         mode = past[-(len(past) // 10 + 1)]
         others = past[past - mid >= apart]
         wild = x[i] > loud and len(others) > 1 and others[-1] - others[0] >= apart
-        if wild or x[i] >= factor * calm or logs[i] - mode >= apart:
+        if wild or x[i] >= factor * calm() or logs[i] - mode >= apart:
             out.append(int(i))
     return out
 
