@@ -113,10 +113,12 @@ def in_turn(same: Sequence[Series]) -> list[Series]:
     """The series by time, if each takes over from the one before, or their parts, if they take turns; else, or if there
     is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the
     new one begins."""
-    if len(same) < 2 or any(len(one) < LEAST for one in same):
+    if len(same) < 2 or any(len(one.rows) < LEAST for one in same):
         return []
-    newest = max(same, key=lambda one: int(one.rows[-1]))
-    if any(one.rows[-1] >= newest.rows[-LEAST] for one in same if one is not newest):
+    lasts = [one.rows.item(-1) for one in same]
+    newest = lasts.index(max(lasts))
+    begun = same[newest].rows.item(-LEAST)
+    if any(last >= begun for at, last in enumerate(lasts) if at != newest):
         return []  # side by side: no need to look at all rows, as this is asked at each new one
     ordered = sorted(same, key=lambda one: int(one.rows[0]))
     return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else _stretches(ordered)
