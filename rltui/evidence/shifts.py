@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rltui.evidence.effects import NOISE_POINTS, noise, noise_of_few, off_trend
 from rltui.evidence.trends import running_medians, windows
-from rltui.run.sums import column_medians, median
+from rltui.run.sums import column_medians, mean, median
 from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
@@ -66,8 +66,8 @@ def _cut(x: Floats, y: Floats, known: float | None) -> int | None:
     if n < 2 * MARGIN + 1:
         return None
     at = np.arange(MARGIN, n - MARGIN + 1)
-    centred = y - y.mean()
-    head = np.cumsum(centred)[at - 1]
+    centred = y - mean(y)
+    head = centred.cumsum()[at - 1]
     gain = head * head * n / (at * (n - at))  # squared error that two levels save over one
     best = int(at[int(gain.argmax())])
     apart = median(x[best:]) - median(x[:best])
@@ -90,11 +90,11 @@ def _place(x: Floats, best: int, middle: float) -> int:
     low, high = max(MARGIN, best - MARGIN), min(len(x) - MARGIN, best + MARGIN)
     up = bool(median(x[best:]) > middle)
     after = x[low - MARGIN : high + MARGIN] > middle
-    right = np.cumsum(after if up else ~after)
+    right = (after if up else ~after).cumsum()
     if high < low:
         return best
     cuts = np.arange(MARGIN, high - low + MARGIN + 1)  # points on the left of each
-    return low + int(np.argmax(cuts - 2 * right[cuts - 1]))  # left ones on the left and, but for their sum, right ones
+    return low + int((cuts - 2 * right[cuts - 1]).argmax())  # left ones on the left and, but for their sum, right ones
 
 
 LOUDER, LEAST_EACH = 2.0, 20

@@ -160,9 +160,10 @@ def on_rows(rows: Ints, series: Series | None) -> Floats:
     """Values of another series in these rows, NaN if it has none there."""
     if series is not None and _alike_throughout(rows, series.rows):
         return series.values
-    out: Floats = np.full(len(rows), np.nan)
-    if series is not None and len(series):
-        place = np.minimum(series.rows.searchsorted(rows), len(series) - 1)
+    out: Floats = np.empty(len(rows))
+    out.fill(np.nan)
+    if series is not None and len(series.rows):
+        place = np.minimum(series.rows.searchsorted(rows), len(series.rows) - 1)
         held = series.rows[place] == rows
         out[held] = series.values[place[held]]
     return out

@@ -106,7 +106,7 @@ def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     while True:  # from the end: few conditions have held for most of a long run
         first = max(0, len(bad) - near)
         newest = bad[first:]
-        ended = np.flatnonzero(~(newest[1:] | newest[:-1]))
+        ended = (~(newest[1:] | newest[:-1])).nonzero()[0]
         if len(ended) or not first:
             break
         near *= 8
