@@ -27,7 +27,7 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.catalogue import having, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
-from rltui.rules.limits import asked
+from rltui.rules.limits import is_asked
 from rltui.rules.page import Rule
 from rltui.rules.registry import Panel, ids
 from rltui.rules.traits import Trait
@@ -103,7 +103,7 @@ class Conclusions:
         of_standing = dict(self._standing.ask(standing, guard))
         lives |= _at_once(of_standing, look)
         told = of_standing | of_samples
-        by_limits = [rule.id for rule in self._limited if asked(look, rule)]
+        by_limits = [rule.id for rule in self._limited if is_asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in told and b.id not in by_limits]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
         only_samples = [i for i in self._only_samples if i not in by_limits]

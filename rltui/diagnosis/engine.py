@@ -78,7 +78,7 @@ class Engine:
         self._states: list[State] = [State()]
         self._looks = 0
         self._logged: object = None  # by what can run was told last
-        self._can_run: list[tuple[Rule, Detect[Look]]] = []
+        self._can_run: list[tuple[str, Rule, Detect[Look]]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
@@ -248,10 +248,11 @@ class Engine:
         for rule_id, subject in lives:
             lived.setdefault(rule_id, []).append(subject)
         guard = Guard(state.failed)
-        for rule, detect in self._running(feed):
-            rule_id = rule.id
-            if calm and rule_id not in lived and (same or rule_id not in self._of_evaluations):
-                continue
+        asked = self._running(feed)
+        if calm:
+            wanted = lived.keys() if same else lived.keys() | self._of_evaluations
+            asked = [one for one in asked if one[0] in wanted]
+        for rule_id, rule, detect in asked:
             noted = memory.get(rule_id)
             notes: Memory = {} if noted is None else dict(noted)
             found = guard.ask(rule_id, None, detect, look, self._params[rule_id], notes)
@@ -286,8 +287,9 @@ class Engine:
             return before
         return judge_machine(before, Measured.of(run, look, False, samples), self._machine)[1]
 
-    def _running(self, feed: LookFeed) -> list[tuple[Rule, Detect[Look]]]:
-        """Detectors that are switched on and have the metrics that they need; the others would find nothing."""
+    def _running(self, feed: LookFeed) -> list[tuple[str, Rule, Detect[Look]]]:
+        """Detectors that are switched on and have the metrics that they need, with their rules and the ids of these;
+        the others would find nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
@@ -295,7 +297,7 @@ class Engine:
             for rule, detect in self._by_rows:
                 able = detect is not None and all(any(map(feed.holds, group)) for group in rule.needs)
                 if rule.enabled and (able or any(map(feed.holds, rule.limits))):
-                    self._can_run.append((rule, beside_limits(rule, detect if able else None)))
+                    self._can_run.append((rule.id, rule, beside_limits(rule, detect if able else None)))
         return self._can_run
 
     def _concluded(self, feed: LookFeed, state: State, rows: int, run_state: RunState | None) -> Diagnosis:
