@@ -99,7 +99,8 @@ def mann_kendall_p(x: Floats, carries: float = 0.0) -> tuple[float, int]:
     """
     n = len(x)
     i, j = _pairs(n)
-    s = np.count_nonzero(x[j] > x[i]) - np.count_nonzero(x[j] < x[i])  # no difference, which may overflow
+    later, earlier = x[j], x[i]
+    s = np.count_nonzero(later > earlier) - np.count_nonzero(later < earlier)  # no difference, which may overflow
     if s == 0:
         return 1.0, 0
     sign = 1 if s > 0 else -1
@@ -131,7 +132,7 @@ def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float
         return 0.0, 0.0, 0.0
     i, j = _pairs(n)
     apart, slopes = t[j] - t[i], x[j] - x[i]
-    if not (apart > 0).all():
+    if np.count_nonzero(apart > 0) < len(apart):
         keep = apart > 0
         apart, slopes = apart[keep], slopes[keep]
     slopes /= apart
