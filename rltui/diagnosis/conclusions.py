@@ -3,6 +3,7 @@ not be looked at. It begins where the fold over looks (`engine`) ends: with the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -55,6 +56,7 @@ class Conclusions:
         self._standing = Panel(Standing, catalogue)
         self._only_samples = [i for i in ids(Sampled) if i not in set(row_rules)]
         self._evaluable = Evaluable(catalogue, row_rules)
+        self._checked: tuple[list[str], Counter[str | None]] = [], Counter()  # the rules that ran, by stage
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
@@ -134,6 +136,8 @@ class Conclusions:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
+        if ran != self._checked[0]:
+            self._checked = ran, Counter(self._catalogue[i].stage for i in ran)
         case = Case(
             look,
             self._catalogue,
@@ -152,7 +156,7 @@ class Conclusions:
             at_step=look.step if rows else None,
             verdict=verdict,
             findings=as_decided(findings, verdict, validation_rises(look), began_from(look.facts.clock)),
-            pipeline=stages(findings, look, self._catalogue, ran),
+            pipeline=stages(findings, look, self._checked[1]),
             coverage=seen,
             not_evaluable=tuple(skipped),
             checks=len(ran),

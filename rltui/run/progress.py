@@ -240,10 +240,15 @@ def learn(
     return LearnedPace(plain, rare, stride, due, longest, len(seconds))
 
 
+_NONE: Ints = np.empty(0, dtype=np.int64)
+
+
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
     """For each row with a time and the next one: the step of the latter, seconds and steps between them. The time
     between two attempts is left out, as no step was made in it."""
     known = table.timed(RECENT + 1)
+    if len(known) < 2:
+        return _NONE, np.empty(0), _NONE
     steps, seconds, gaps = _differences(table.steps[known], table.times[known])
     if not table.restarts:
         return steps, seconds, gaps
