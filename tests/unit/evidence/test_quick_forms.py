@@ -13,6 +13,7 @@ from rltui.evidence.effects import noise
 from rltui.evidence.shifts import MARGIN, shifts
 from rltui.evidence.stretches import on_rows
 from rltui.evidence.trends import running_medians, turn
+from rltui.rules.base import rows_of_all
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
@@ -82,3 +83,12 @@ def test_values_on_the_rows_of_another_metric(own: set[int], others: set[int]) -
     seen = on_rows(np.array(rows), series(held, values))
     expected = [dict(zip(held, values, strict=True)).get(row, np.nan) for row in rows]
     assert np.array_equal(seen, np.array(expected), equal_nan=True)
+
+
+@given(st.lists(st.sets(st.integers(0, 20), min_size=1), min_size=2, max_size=4))
+def test_rows_that_several_metrics_share(several: list[set[int]]) -> None:
+    rows = [np.array(sorted(one)) for one in several]
+    common = rows_of_all(rows, 21)
+    assert np.flatnonzero(common).tolist() == sorted(set.intersection(*several))
+    for one in rows:
+        assert np.array_equal(common[one], np.isin(one, np.flatnonzero(common)))
