@@ -3,6 +3,7 @@ not be looked at. It begins where the fold over looks (`engine`) ends: with the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -27,9 +28,9 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.catalogue import having, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
-from rltui.rules.limits import asked
+from rltui.rules.limits import is_asked
 from rltui.rules.page import Rule
-from rltui.rules.registry import ask, ids
+from rltui.rules.registry import Panel, ids
 from rltui.rules.traits import Trait
 from rltui.run.hardware import ColumnCache
 from rltui.run.run import Run, RunState
@@ -51,7 +52,11 @@ class Conclusions:
         self._samples, self._window = samples, window
         self._kept = Kept()
         self._present = Present()
+        self._machine, self._dumps = Panel(Measured, catalogue), Panel(Sampled, catalogue)
+        self._standing = Panel(Standing, catalogue)
+        self._only_samples = [i for i in ids(Sampled) if i not in set(row_rules)]
         self._evaluable = Evaluable(catalogue, row_rules)
+        self._checked: tuple[list[str], Counter[str | None]] = [], Counter()  # the rules that ran, by stage
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
@@ -70,15 +75,17 @@ class Conclusions:
         seen, unable = self._evaluable.of(look)
         measured = Measured.of(run, look, run_state is not None, self._samples.of(run.hardware))
         if run_state is not None:
-            ran_on_machine, machine = self._present.judge(state.machine, measured, self._catalogue)
+            ran_on_machine, machine = self._present.judge(state.machine, measured, self._machine)
         else:
-            ran_on_machine, machine = judge_machine(state.machine, measured, self._catalogue)
+            ran_on_machine, machine = judge_machine(state.machine, measured, self._machine)
             machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
         lives |= machine.lives
         guard.take(machine.failed)
         sampled = Sampled.of(run, look, now=run_state is not None)
-        logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
-        of_samples = dict(ask(Sampled, sampled, self._catalogue, guard, without=logged)) if sampled.dumps else {}
+        of_samples: dict[str, list[Signal]] = {}
+        if sampled.dumps:
+            logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
+            of_samples = dict(self._dumps.ask(sampled, guard, without=logged))
         lives |= _at_once(of_samples, look)  # what they show spoils the steps after it, too
         farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
         rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
@@ -95,13 +102,13 @@ class Conclusions:
         notes = run.notes if now else [note for note in run.notes if note.by(look.step)]
         ends = run.earlier_ends(None if now else look.step)
         standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against, ungraded, ends)
-        of_standing = dict(ask(Standing, standing, self._catalogue, guard))
+        of_standing = dict(self._standing.ask(standing, guard))
         lives |= _at_once(of_standing, look)
         told = of_standing | of_samples
-        by_limits = [rule.id for rule in self._limited if asked(look, rule)]
+        by_limits = [rule.id for rule in self._limited if is_asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in told and b.id not in by_limits]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
-        only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
+        only_samples = [i for i in self._only_samples if i not in by_limits]
         tried = [*able, *guard.failed]  # what failed had all that it needs
         out_of_place += without_input(self._catalogue, tried, only_samples, run.samples, look)
         skipped = [b for b in out_of_place if b.applies]
@@ -129,6 +136,8 @@ class Conclusions:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at, of_all)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
+        if ran != self._checked[0]:
+            self._checked = ran, Counter(self._catalogue[i].stage for i in ran)
         case = Case(
             look,
             self._catalogue,
@@ -147,7 +156,7 @@ class Conclusions:
             at_step=look.step if rows else None,
             verdict=verdict,
             findings=as_decided(findings, verdict, validation_rises(look), began_from(look.facts.clock)),
-            pipeline=stages(findings, look, self._catalogue, ran),
+            pipeline=stages(findings, look, self._checked[1]),
             coverage=seen,
             not_evaluable=tuple(skipped),
             checks=len(ran),

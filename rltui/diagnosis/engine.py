@@ -35,7 +35,7 @@ from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import rules
 from rltui.rules.limits import beside_limits, subjects
 from rltui.rules.page import Rule
-from rltui.rules.registry import detectors
+from rltui.rules.registry import Panel, detectors
 from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
@@ -69,6 +69,8 @@ class Engine:
             rule.id for rule, _ in self._by_rows if any(not held_out().isdisjoint(group) for group in rule.needs)
         }
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
+        self._limited = {rule.id: subjects(rule) for rule, _ in self._by_rows}
+        self._machine = Panel(Measured, self.catalogue)
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
@@ -76,7 +78,7 @@ class Engine:
         self._states: list[State] = [State()]
         self._looks = 0
         self._logged: object = None  # by what can run was told last
-        self._can_run: list[tuple[Rule, Detect[Look]]] = []
+        self._can_run: list[tuple[str, Rule, Detect[Look]]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
@@ -246,10 +248,11 @@ class Engine:
         for rule_id, subject in lives:
             lived.setdefault(rule_id, []).append(subject)
         guard = Guard(state.failed)
-        for rule, detect in self._running(feed):
-            rule_id = rule.id
-            if calm and rule_id not in lived and (same or rule_id not in self._of_evaluations):
-                continue
+        asked = self._running(feed)
+        if calm:
+            wanted = lived.keys() if same else lived.keys() | self._of_evaluations
+            asked = [one for one in asked if one[0] in wanted]
+        for rule_id, rule, detect in asked:
             noted = memory.get(rule_id)
             notes: Memory = {} if noted is None else dict(noted)
             found = guard.ask(rule_id, None, detect, look, self._params[rule_id], notes)
@@ -261,7 +264,7 @@ class Engine:
             if not found and not known:
                 continue
             signals = {s.subject: s for s in found}
-            limited = subjects(rule)
+            limited = self._limited[rule_id]
             for subject in {*signals, *known}:
                 before = lives.get((rule_id, subject), UNBORN)
                 signal = signals.get(subject)
@@ -282,10 +285,11 @@ class Engine:
         samples = self._samples.of(run.hardware)
         if not due(before, samples, row_time(run, look.n - 1) if len(samples) else before.time):
             return before
-        return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
+        return judge_machine(before, Measured.of(run, look, False, samples), self._machine)[1]
 
-    def _running(self, feed: LookFeed) -> list[tuple[Rule, Detect[Look]]]:
-        """Detectors that are switched on and have the metrics that they need; the others would find nothing."""
+    def _running(self, feed: LookFeed) -> list[tuple[str, Rule, Detect[Look]]]:
+        """Detectors that are switched on and have the metrics that they need, with their rules and the ids of these;
+        the others would find nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
@@ -293,7 +297,7 @@ class Engine:
             for rule, detect in self._by_rows:
                 able = detect is not None and all(any(map(feed.holds, group)) for group in rule.needs)
                 if rule.enabled and (able or any(map(feed.holds, rule.limits))):
-                    self._can_run.append((rule, beside_limits(rule, detect if able else None)))
+                    self._can_run.append((rule.id, rule, beside_limits(rule, detect if able else None)))
         return self._can_run
 
     def _concluded(self, feed: LookFeed, state: State, rows: int, run_state: RunState | None) -> Diagnosis:

@@ -14,8 +14,7 @@ from rltui.evidence.forecast import hardware_forecasts
 from rltui.evidence.guard import Guard
 from rltui.evidence.model import Forecast, MachineView
 from rltui.rules.catalogue import limit_foretold, rules
-from rltui.rules.page import Rule
-from rltui.rules.registry import ask
+from rltui.rules.registry import Panel
 from rltui.run.hardware import SampleColumns
 
 LOOKS = 1
@@ -56,13 +55,13 @@ class Present:
         self._past: Machine | None = None
         self._reached = Machine()
 
-    def judge(self, past: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:
+    def judge(self, past: Machine, seen: Measured, panel: Panel[Measured]) -> tuple[list[str], Machine]:
         """The same as `judge_machine`; `past`: what was remembered after the last look at a row."""
         if self._past is not past:
             self._past = self._reached = past
         for time in _between(self._reached.time, seen.seen):
-            self._reached = replace(judge_machine(self._reached, seen.earlier(time), catalogue)[1], time=time)
-        ran, now = judge_machine(self._reached, seen, catalogue)
+            self._reached = replace(judge_machine(self._reached, seen.earlier(time), panel)[1], time=time)
+        ran, now = judge_machine(self._reached, seen, panel)
         judged = len(seen.seen) > 0 and seen.seen.times[-1] <= self._reached.time
         return ran, self._reached if judged else now
 
@@ -76,12 +75,12 @@ def _between(time: float, samples: SampleColumns) -> Iterator[float]:
         yield time
 
 
-def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:
+def judge_machine(before: Machine, seen: Measured, panel: Panel[Measured]) -> tuple[list[str], Machine]:
     """Ids of the rules that ran, and what is remembered after this look."""
     guard = Guard(before.failed)
     lives, look = dict(before.lives), seen.look
     ran = []
-    for rule_id, found in ask(Measured, seen, catalogue, guard):
+    for rule_id, found in panel.ask(seen, guard):
         ran.append(rule_id)
         told = {signal.subject: signal for signal in found}
         for subject in dict.fromkeys([*told, *(lived for i, lived in before.lives if i == rule_id)]):
@@ -93,7 +92,7 @@ def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]
 
 def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
     """The forecasts about the machine, with the share of memory that the rule states."""
-    return hardware_forecasts(seen, limit_foretold(rules(), "host memory"), guard)
+    return hardware_forecasts(seen, limit_foretold(rules(), "host memory"), guard) if len(seen.seen) else ()
 
 
 def view_of(seen: Measured, guard: Guard) -> MachineView | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from msgspec import Struct
 
-from rltui.run.columns import Axis, Column
+from rltui.run.columns import Axis, Column, Floats
 from rltui.run.table import Table
 
 NEWEST = 64
@@ -33,6 +34,7 @@ class UsualRows:
         count, begin = len(self._columns), max(0, since - NEWEST)
         self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
         self._always = np.zeros(count, dtype=np.bool_)  # logged in each of the rows
+        self._axes, self._groups = list[Axis](), list[_Group]()
         for axis, which in self._by_axis().items():
             first, at = axis.place(begin), axis.place(since)
             self._always[which] = at - first == since - begin
@@ -53,7 +55,10 @@ class UsualRows:
         before, newest = int(table.steps[first - 1]) if first else -1, int(table.steps[until - 1])
         if any(before < step <= newest for step in table.restarts):
             return False
-        return all(self._usual(axis, which, first, until) for axis, which in self._by_axis().items())
+        axes = [column.axis for column in self._columns]  # a row that holds only some of the columns parts them
+        if axes != self._axes:
+            self._axes, self._groups = axes, [self._group(*one) for one in self._by_axis().items()]
+        return all(group.usual(first, until) for group in self._groups)
 
     def beside_stay(self, until: int, first: int) -> bool:
         """Whether the columns that are not looked at hold, from row number `first` up to `until`, no other value than
@@ -66,19 +71,36 @@ class UsualRows:
                 return False
         return True
 
-    def _usual(self, axis: Axis, which: list[int], first: int, until: int) -> bool:
-        at, end = axis.place(first), axis.place(until)
-        if end - at < until - first and bool(self._always[which].any()):
-            return False
-        if end <= at:
-            return True
-        values = np.array([self._columns[i].values[at:end] for i in which]).T
-        return bool(((values >= self._low[which]) & (values <= self._high[which])).all())
+    def _group(self, axis: Axis, which: list[int]) -> _Group:
+        columns = [self._columns[i] for i in which]
+        return _Group(axis, columns, self._low[which], self._high[which], bool(self._always[which].any()))
 
     def _by_axis(self) -> dict[Axis, list[int]]:
-        """The numbers of the columns that are logged in the same rows, as they are now: a row that holds only some of
-        them parts them."""
+        """The numbers of the columns that are logged in the same rows, as they are now."""
         out: dict[Axis, list[int]] = {}
         for i, column in enumerate(self._columns):
             out.setdefault(column.axis, []).append(i)
         return out
+
+
+class _Group(Struct, frozen=True, eq=False):
+    """Columns that are logged in the same rows, with what is usual of each. `always`: one of them was logged in each
+    row before."""
+
+    axis: Axis
+    columns: list[Column]
+    low: Floats
+    high: Floats
+    always: bool
+
+    def usual(self, first: int, until: int) -> bool:
+        at, end = self.axis.place(first), self.axis.place(until)
+        if end - at < until - first and self.always:
+            return False
+        if end <= at:
+            return True
+        if end - at == 1:  # of a run that is followed
+            values = np.array([column.values[at] for column in self.columns])
+        else:
+            values = np.array([column.values[at:end] for column in self.columns]).T
+        return bool(np.logical_and.reduce((values >= self.low) & (values <= self.high), axis=None))

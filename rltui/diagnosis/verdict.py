@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rltui.diagnosis.badge import badge
 from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
@@ -25,16 +25,12 @@ from rltui.evidence.model import (
     Verdict,
 )
 from rltui.rules.base import validation
-from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 
-def stages(
-    findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule], ran: Sequence[str]
-) -> tuple[StageResult, ...]:
-    """One result for each stage; a pass after a failed stage is provisional."""
+def stages(findings: Sequence[Finding], look: Look, checked: Counter[str | None]) -> tuple[StageResult, ...]:
+    """One result for each stage; a pass after a failed stage is provisional. `checked`: how many rules of each ran."""
     failed: list[str] = []
-    checked: Counter[str | None] = Counter(catalogue[i].stage for i in ran)
     out = []
     for stage, metrics in STAGES.items():
         here = [f for f in findings if f.stage == stage and f.status == "active"]

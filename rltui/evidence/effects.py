@@ -110,7 +110,7 @@ def noise(x: Floats, off: Floats | None = None) -> float:
         return 0.0
     size = np.abs(off_trend(x) if off is None else off)
     robust = MAD_TO_SD * median(size)
-    if robust <= ROUNDING * float(np.abs(x).max()):
+    if robust <= ROUNDING * float(np.maximum.reduce(np.abs(x))):
         robust = rms_but_greatest(size)
     return robust / sqrt(2.0) if isfinite(robust) else 0.0
 
@@ -128,8 +128,10 @@ def noise_of_few(x: Floats) -> float:
 
 def rms_but_greatest(size: Floats) -> float:
     """Root mean square of sizes, two at least, without the greatest one."""
-    rest = np.sort(size)[:-1]
-    return sqrt(float((rest * rest).sum()) / len(rest))
+    ordered = size.copy()
+    ordered.sort()
+    rest = ordered[:-1]
+    return sqrt(float(np.add.reduce(rest * rest)) / len(rest))
 
 
 def off_trend(x: Floats) -> Floats:
@@ -140,7 +142,8 @@ def off_trend(x: Floats) -> Floats:
     parts = max(1, min(PARTS, len(d) // PART))
     size = len(d) // parts
     rest = len(d) - size * parts
-    ordered = np.sort(d[rest:].reshape(parts, size), axis=1)
+    ordered = d[rest:].reshape(parts, size).copy()
+    ordered.sort(axis=1)  # as everywhere here: numpy's functions of one line cost more than what they do to few points
     usual = ordered[:, (size - 1) // 2] / 2.0 + ordered[:, size // 2] / 2.0
     d[rest:].reshape(parts, size)[...] -= usual[:, None]
     d[:rest] -= usual[0]
@@ -177,11 +180,12 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
 def _carry_beside(d: Floats, lone: int) -> float:
     """As `carry`, of differences of which one is left out."""
     kept = np.arange(len(d)) != lone
-    d = d - d[kept].mean()
-    squares, both = float((d[kept] * d[kept]).mean()), kept[1:] & kept[:-1]
+    d = d - mean(d[kept])
+    others = d[kept]
+    squares, both = mean(others * others), kept[1:] & kept[:-1]
     if squares <= 0.0 or not isfinite(squares) or not both.any():
         return 0.0
-    share = float((d[1:] * d[:-1])[both].mean()) / squares * (len(d) - 1) / len(d)
+    share = mean((d[1:] * d[:-1])[both]) / squares * (len(d) - 1) / len(d)
     return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * share))
 
 

@@ -388,7 +388,7 @@ class Look:
         if not len(values) or values[-1] != 0.0:
             return False
         blocks = self._feed.blocks.get(name, values)
-        return bool(blocks.highs.max() == 0.0 and blocks.lows.min() == 0.0)
+        return bool(np.maximum.reduce(blocks.highs) == 0.0 and np.minimum.reduce(blocks.lows) == 0.0)
 
     def values(self, name: str) -> Floats:
         """Finite values of a metric in row order; empty where there is none."""

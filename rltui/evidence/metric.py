@@ -322,7 +322,7 @@ class MetricFacts:
     @cached
     def shifts(self) -> tuple[Shift, ...]:
         """Steps at which the level changed at once (see `shifts`)."""
-        return shifts(self.series.steps, self.values)
+        return shifts(self.series.steps, self.values, self.noise)
 
     def since_step(self, step: int) -> MetricFacts | None:
         """The same metric from a step on; None if it has no point there."""

@@ -102,7 +102,7 @@ def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1)
         middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(x) - 1)
         width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
         steps, values = series.steps[middles], smooth(running_medians(blocks.medians), width)
-    return (steps, values, width) if np.isfinite(values).all() else None
+    return (steps, values, width) if np.logical_and.reduce(np.isfinite(values)) else None
 
 
 def least_of(width: int) -> int:
@@ -129,7 +129,8 @@ def borne_out(good: Floats, width: int) -> Floats:
 
 def highest(good: Floats) -> int:
     """The index of the first of those that are the highest: sums of the same numbers differ in their last digits."""
-    return int((good >= good.max() - TIE * float(np.abs(good).max())).argmax())
+    most, size = np.maximum.reduce(good), float(np.maximum.reduce(np.abs(good)))
+    return int((good >= most - TIE * size).argmax())
 
 
 def best(curve: Curve, better: Literal[-1, 1]) -> Peak:

@@ -62,7 +62,7 @@ def _shortest(part: Floats) -> int:
 
 def in_a_row(holds: NDArray[np.bool_]) -> int:
     """Newest points in each of which something holds, without an exception."""
-    others = np.flatnonzero(~holds)
+    others = (~holds).nonzero()[0]
     return len(holds) - 1 - int(others[-1]) if len(others) else len(holds)
 
 

@@ -220,12 +220,12 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     if floor is None:
         if low >= 0.0 and high <= 1.0:
             floor = 0.0
-        elif low <= 0.0 and int((recent == low).sum()) >= TOUCHES:
+        elif low <= 0.0 and np.count_nonzero(recent == low) >= TOUCHES:
             floor = low
         elif low > 0.0 and high > low:
             floor = low if _stands(recent, low) else 0.0 if low < high - low else None
     if ceiling is None:
-        if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
+        if high > max(0.0, low) and np.count_nonzero(recent >= high - 1e-9) >= TOUCHES:
             ceiling = high
         elif low >= 0.0 and 0.0 < high <= 1.0 and (high > 0.5 or _may_be_of_one(recent)):
             ceiling = 1.0
@@ -258,7 +258,8 @@ def _highest(x: Floats) -> float:
     """Largest value but for strays: a few points so far above the rest that they are of another scale. One such reward
     would else put all others at the floor. Where most values are alike, all count: rare successes look so."""
     n = len(x)
-    ordered = np.sort(x)
+    ordered = x.copy()
+    ordered.sort()
     low, high, top = float(ordered[n // 20]), float(ordered[n - 1 - n // 20]), float(ordered[-1])
     limit = high + FAR * (high - low)
     if n < STRAYS or high == low or top <= limit:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.clock import whole_parts
 from rltui.evidence.trends import TREND_EFFECT, TREND_P, mann_kendall_p, sd_d, theil_sen
-from rltui.run.sums import BlockSums
+from rltui.run.sums import BlockSums, mean, sd
 from rltui.run.table import Floats, Ints, Series
 
 MOST = 144
@@ -50,17 +52,18 @@ def course(steps: Ints, values: Floats) -> str:
     n = len(values)
     if n == 0:
         return "nothing finite"
-    if n > 1 and bool((values == values[0]).all()):
+    if n > 1 and not np.count_nonzero(values != values[0]):
         return CONSTANT
     if n < FEW:
         return "too few points"
     if n > MOST:
-        edges = np.arange(MOST) * n // MOST
-        counts = np.diff(np.append(edges, n))
+        edges = _spread(n, MOST)
+        counts = np.concatenate((edges[1:], [n])) - edges
         values = np.add.reduceat(values, edges) / counts
         steps = steps[edges + counts // 2]
     blocks = _block_medians(values, min(12, len(values) // 3))
-    ordered = np.sort(values)
+    ordered = values.copy()
+    ordered.sort()
     spread = float(ordered[len(values) * 19 // 20] - ordered[len(values) // 20])
     noise = sd_d(values)
     clear = max(CLEAR_NOISE * noise, CLEAR_SHARE * spread)
@@ -88,15 +91,22 @@ def course(steps: Ints, values: Floats) -> str:
 def _by_windows(values: Floats) -> float:
     """Last window against the first one, as every table has them."""
     w = window_rows(len(values))
-    return float(values[-w:].mean() - values[:w].mean())
+    return mean(values[-w:]) - mean(values[:w])
 
 
 def _block_medians(values: Floats, blocks: int) -> Floats:
     """Medians of equal blocks in one sort: this runs for every metric on every new row. Where the points do not
     divide evenly, some count twice."""
     each = -(-len(values) // blocks)
-    spread = values[np.arange(blocks * each) * len(values) // (blocks * each)].reshape(blocks, each)
-    return np.asarray(np.sort(spread, axis=1)[:, each // 2])
+    spread = values[_spread(len(values), blocks * each)].reshape(blocks, each)
+    spread.sort(axis=1)
+    return np.asarray(spread[:, each // 2])
+
+
+@lru_cache(maxsize=64)
+def _spread(n: int, times: int) -> Ints:
+    """So many places of `n` points, evenly."""
+    return np.arange(times) * n // times
 
 
 def _turn(blocks: Floats, clear: float) -> tuple[int, str, str] | None:
@@ -135,7 +145,7 @@ def _diverges(way: Floats) -> bool:
 def _pace(values: Floats, moved: float, noise: float) -> str:
     """Whether the second half of the move is greater than the first, by thirds, beyond their errors."""
     third = len(values) // 3
-    first, mid, last = (float(part.mean()) for part in (values[:third], values[third:-third], values[-third:]))
+    first, mid, last = (mean(part) for part in (values[:third], values[third:-third], values[-third:]))
     bend = ((last - mid) - (mid - first)) * (1.0 if moved > 0 else -1.0)
     if abs(bend) < max(BEND_SHARE * abs(last - first), BEND_SE * noise * (6.0 / third) ** 0.5):
         return ""
@@ -242,12 +252,12 @@ def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Tren
 
 def _is_steady(x: Floats) -> bool:
     """Whether the two windows of a series without a trend differ by at most two standard errors."""
-    spread = float(x[:: max(1, len(x) // SPREAD_POINTS)].std())
+    spread = sd(x[:: max(1, len(x) // SPREAD_POINTS)])
     return bool(abs(_by_windows(x)) <= 2.0 * spread * (2.0 / window_rows(len(x))) ** 0.5)
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:
     dt, dx = t - np.add.reduce(t) / len(t), x - np.add.reduce(x) / len(x)
     # sums, not dot products: BLAS starts threads on long columns, which costs more than it saves here
-    scale = float(np.sqrt((dt * dt).sum() * (dx * dx).sum()))
-    return float((dt * dx).sum()) / scale if scale > 0 else None
+    scale = float(np.sqrt(np.add.reduce(dt * dt) * np.add.reduce(dx * dx)))
+    return float(np.add.reduce(dt * dx)) / scale if scale > 0 else None

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rltui.evidence.effects import NOISE_POINTS, noise, noise_of_few, off_trend
 from rltui.evidence.trends import running_medians, windows
-from rltui.run.sums import column_medians, median
+from rltui.run.sums import column_medians, mean, median
 from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
@@ -33,8 +33,8 @@ class Shift(Struct, frozen=True):
     after: float
 
 
-def shifts(steps: Ints, values: Floats) -> tuple[Shift, ...]:
-    """Level shifts among the newest 512 points, in step order, at most 8.
+def shifts(steps: Ints, values: Floats, sd: float | None = None) -> tuple[Shift, ...]:
+    """Level shifts among the newest 512 points, in step order, at most 8. `sd`: their noise, if it is known.
 
     Binary segmentation (Scott, Knott 1974) on running medians of 5: a cut counts if both levels differ by 3 log n in
     squared errors and 4 sd of the noise, and if most of that lies right at the cut.
@@ -49,7 +49,7 @@ def shifts(steps: Ints, values: Floats) -> tuple[Shift, ...]:
     parts = [(0, len(y))]
     while parts and len(cuts) < MOST:
         begin, end = parts.pop()
-        at = _cut(x[begin:end], y[begin:end])
+        at = _cut(x[begin:end], y[begin:end], sd if end - begin == len(y) else None)
         if at is not None:
             cuts.append(begin + at)
             parts += [(begin, begin + at), (begin + at, end)]
@@ -60,20 +60,21 @@ def shifts(steps: Ints, values: Floats) -> tuple[Shift, ...]:
     )
 
 
-def _cut(x: Floats, y: Floats) -> int | None:
-    """Index of the clearest jump, None if there is none."""
+def _cut(x: Floats, y: Floats, known: float | None) -> int | None:
+    """Index of the clearest jump, None if there is none. `known`: the noise of all points."""
     n = len(y)
     if n < 2 * MARGIN + 1:
         return None
     at = np.arange(MARGIN, n - MARGIN + 1)
-    centred = y - y.mean()
-    head = np.cumsum(centred)[at - 1]
+    centred = y - mean(y)
+    head = centred.cumsum()[at - 1]
     gain = head * head * n / (at * (n - at))  # squared error that two levels save over one
     best = int(at[int(gain.argmax())])
     apart = median(x[best:]) - median(x[:best])
     sd, most = 0.0, float(gain.max())
     for part in (x, x[:best], x[best:]):  # what is longer or larger is noisier too
-        sd = max(sd, noise(part))
+        sd = max(sd, noise(part) if known is None else known)
+        known = None
         if abs(apart) <= CLEAR * sd or most <= 3.0 * log(n) * sd * sd:
             return None
     best = _place(x, best, (median(x[:best]) + median(x[best:])) / 2.0)
@@ -89,9 +90,11 @@ def _place(x: Floats, best: int, middle: float) -> int:
     low, high = max(MARGIN, best - MARGIN), min(len(x) - MARGIN, best + MARGIN)
     up = bool(median(x[best:]) > middle)
     after = x[low - MARGIN : high + MARGIN] > middle
-    right = after if up else ~after
-    count = [int((~right[: at - low + MARGIN]).sum() + right[at - low + MARGIN :].sum()) for at in range(low, high + 1)]
-    return low + int(np.argmax(count)) if count else best
+    right = (after if up else ~after).cumsum()
+    if high < low:
+        return best
+    cuts = np.arange(MARGIN, high - low + MARGIN + 1)  # points on the left of each
+    return low + int((cuts - 2 * right[cuts - 1]).argmax())  # left ones on the left and, but for their sum, right ones
 
 
 LOUDER, LEAST_EACH = 2.0, 20

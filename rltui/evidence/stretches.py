@@ -158,9 +158,21 @@ def value_on(row: int, series: Series | None) -> float | None:
 
 def on_rows(rows: Ints, series: Series | None) -> Floats:
     """Values of another series in these rows, NaN if it has none there."""
-    out: Floats = np.full(len(rows), np.nan)
-    if series is not None and len(series):
-        place = np.minimum(series.rows.searchsorted(rows), len(series) - 1)
+    if series is not None and _alike_throughout(rows, series.rows):
+        return series.values
+    out: Floats = np.empty(len(rows))
+    out.fill(np.nan)
+    if series is not None and len(series.rows):
+        place = np.minimum(series.rows.searchsorted(rows), len(series.rows) - 1)
         held = series.rows[place] == rows
         out[held] = series.values[place[held]]
     return out
+
+
+def _alike_throughout(rows: Ints, others: Ints) -> bool:
+    """Whether both are the same rows without a hole, as nearly all metrics have them: by their ends alone."""
+    count = len(rows)
+    if not count or len(others) != count:
+        return False
+    first, last = rows[0], rows[count - 1]
+    return bool(last - first == count - 1 and others[0] == first and others[count - 1] == last)

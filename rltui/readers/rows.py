@@ -202,11 +202,12 @@ class RowBuilder:
     def _close(self) -> None:
         self._settle()
         block, self._rows = self._rows, Rows()
-        if len(block):
+        rows = len(block)
+        if rows:
             block.zoned = self.zoned
             for column in block.values.values():
-                if len(column) < len(block):
-                    column.extend(repeat(nan, len(block) - len(column)))
+                if len(column) < rows:
+                    column.extend(repeat(nan, rows - len(column)))
             self._done.append(block)
 
     def _name(self, key: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -44,6 +44,7 @@ from rltui.rollouts.samples import Samples
 from rltui.run.clocks import on_our_clock
 from rltui.run.config import ConfigValue
 from rltui.run.liveness import stood
+from rltui.run.names import MetricName
 from rltui.run.run import PhaseTable
 from rltui.run.source_info import SourceInfo
 from rltui.run.table import Series
@@ -140,15 +141,12 @@ class _Span(Struct, frozen=True):
 
 
 def _span(run: RunSnapshot, series: Mapping[str, Series]) -> _Span:
-    names = run.names
-    logged = [s for s in series.values() if len(s)]
-    if not logged:
+    filled, training = _by_rows(series.values(), run.names)
+    if not filled:
         return _Span(None, None, 0, 0, None, False)
-    filled = _by_rows(logged)
     start = min(int(s.rows[0]) for s in filled)
     end = max(int(s.rows[-1]) for s in filled) + 1
     newest = [float(s.times[-1]) for s in filled if int(s.rows[-1]) == end - 1 and s.times[-1] == s.times[-1]]
-    training = _by_rows([s for s in logged if (name := names.get(s.key)) is None or name.group != "validation"])
     return _Span(
         first_step=min(int(s.steps[0]) for s in filled),
         last_step=max(int(s.steps[-1]) for s in filled),
@@ -159,12 +157,20 @@ def _span(run: RunSnapshot, series: Mapping[str, Series]) -> _Span:
     )
 
 
-def _by_rows(series: list[Series]) -> list[Series]:
-    """One series of each group that is logged in the same rows."""
-    first: dict[int, Series] = {}
+def _by_rows(series: Iterable[Series], names: Mapping[str, MetricName]) -> tuple[list[Series], list[Series]]:
+    """One series of each group that is logged in the same rows: of all that hold points, and of those that are no
+    validation."""
+    every: dict[int, Series] = {}
+    training: dict[int, Series] = {}
     for one in series:
-        first.setdefault(id(one.rows), one)
-    return list(first.values())
+        rows = id(one.rows)  # alive as long as the series
+        if rows in training or not len(one.rows):
+            continue
+        every.setdefault(rows, one)
+        name = names.get(one.key)
+        if name is None or name.group != "validation":
+            training[rows] = one
+    return list(every.values()), list(training.values())
 
 
 def _distinct(series: list[Series], start: int, end: int) -> int:
@@ -253,15 +259,13 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> Mapping[str, MetricSummary]:
     names = frame.run.names
     out = frame.diagnosis.gaps
-    series = {key: one for key, one in frame.series.items() if len(one)}
+    series = {key: one for key, one in frame.series.items() if len(one.rows)}
     if out:
         known = {key: names[key].canonical if key in names else None for key in series}
         measured = {key: without(one, known[key], out) for key, one in series.items()}
         series = {key: one for key, one in measured.items() if len(one)}
-    called = cache.names(names, series, frame.run.keys)
-    logged = frame.series
-    of = {called[key]: (one, names.get(key), logged[key]) for key, one in series.items()}
-    return Summaries(of, span.all_rows, window, cache)
+    keys = cache.keys(names, series, frame.run.keys)
+    return Summaries(keys, names, series, frame.series, span.all_rows, window, cache)
 
 
 def _phases(table: PhaseTable) -> Phases:

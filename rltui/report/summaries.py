@@ -178,11 +178,11 @@ class SummaryCache(Struct):
     _sharing: dict[str, list[str]] = field(default_factory=dict)
     _judged: dict[str, str] = field(default_factory=dict)
 
-    def names(
+    def keys(
         self, names: Mapping[str, MetricName], series: Mapping[str, Series], sources: Mapping[str, Sequence[str]]
     ) -> dict[str, str]:
-        """As `report_names`; worked out again where the keys or what is known of them are others than before. `sources`
-        gives the keys of a canonical name, the preferred one first."""
+        """The key behind each of `report_names`; worked out again where the keys or what is known of them are others
+        than before. `sources` gives the keys of a canonical name, the preferred one first."""
         keys = list(series)
         known = self._called is not None and self._called[0] is names and self._called[1] == keys
         if not known:
@@ -190,7 +190,7 @@ class SummaryCache(Struct):
         judged = {best: _judged(own, names, series) for best, own in self._sharing.items()}
         if self._called is None or not known or judged != self._judged:
             self._judged = judged
-            self._called = names, keys, report_names(names, series, judged)
+            self._called = names, keys, {name: key for key, name in report_names(names, series, judged).items()}
         return self._called[2]
 
     def summary(
@@ -212,30 +212,35 @@ class SummaryCache(Struct):
 
 class Summaries(Mapping[str, MetricSummary]):
     """The summaries of a report by name. Each is made when it is first asked for, as a screen shows a dozen of them.
-    `of`: name -> the measured points, what is known of the key, and the points as logged."""
+    `keys`: name -> key; by key what is known of it, the measured points, and the points as logged."""
 
     def __init__(
         self,
-        of: Mapping[str, tuple[Series, MetricName | None, Series]],
+        keys: Mapping[str, str],
+        names: Mapping[str, MetricName],
+        series: Mapping[str, Series],
+        logged: Mapping[str, Series],
         rows: int,
         window: int | None,
         cache: SummaryCache,
     ) -> None:
-        self._of, self._rows, self._window, self._cache = of, rows, window, cache
+        self._keys, self._names, self._series, self._logged = keys, names, series, logged
+        self._rows, self._window, self._cache = rows, window, cache
         self._made: dict[str, MetricSummary] = {}
 
     def __getitem__(self, name: str) -> MetricSummary:
         found = self._made.get(name)
         if found is None:
-            series, meaning, logged = self._of[name]
+            key = self._keys[name]
+            series, meaning, logged = self._series[key], self._names.get(key), self._logged[key]
             found = self._made[name] = self._cache.summary(series, self._rows, meaning, self._window, logged)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._of
+        return name in self._keys
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._of)
+        return iter(self._keys)
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._keys)

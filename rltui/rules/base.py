@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from rltui.rules.catalogue import having
 from rltui.rules.plain_gains import gained_before, stands_above
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Ints
 
 Params = Mapping[str, float]
 Memory = dict[str, float]
@@ -106,7 +105,7 @@ def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     while True:  # from the end: few conditions have held for most of a long run
         first = max(0, len(bad) - near)
         newest = bad[first:]
-        ended = np.flatnonzero(~(newest[1:] | newest[:-1]))
+        ended = (~(newest[1:] | newest[:-1])).nonzero()[0]
         if len(ended) or not first:
             break
         near *= 8
@@ -135,8 +134,19 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     in_every_row = all(len(series) == look.n for series in logged)
     if in_every_row or all(np.array_equal(series.rows, rows) for series in logged[1:]):
         return tuple(series.values for series in logged)
-    common = reduce(np.intersect1d, (series.rows for series in logged))
-    return tuple(series.values[np.isin(series.rows, common)] for series in logged)
+    common = rows_of_all([series.rows for series in logged], look.n)
+    return tuple(series.values[common[series.rows]] for series in logged)
+
+
+def rows_of_all(several: Sequence[Ints], n: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which of `n` rows are in each of several lists of rows. To sort the lists took a hundredth of a second in a run
+    of 100,000 rows."""
+    common: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.ones(n, dtype=np.bool_)
+    for rows in several:
+        held = np.zeros(n, dtype=np.bool_)
+        held[rows] = True
+        common &= held
+    return common
 
 
 def tail(x: Floats, rows: float) -> float:

@@ -138,10 +138,14 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif paid:
         memory.pop("leapt", None)
     harmed = early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0
-    led = bool(steady_drift(look.series("kl_ref"), look.series("grad_norm")))  # not too far, but to another goal
-    if swings or (harmed and not led):
+
+    def led() -> bool:
+        """Not too far, but to another goal."""
+        return bool(steady_drift(look.series("kl_ref"), look.series("grad_norm")))
+
+    if swings or (harmed and not led()):
         memory["proof"] = 1.0
-    elif "proof" in memory and (led or (_loss_fell(look, p) if look.settings.preference else gained(look))):
+    elif "proof" in memory and (led() or (_loss_fell(look, p) if look.settings.preference else gained(look))):
         del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):

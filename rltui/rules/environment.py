@@ -65,6 +65,8 @@ def grading_fails(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     """The log says in many of the newest rows that answers could not be graded. What share of the answers it was the
     log does not say, so it stays a note: where the reward shows it, another rule is loud."""
     look, (said, first) = seen.look, seen.ungraded
+    if not said:
+        return []
     window = min(int(p["rows"]), look.n)
     begin = look.n - window
     rows = np.unique(look.steps.searchsorted(np.array(said, dtype=np.int64), "right"))

@@ -86,8 +86,11 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if len(at) < PAST:
             return []
         fresh = int((at < done - start).sum())
-        calm, began = _calm(series.values), median(series.values[:PAST])
-        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"], calm=calm):
+        values, began = series.values, median(series.values[:PAST])
+        high = log_spikes(
+            recent[live], fresh, p["z"], p["factor"], p["floor"], loud=p["loud"], calm=lambda: _calm(values)
+        )
+        for i in high:
             row = start + int(at[i])
             if series.values[row] <= began:
                 continue  # the run began so, and the median is small as most groups teach nothing

@@ -271,9 +271,12 @@ def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if "start" not in memory:
         memory["start"] = float(epoch.steps[int((epoch.values + first > p["notice"]).argmax())])
         memory["first"] = float(first)
-    counted = f", counted from 0, which is pass {num(now + 1)} over them" if first else ""
-    text = f"The data are in epoch {num(now)}{counted}: every prompt was seen before"
-    text += ", and validation fell meanwhile." if many else "."
+
+    def text() -> str:
+        counted = f", counted from 0, which is pass {num(now + 1)} over them" if first else ""
+        fell = ", and validation fell meanwhile." if many else "."
+        return f"The data are in epoch {num(now)}{counted}: every prompt was seen before{fell}"
+
     return [Signal(NOTICE, text, (), onset_step=int(memory["start"]))]
 
 

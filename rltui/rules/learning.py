@@ -229,6 +229,6 @@ def _start(look: Look, name: str, holds: np.ndarray[tuple[int], np.dtype[np.bool
     if len(recent) < 10:
         return int(series.steps[0])
     share = np.convolve(recent, np.full(10, 0.1), mode="valid")
-    off = np.flatnonzero(share < 0.5)
+    off = (share < 0.5).nonzero()[0]
     begin = int(off[-1]) + 5 if len(off) else 0
     return int(series.steps[len(holds) - len(recent) + min(begin, len(recent) - 1)])

@@ -26,6 +26,11 @@ def asked(look: Look, rule: Rule) -> list[str]:
     return [name for name, limit in rule.limits.items() if _asked(look, name, limit)]
 
 
+def is_asked(look: Look, rule: Rule) -> bool:
+    """Whether there is any of them."""
+    return any(_asked(look, name, limit) for name, limit in rule.limits.items())
+
+
 def subjects(rule: Rule) -> set[str]:
     """What the rule's findings by limits are about."""
     return {metrics()[name].label for name in rule.limits}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from rltui.evidence.guard import Guard
 from rltui.evidence.signal import Signal
@@ -53,16 +53,18 @@ def ids(sees: type[object] | None = None) -> dict[str, None]:
     return dict.fromkeys(one.rule for one in REGISTERED if sees is None or one.sees is sees)
 
 
-def ask(
-    sees: type[S], seen: S, catalogue: Mapping[str, Rule], guard: Guard, without: Container[str] = ()
-) -> Iterator[tuple[str, list[Signal]]]:
-    """Rule and signals of each detector that could look and did not fail. `without`: rules that are not asked. None of
-    these detectors keeps notes: only rows are looked at again and again."""
-    for one in detectors(sees):
-        page = catalogue.get(one.rule)
-        if page is None or not page.enabled or one.rule in without:
-            continue
-        if guard.ask(one.rule, False, one.able, seen):
-            found = guard.ask(one.rule, None, one.detect, seen, page.values(), {})
-            if found is not None:
-                yield one.rule, found
+class Panel(Generic[S]):
+    """The detectors of one kind that a catalogue has switched on, with their thresholds."""
+
+    def __init__(self, sees: type[S], catalogue: Mapping[str, Rule]) -> None:
+        pages = ((one, catalogue.get(one.rule)) for one in detectors(sees))
+        self._on = [(one, page.values()) for one, page in pages if page is not None and page.enabled]
+
+    def ask(self, seen: S, guard: Guard, without: Container[str] = ()) -> Iterator[tuple[str, list[Signal]]]:
+        """Rule and signals of each detector that could look and did not fail. `without`: rules that are not asked. None
+        of these detectors keeps notes: only rows are looked at again and again."""
+        for one, thresholds in self._on:
+            if one.rule not in without and guard.ask(one.rule, False, one.able, seen):
+                found = guard.ask(one.rule, None, one.detect, seen, thresholds, {})
+                if found is not None:
+                    yield one.rule, found

@@ -150,9 +150,12 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     begun = (head(reward, window) - floor) / span
     too_easy = min(begun, level_now) >= p["level"]  # no success of this run
-    summary = f"{reward_name(look)} is at {percent(level_now)} of its range ({known} {num(ceiling)}){why}."
-    summary += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
-    summary += " Validation finds nearly every answer right." if right and level == WARNING else ""
+
+    def summary() -> str:
+        text = f"{reward_name(look)} is at {percent(level_now)} of its range ({known} {num(ceiling)}){why}."
+        text += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
+        return text + (" Validation finds nearly every answer right." if right and level == WARNING else "")
+
     proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     marks = (Mark.COSTS,) if too_easy and level > EASED else ()
@@ -253,10 +256,10 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if little and (_rose(score) or gain.direction == score.better):
         why = no_movement(look, p) or held_back(look)
         proofs = [(look.reward, f"noise {num(score.noise)} a row")]
-        summary = f"{reward_name(look)} gained next to nothing in {len(score.values)} rows"
-        summary = f"{summary}: {num(score.start.value)} → {num(score.end.value)} (means of both ends), {little}"
+        gained = f"{reward_name(look)} gained next to nothing in {len(score.values)} rows"
+        gained = f"{gained}: {num(score.start.value)} → {num(score.end.value)} (means of both ends), {little}"
         level, onset = WARNING if why else NOTICE, int(score.series.steps[0])
-        return [Signal(level, sentences(summary, why), tuple(proofs), onset_step=onset, marks=marks)]
+        return [Signal(level, sentences(gained, why), tuple(proofs), onset_step=onset, marks=marks)]
     whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
@@ -276,10 +279,13 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         if score.below_best
         else "has not moved beyond its noise"
     )
-    summary = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → {num(tail(x, p['window']))}"
-    summary += f" ({compared(look, look.reward, p['window'])})"
-    unseen = f"a change below {num(gain.smallest)} could not be seen"
-    summary = sentences(summary, why or unseen)
+    unseen = gain.smallest
+
+    def summary() -> str:
+        text = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → "
+        text += f"{num(tail(x, p['window']))} ({compared(look, look.reward, p['window'])})"
+        return sentences(text, why or f"a change below {num(unseen)} could not be seen")
+
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
     enough_rows = no_rate(look, p) or logged_for(look, look.reward, p["warn_rows"])
@@ -346,11 +352,14 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
     if not flat(recent):
         return []
-    summary = (
-        f"{reward_name(look)} has been flat at {num(tail(x, 20))} for the last {rows} rows "
-        f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
-    )
-    proofs = ((look.reward, f"flat over {rows} rows, median of the newest {num(tail(x, 20))}"),)
+    now = num(tail(x, 20))
+
+    def summary() -> str:
+        unseen = num(_detectable(recent.noise, rows // 2))
+        text = f"{reward_name(look)} has been flat at {now} for the last {rows} rows "
+        return f"{text}(a gain below {unseen} could not be seen)."
+
+    proofs = ((look.reward, f"flat over {rows} rows, median of the newest {now}"),)
     onset = int(series.steps[-rows])  # not the turn: that is where it rose
     if not known or "began" not in memory:
         memory["began"] = onset

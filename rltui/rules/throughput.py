@@ -71,14 +71,12 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif slower and past(unexplained, p["warn"]):
         level = WARNING
-    summary = (
-        f"A step takes {num(now)} s (median of the last {window} rows), {num(ratio)} times its best of {num(best)} s"
-    )
-    summary += (
-        ". Longer responses explain it."
-        if level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
-        else "."
-    )
+
+    def summary() -> str:
+        text = f"A step takes {num(now)} s (median of the last {window} rows), {num(ratio)} times its best of "
+        explained = level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
+        return f"{text}{num(best)} s." + (" Longer responses explain it." if explained else "")
+
     costs = not eased and slower and (past(unexplained, p["notice"]) or past(ratio, p["doubled"]))
     proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
     if per_token is not None:

@@ -156,7 +156,8 @@ class ColumnSet(dict[str, Column]):
                         column.values = with_room(column.values, count, count + 1)
                 else:
                     column.values = np.insert(column.values[:count], place, 0.0)
-                column.values[place] = _cell(column, cells[key])
+                value = cells[key]
+                column.values[place] = value if isfinite(value) else _cell(column, value)
         return Filled(added, revised)
 
     def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:

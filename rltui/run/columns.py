@@ -40,9 +40,9 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         """The points in the first `n` rows of the table: what was known then."""
         rows = self.rows
         count = len(rows)
-        if not count or rows[count - 1] < n:
+        if not count or rows.item(count - 1) < n:  # quicker than an index, and asked thirty times a row
             return self
-        whole = 0 < n <= count and rows[n - 1] == n - 1  # each row holds the metric
+        whole = 0 < n <= count and rows.item(n - 1) == n - 1  # each row holds the metric
         end = n if whole else int(rows.searchsorted(n))
         if self.finite_points is not None:
             return self._cut(0, end)

@@ -227,7 +227,7 @@ def row_time(run: Run, row: int) -> float:
     if table.times[row] == table.times[row]:
         return float(table.times[row])
     step = int(table.steps[row])
-    return next((at for seen, at in run.pulse.beats if seen == step), float("nan"))
+    return next((at for seen, at in reversed(run.pulse.beats) if seen == step), float("nan"))
 
 
 def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:

@@ -89,11 +89,10 @@ def courses(found: Iterable[Series], meanings: Mapping[str, Meaning]) -> list[Se
 def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
     """Every column in canonical units. A key that took over from another one has the points of both, and the old key is
     gone."""
-    out = {
-        key: converted(series, names.meanings[key])
-        for key in table.columns
-        if (series := table.series(key)) is not None
-    }
+    out = {key: column.series(key) for key, column in table.columns.items()}
+    for key in names.converting:
+        if key in out:
+            out[key] = converted(out[key], names.meanings[key])
     for keys in names.alike:
         if ordered := in_turn([out[key] for key in keys if key in out]):
             whole = _joined(ordered)
@@ -114,10 +113,12 @@ def in_turn(same: Sequence[Series]) -> list[Series]:
     """The series by time, if each takes over from the one before, or their parts, if they take turns; else, or if there
     is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the
     new one begins."""
-    if len(same) < 2 or any(len(one) < LEAST for one in same):
+    if len(same) < 2 or any(len(one.rows) < LEAST for one in same):
         return []
-    newest = max(same, key=lambda one: int(one.rows[-1]))
-    if any(one.rows[-1] >= newest.rows[-LEAST] for one in same if one is not newest):
+    lasts = [one.rows.item(-1) for one in same]
+    newest = lasts.index(max(lasts))
+    begun = same[newest].rows.item(-LEAST)
+    if any(last >= begun for at, last in enumerate(lasts) if at != newest):
         return []  # side by side: no need to look at all rows, as this is asked at each new one
     ordered = sorted(same, key=lambda one: int(one.rows[0]))
     return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else _stretches(ordered)

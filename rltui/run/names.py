@@ -204,6 +204,7 @@ class Names:
         self._sources: dict[str, list[str]] = {}
         self._only: dict[str, str | None] = {}
         self._alike: list[list[str]] | None = None
+        self._converting: list[str] | None = None
         self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
@@ -263,7 +264,7 @@ class Names:
         else:
             self._meanings = _usual_meanings(self.dialect, self._keys)
         self._sources, self._only = {}, {}
-        self._unlogged = self._alike = None
+        self._unlogged = self._alike = self._converting = None
         return forced
 
     def _meaning(self, key: str, forced: str | None) -> Meaning:
@@ -315,6 +316,13 @@ class Names:
                     found.setdefault((meaning.canonical, meaning.member), []).append(key)
             self._alike = [keys for keys in found.values() if len(keys) > 1]
         return self._alike
+
+    @property
+    def converting(self) -> list[str]:
+        """Keys that are logged in another unit than the canonical one."""
+        if self._converting is None:
+            self._converting = [key for key, meaning in self._meanings.items() if converts(meaning)]
+        return self._converting
 
     def sources(self, canonical: str) -> list[str]:
         """The columns that may stand for a canonical name, the preferred one first."""

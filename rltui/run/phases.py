@@ -152,10 +152,9 @@ def _step_rows(
 def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
     """Seconds of a phase in each of the steps that end at `rows`. A timer that is logged in rows of its own, one for
     each call, counts for the step that ends next."""
-    out: Floats = np.zeros(len(rows))
     series = table.series(key)
     if series is None:
-        return out
+        return np.zeros(len(rows))
     n, began = len(rows), int(2 * rows[0] - rows[1]) + 1 if len(rows) > 1 else 0
     own = series.rows[-n:]
     alone = len(own) == n and (len(series) == n or bool(series.rows[-n - 1] < began))
@@ -164,6 +163,7 @@ def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
     series = series.until_row(min(end, int(rows[-1]) + 1)).since_row(began).finite()
     if len(series) == n and bool((series.rows == rows).all()):
         return series.values
+    out: Floats = np.zeros(len(rows))
     np.add.at(out, np.searchsorted(rows, series.rows), series.values)
     return out
 

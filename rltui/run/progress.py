@@ -182,6 +182,8 @@ class Usual(Struct, frozen=True):
 
 def usual(seconds: Sequence[float] | Floats) -> Usual | None:
     """Of durations in seconds; None if there is none above 0."""
+    if not len(seconds):
+        return None
     known = np.asarray(seconds, dtype=np.float64)
     known = known[np.isfinite(known) & (known > 0)]
     if not len(known):
@@ -228,7 +230,7 @@ def learn(
         at, heard = zip(*beats, strict=True)
         steps, seconds, gaps = _differences(np.array(at, dtype=np.int64), np.array(heard, dtype=np.float64))
     if len(seconds):
-        special = np.searchsorted(marked, steps, "right") > np.searchsorted(marked, steps - gaps, "left")
+        special = marked.searchsorted(steps, "right") > marked.searchsorted(steps - gaps, "left")
         plain = usual((seconds / gaps)[~special])
         rare = usual(seconds[special])
     else:
@@ -240,10 +242,15 @@ def learn(
     return LearnedPace(plain, rare, stride, due, longest, len(seconds))
 
 
+_NONE: Ints = np.empty(0, dtype=np.int64)
+
+
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
     """For each row with a time and the next one: the step of the latter, seconds and steps between them. The time
     between two attempts is left out, as no step was made in it."""
     known = table.timed(RECENT + 1)
+    if len(known) < 2:
+        return _NONE, np.empty(0), _NONE
     steps, seconds, gaps = _differences(table.steps[known], table.times[known])
     if not table.restarts:
         return steps, seconds, gaps
@@ -260,8 +267,10 @@ def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:
 
 def _period(marked: Ints) -> set[int]:
     """The interval of the last marks, if they are evenly spaced; else empty."""
+    if len(marked) < 3:
+        return set()
     apart = set(np.diff(marked[-4:]).tolist())
-    return apart if len(marked) > 2 and len(apart) == 1 else set()
+    return apart if len(apart) == 1 else set()
 
 
 def _due(step: int, stride: int, marked: Ints, periods: set[int]) -> bool:

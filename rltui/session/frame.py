@@ -156,7 +156,7 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
         counted=run.history.counted,
         renamed=run.renamed,
         contradictions=tuple(one.text for one in run.history.contradictions),
-        silences=silences(table.steps, table.times, table.restarts, run.notes),
+        silences=() if table.newest_time is None else silences(table.steps, table.times, table.restarts, run.notes),
     )
 
 

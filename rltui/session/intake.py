@@ -233,7 +233,8 @@ class Intake:
             rows.values = as_evaluation(rows.values, "eval")
             rows.nonfinite = as_evaluation(rows.nonfinite, "eval")
         if self._run.framework is not None:
-            rows.values = {self._name(k): v for k, v in rows.values.items()}
+            known = self._bare
+            rows.values = {known[k] if k in known else self._name(k): v for k, v in rows.values.items()}
             rows.nonfinite = {self._name(k): v for k, v in rows.nonfinite.items()}
         if feed.restarting:
             feed.restarting = False

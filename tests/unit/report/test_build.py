@@ -133,17 +133,17 @@ def test_the_key_that_is_judged_stands_under_the_canonical_name() -> None:
     cache = SummaryCache()
     for kl, judged in (([0.0, 0.0], "actor/kl_loss"), ([0.0, 0.1], "critic/kl")):
         series = {"critic/kl": fakes.series("critic/kl", kl), "actor/kl_loss": fakes.series("actor/kl_loss", [0.0] * 2)}
-        called = cache.names(names, series, {"kl_ref": keys})
-        assert called[judged] == "kl_ref"
-        assert {name for key, name in called.items() if key != judged} == set(keys) - {judged}
+        called = cache.keys(names, series, {"kl_ref": keys})
+        assert called["kl_ref"] == judged
+        assert {name for name, key in called.items() if key != judged} == set(keys) - {judged}
 
 
 def test_a_set_under_two_keys_is_the_one_with_most_points() -> None:
     """Old verl prints the first validation as `test_score/...` and all others as `val/test_score/...`."""
     names = {key: fakes.name(key, "val_score", "gsm8k") for key in ("test_score/gsm8k", "val/test_score/gsm8k")}
     series = {key: fakes.series(key, [0.5] * points) for key, points in zip(names, (1, 9), strict=True)}
-    called = SummaryCache().names(names, series, {})
-    assert called == {"test_score/gsm8k": "test_score/gsm8k", "val/test_score/gsm8k": "val_score:gsm8k"}
+    called = SummaryCache().keys(names, series, {})
+    assert called == {"test_score/gsm8k": "test_score/gsm8k", "val_score:gsm8k": "val/test_score/gsm8k"}
 
 
 def test_rows_are_training_steps_and_validation_only_rows_are_not() -> None:
