@@ -67,6 +67,7 @@ _ABREAST = lazy(
 )
 """As many numbers as names: `loss(pi/v/ent) 0.1/0.3/1.2`, `acc/format: 0.82/0.91`, `reward 0.3/0.2 (train/val)`."""
 _OF_FIRST = lazy(rf"(\w+_){_STATISTIC}", re.IGNORECASE)
+_ENDS_IN_WORD = lazy(r"\w $")
 _IS_STATISTIC = lazy(_STATISTIC, re.IGNORECASE)
 _NO_NAME = r"(?!(?:[smhd]|ms|us|secs?|seconds|mins?|hours?|[KMGT]i?B|of|out|to|and|in|at)\b)"
 _BEFORE_NAME = rf"({NUMBER}[%kKM]?) ({_NO_NAME}[^\W\d][\w.\-]+(?: [^\W\d][\w.\-]*){{0,3}})"
@@ -125,7 +126,7 @@ def _each(found: re.Match[str]) -> str:
 def _each_abreast(found: re.Match[str]) -> str:
     named, stated = found["within"] or found["named"] or found["behind"], found["numbers"] or found["those"]
     names, numbers = named.split("/"), [number.strip() for number in stated.split("/")]
-    if len(names) != len(numbers) or "." not in stated:
+    if len(names) != len(numbers) or "." not in stated or _goes_on_a_name(found):
         return found[0]
     of = found["of"] or found["whose"] or ""
     if not of and (first := _OF_FIRST.fullmatch(names[0])):
@@ -134,6 +135,13 @@ def _each_abreast(found: re.Match[str]) -> str:
         return found[0]  # their name is before them
     told = [name if not of else f"{of} {name}" if _IS_STATISTIC.fullmatch(name) else f"{name}/{of}" for name in names]
     return ", ".join(f"{name}={number}" for name, number in zip(told, numbers, strict=True))
+
+
+def _goes_on_a_name(found: re.Match[str]) -> bool:
+    """Whether the names are the end of one of several words, `loss pg/vf -0.06/0.65`: it is read as a whole."""
+    if found["named"] is None or found.string[found.end("named") : found.start("numbers")].strip():
+        return False
+    return _ENDS_IN_WORD.search(found.string, max(0, found.start() - 2), found.start()) is not None
 
 
 def has_decimal_comma(text: str) -> bool:

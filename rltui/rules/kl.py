@@ -227,11 +227,12 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
     grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
-    extreme = _extreme(look, p)
+    extreme = _extreme(look, p) if look.profile.kl_unit_known else inf
+    borne_out = verified and validation_lately(look) >= 0  # no harm is present, however far it is
     unpaid_for_long = not ever and len(kl) >= window  # fewer rows show no lack of a gain
     out = NOTICE
     if (
-        (level > extreme and look.profile.kl_unit_known and not (verified and validation_lately(look) >= 0))
+        (level > extreme and not borne_out)
         or (ended and level > p["high"] and not leapt(kl, level))
         or (unpaid and (level > p["high"] or doubling() is not None))
         or collapsed
@@ -245,7 +246,11 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         rise = trend(kl, window if ever else late)  # what was paid for is held against as many rows
         if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
             out = WARNING
-    if (ended and level > p["warn"]) or (grew is not None and level > p["high"] and not gain_shows(look, grew)):
+    if (
+        (level > extreme and borne_out)
+        or (ended and level > p["warn"])
+        or (grew is not None and level > p["high"] and not gain_shows(look, grew))
+    ):
         out = max(out, WARNING)
     if _unjudged(look, level, extreme):
         out = min(

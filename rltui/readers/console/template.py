@@ -41,7 +41,7 @@ from rltui.readers.console.step_template import (
 from rltui.readers.console.step_template import skeleton as skeleton_of
 from rltui.readers.console.worded_lines import step_before_name
 from rltui.readers.console.work_lines import titled_amounts, work
-from rltui.readers.name_words import is_named, words
+from rltui.readers.name_words import either, is_named, words
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers, only the table above shows that it is not one of them."""
@@ -179,7 +179,8 @@ class TemplateLearner(BesideSteps):
         if name and message.startswith(("{'", '{"')) and before.rstrip().endswith(f"{name}:"):
             source, message = outer, given if alone else f"{name}: {message}"  # the name of the dict is not a program
         below = self._under is not None or self._block.headed > 0
-        if alone and lead.source and below and (self._printed or (indented and self._under is not None)):
+        titles = below and _names(message) if self._printed else indented and self._under is not None
+        if alone and lead.source and titles:
             source, message = "", given  # nor is the title of some numbers below a step
         self._work = "" if source else lead.source
         message = step_before_name(step_first(message))
@@ -358,3 +359,9 @@ class TemplateLearner(BesideSteps):
     def above(self) -> dict[str, float]:
         """The numbers above the next line that belong to no known step."""
         return self._known.held_pairs() | self._block.loose_pairs()[0]
+
+
+def _names(message: str) -> bool:
+    """Whether a line begins with a named number that counts nothing."""
+    first = slots_of(message)[:1] if message[:1].isalpha() else []
+    return bool(first) and not is_named(first[0].name, either("counters", "weak_counters"))
