@@ -76,6 +76,17 @@ SCENES = (
 )
 
 
+async def without_measure(app: RltuiApp, pilot: Pilot[None]) -> None:
+    """The screen without what the clock puts there: the bytes per second are measured anew now and then, be it while
+    it is drawn."""
+    while True:
+        app.view.wire = app.view.message = ""
+        app.redraw()
+        await pilot.pause()
+        if not (app.view.wire or app.view.message):
+            return
+
+
 async def pictures(app: RltuiApp, pilot: Pilot[None]) -> list[str]:
     """One SVG a scene."""
     out = []
@@ -86,9 +97,7 @@ async def pictures(app: RltuiApp, pilot: Pilot[None]) -> list[str]:
         await wait_for(pilot, lambda done=scene.done: done(app), scene.said)  # type: ignore[misc]
         for _ in range(5):  # charts one after the other
             await pilot.pause(0.02)
-        app.view.wire = app.view.message = ""
-        app.redraw()
-        await pilot.pause()
+        await without_measure(app, pilot)
         rows = [strip._segments for strip in app.screen._compositor.render_strips()]
         out.append(svg(rows, SIZE[0], app.palette, scene.said))
     return out

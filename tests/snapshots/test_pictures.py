@@ -15,7 +15,7 @@ from rltui.tui.app import RltuiApp
 from rltui.tui.picture import svg
 from rltui.tui.screens.picker import PickerScreen
 from tests.snapshots.conftest import NOW
-from tests.snapshots.film import TOUR, Unsampled
+from tests.snapshots.film import TOUR, Unsampled, without_measure
 from tests.unit.tui.conftest import SampleOpener, is_read, wait_for
 from tests.unit.tui.conftest import quick_keys as quick_keys
 
@@ -80,9 +80,7 @@ async def settle(screen: str, app: RltuiApp, pilot: Pilot[None]) -> None:
     if screen == "knowledge":
         await wait_for(pilot, lambda: bool(app.view.pages), "the page")
     await pilot.pause()
-    app.view.wire = app.view.message = ""
-    app.redraw()
-    await pilot.pause()
+    await without_measure(app, pilot)
 
 
 @pytest.mark.parametrize("screen", SCREENS)
