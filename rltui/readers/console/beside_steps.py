@@ -95,7 +95,7 @@ class BesideSteps:
             self._over = over
             return self._end_block()  # its title again
         if (self._under is not None or self._block.is_open) and (named := title(message)):
-            self._block.pairs.title = self._block.pairs.over = named
+            self._block.pairs.entitle(named)
             return []
         self._under = None
         of_table = self._table.heading(message)
@@ -117,7 +117,7 @@ class BesideSteps:
             return False
         self._evaluated = not (self._evaluated and self._scored and closes_evaluation(message))
         self._scored = False
-        self._block.pairs.title = self._block.pairs.over = ""
+        self._block.pairs.entitle("")
         return True
 
     def _are_rounds(self, begins: Sequence[Slot]) -> bool:
@@ -195,7 +195,7 @@ class BesideSteps:
         if not cells and self._evaluated and not begins:
             cells = score_of_set(said)
         if cells:
-            self._block.pairs.title = named or self._block.pairs.over
+            self._block.pairs.title = named or self._block.pairs.title_above
         if cells and (self._block.is_of_text(cells, self._led) or self._block.is_of_answer(message, cells)):
             return []
         if self._block.headed and not begins:

@@ -352,11 +352,11 @@ def _is_label(part: str) -> bool:
 
 class PairBlock:
     """Pairs of neighbouring lines, until a name comes again or another line comes between. `title`: that of the newest
-    line. `over`: the one that a line above gives to all lines without a title of their own."""
+    line. `title_above`: the one that a line above gives to all lines without a title of their own."""
 
     def __init__(self) -> None:
         self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
-        self.title = self.over = ""
+        self.title = self.title_above = ""
         self.lines: tuple[int, ...] = ()  # their numbers in the file
         self.time = nan  # time of the first line with a time stamp
 
@@ -364,6 +364,10 @@ class PairBlock:
         twin = copy.copy(self)
         twin._slots = dict(self._slots)
         return twin
+
+    def entitle(self, title: str) -> None:
+        """Takes a title in a line of its own, for the lines below; "" ends that of before."""
+        self.title = self.title_above = title
 
     @property
     def slots(self) -> dict[str, Slot]:
@@ -403,7 +407,8 @@ class PairBlock:
     def take(self) -> tuple[list[Slot], tuple[int, ...], float]:
         """The block so far, with its line numbers and time. A new, empty block begins."""
         taken = list(self.slots.values()), self.lines, self.time
-        self._slots, self.lines, self.title, self.over, self.time = {}, (), "", "", nan
+        self._slots, self.lines, self.time = {}, (), nan
+        self.entitle("")
         return taken
 
 

@@ -324,7 +324,7 @@ class TemplateLearner(BesideSteps):
             line.lines = (*waited, *line.lines)
         rows, self._key = self._known.take("line", key, line), key
         self._under = line if key in self._known else self._known.over(line)
-        self._block.pairs.title = self._block.pairs.over = ""
+        self._block.pairs.entitle("")
         self._under_step, self._printed = rows[-1].step if rows else None, not source and not self._led
         self.likely = self._known.may_tell(key)
         return ended + rows
