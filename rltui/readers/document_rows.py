@@ -133,7 +133,9 @@ def _columns(document: Row) -> Held | None:
     lengths = Counter(len(column) for column in columns.values())
     length = len(columns[step]) if step is not None else max(lengths, key=lambda n: (lengths[n], n))
     fitting = {k: v for k, v in columns.items() if len(v) == length}
-    if length < 2 or not measures(k for k in fitting if k != step):
+    if step is not None and not measures(k for k in fitting if k != step):
+        return _columns({k: v for k, v in document.items() if k != step})  # its rows are counted
+    if length < 2 or not measures(fitting):
         return None
     if step is not None and first_of("step", fitting) is None:
         fitting = {"step": fitting.pop(step), **fitting}

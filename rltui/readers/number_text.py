@@ -66,6 +66,12 @@ _ABREAST = lazy(
     rf"|(?P<whose>[^\W\d]\w*)(?:\s*[:=]\s*|\s)(?P<those>{_NUMBERS}) ?[(\[](?P<behind>{_NAMES})[)\]])"
 )
 """As many numbers as names: `loss(pi/v/ent) 0.1/0.3/1.2`, `acc/format: 0.82/0.91`, `reward 0.3/0.2 (train/val)`."""
+_BRACKETED = rf"({NUMBER}%?) ?[(\[]([^\W\d][\w@\-]{{2,}})[)\]]"
+_EACH_BRACKETED = lazy(
+    rf"(?<![\w/.@\-])(?P<of>[^\W\d][\w@\-]*)(?:\s*[:=]\s*|\s)(?P<told>{_BRACKETED}(?:\s?[,;|/]?\s*{_BRACKETED})+)"
+)
+_ONE_BRACKETED = lazy(_BRACKETED)
+"""Numbers with what each is in brackets behind it: `accuracy: 0.31 (pass@1), 0.51 (pass@8)`."""
 _OF_FIRST = lazy(rf"(\w+_){_STATISTIC}", re.IGNORECASE)
 _ENDS_IN_WORD = lazy(r"\w $")
 _IS_STATISTIC = lazy(_STATISTIC, re.IGNORECASE)
@@ -133,8 +139,16 @@ def _each_abreast(found: re.Match[str]) -> str:
         names = [names[0], *(f"{first[1]}{name}" if _IS_STATISTIC.fullmatch(name) else name for name in names[1:])]
     elif not of and any(map(_IS_STATISTIC.fullmatch, names)):
         return found[0]  # their name is before them
-    told = [name if not of else f"{of} {name}" if _IS_STATISTIC.fullmatch(name) else f"{name}/{of}" for name in names]
+    told = [_of(name, of) for name in names]
     return ", ".join(f"{name}={number}" for name, number in zip(told, numbers, strict=True))
+
+
+def _of(name: str, of: str) -> str:
+    return name if not of else f"{of} {name}" if _IS_STATISTIC.fullmatch(name) else f"{name}/{of}"
+
+
+def _each_bracketed(found: re.Match[str]) -> str:
+    return ", ".join(f"{_of(one[2], found['of'])}={one[1]}" for one in _ONE_BRACKETED.finditer(found["told"]))
 
 
 def _goes_on_a_name(found: re.Match[str]) -> bool:
@@ -171,7 +185,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
     - durations of several parts or in small units, `1h2m`, `45ms`, by seconds;
     - `1.5×10⁻⁶` by `1.5e-6`, `1_234_567` by `1234567`, and decimal commas, `loss=0,25`, by points;
     - the pair `('loss', 0.5)` by `'loss': 0.5`;
-    - `reward mean/std: 0.5/0.2` and `loss(pi/v) 0.1/0.3` by each name with its number;
+    - `reward mean/std: 0.5/0.2`, `loss(pi/v) 0.1/0.3` and `reward 0.3 (mean), 0.5 (max)` by each name with its number;
     - `0.5 reward, 0.2 loss` by names before their numbers;
     - names without a value, `eval_acc=-`, and the dots in `loss....: 0.5`, by nothing.
 
@@ -195,6 +209,8 @@ def unwrapped(text: str, commas: bool = False) -> str:
         text = _TOGETHER.sub(_each, text)
     if text.count("/") > 1:
         text = _ABREAST.sub(_each_abreast, text)
+    if text.count("(") > 1 or text.count("[") > 1:
+        text = _EACH_BRACKETED.sub(_each_bracketed, text)
     if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):
         text = _BEFORE_NAMES.sub(lambda found: _ONE_BEFORE.sub(r"\2: \1", found[0]), text)
     if "'," in text or '",' in text:

@@ -276,7 +276,7 @@ def _closed_by(seen: LifeSigns, last: int | None, of: str) -> RunState | None:
     if said.kind != "failed":
         return replace(_ended(seen, "finished", f"its log ends by saying so, at {of}", quote), last_words=True)
     code = _CODE.search(quote)
-    why = "whatever ran it says that it failed" if code is None else f"the process exited with code {_named(code[1])}"
+    why = "its log ends by saying that it failed" if code is None else f"the process exited with code {_named(code[1])}"
     return replace(_crashed(seen, f"{why} at {of}", quote, None, [said]), last_words=True)
 
 

@@ -16,6 +16,7 @@ from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.rows_by_bar import BarRow, BarsAgain, RowsByBar
+from rltui.readers.console.shown_numbers import ShownNumbers
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
@@ -24,6 +25,8 @@ from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _PACE = lazy(r"[,\[<]\s*(\d+(?:\.\d+)?)\s*(it/s|s/it)\b")
+_BEHIND_PACE = lazy(r"[,<]\s*(?:\d+(?:\.\d+)?|\?)\s?(?:[^\W\d]{1,12}/s|s/[^\W\d]{1,12}),\s*(?P<told>[^\]]{3,2000})\]")
+"""What a loop shows behind the pace."""
 SECONDS = "s/it"
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
 """A bar that is named after an algorithm: GRPO, RLOO, DPO."""
@@ -53,9 +56,7 @@ class BarNumbers:
         self._first_epoch: int | None = None  # 0 or 1
         self._epoch: _Round | None = None  # epoch of the held row
         self._outer: tuple[str, int] | None = None  # kind of bar that counts rounds, batches left in the newest one
-        self._bare: tuple[str, int, int] | None = None  # the newest bar without numbers: name, total, first count
-        self._early: bool | None = None  # whether numbers come before their count; None if unknown
-        self._count: tuple[str, int] | None = None  # name and count of the newest bar with numbers
+        self._shown = ShownNumbers()
         self.again = BarsAgain()
 
     def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
@@ -66,16 +67,22 @@ class BarNumbers:
         place = self.place(painted)
         cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
-            if place is not None and (self._bare or ("", 0, 0))[:2] != (painted.name, painted.total):
-                self._bare = painted.name, painted.total, painted.done
+            if place is not None:
+                self._shown.bare(painted)
             return []
+        told = self._shown.ahead
+        if not self._shown.are_new(cells, painted):
+            self._full = painted.done >= painted.total
+            return []
+        if self._shown.ahead != told and self._held is not None:
+            self._held = (max(0, self._held[0] + self._shown.ahead - told), *self._held[1:])
         cells |= _pace(text)
         epoch, counter = _round(painted.name), first_of("step", cells)
         if counter is not None and cells[counter].is_integer() and 0 <= cells[counter] < MAX_STEP:
             step = int(cells.pop(counter))
             self.tell = True
         else:
-            step = self._step(painted, place[0])
+            step = self._shown.step(place[0], painted)
             if step == place[0] > painted.done == 0:
                 return []  # the step is the last one of the epoch before: its numbers are known
         if not cells or (self._held is not None and self._held[1] == cells and step == place[0] + 1):
@@ -87,15 +94,6 @@ class BarNumbers:
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning gives the full bar the name of the next epoch before that begins
         return self._over() if self.tell or len(self._waiting) >= SURE else []
-
-    def _step(self, painted: ProgressBar, shown: int) -> int:
-        """The step of numbers that name none; `shown`: the count of the bar."""
-        bare = self._bare == (painted.name, painted.total, painted.done)
-        if self._early is None:
-            self._early = bare
-        count, before, self._count = (painted.name, painted.done), self._count, (painted.name, painted.done)
-        begins = before is None or (bare and before[0] != painted.name)
-        return shown + 1 if self._early and (begins or count == before) and painted.done < painted.total else shown
 
     def so_far(self) -> list[BarRow]:
         """All rows so far, with the one that is held back. Called if nothing follows for now."""
@@ -178,13 +176,19 @@ def _described(name: str) -> dict[str, float]:
         return {}
     slots = [slot for slot in slots_of(with_units(name)) if slot.name]
     about = any(has_word(slot.name, words().training) for slot in slots)
-    return {shown(slot.name): slot.value for slot in slots} if about else {}
+    cells = {shown(slot.name): slot.value for slot in slots} if about else {}
+    return {name: x for name, x in cells.items() if name.lower() not in words().bookkeeping}
 
 
 def postfix(text: str, bar: str = "") -> dict[str, float]:
     """Name -> number after a progress bar, if one of the names or the name of the bar shows that it is training."""
     cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
-    cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
+    if text.count("=") != len(cells) or not cells:  # in other words than `loss=0.3, reward=0.5`
+        told = _BEHIND_PACE.search(text)
+        slots = slots_of(with_units(told["told"])) if told is not None else []
+        if len(slots) > len(cells) and all(slot.name for slot in slots):
+            cells = {shown(slot.name): slot.value for slot in slots}
+    cells = {name: x for name, x in cells.items() if name.lower() not in words().bookkeeping}
     training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
     return cells if training or any(has_word(name, words().training) for name in cells) else {}
 
@@ -227,6 +231,8 @@ class BarRows:
 
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
+        if _described(painted.name):
+            painted = painted._replace(name="")
         place = None if painted.nested else self._numbers.place(painted)
         self._by_bar.paint(painted, None if place is None else place[0])
         if self._stepper.looks_at(painted):

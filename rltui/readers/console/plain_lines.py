@@ -203,7 +203,18 @@ def told_whole(message: str, least: int = 2) -> dict[str, float]:
         end = slot.end
     unit = UNIT.match(message, end)
     rest = message[unit.end() if unit else end :]
-    return cells if len(slots) >= least and measures(cells) and _WORD.search(rest) is None else {}
+    measured = len(slots) >= least and (measures(cells) or summarises(cells))
+    return cells if measured and _WORD.search(rest) is None else {}
+
+
+def summarises(names: Iterable[str]) -> bool:
+    """Whether the names are two or more statistics of one thing, whatever it is: `resp_len mean`, `resp_len max`."""
+    parted = [name.rpartition(" ") for name in names]
+    return (
+        len(parted) > 1
+        and len({subject for subject, _, _ in parted} - {""}) == 1
+        and all(subject and last.lower() in words().statistics for subject, _, last in parted)
+    )
 
 
 def _work(gap: str) -> re.Match[str] | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import CTIME, DATE
-from rltui.readers.console.named_numbers import slots_of
+from rltui.readers.console.named_numbers import UNIT, slots_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.name_words import measures
 
@@ -24,6 +25,13 @@ _BARE = lazy(
     rb"[ ]\[[\d:]{4,12}<[\d:?]{1,12},[^\]\n]{1,60}\](?=[ ]*(?:\{'|$))"
 )
 """A bar without its graphic, as the terminal had no room for it; alone or before a dict."""
+
+_DESCRIBED = lazy(
+    rb"^[ ]*(?P<name>(?:\[|[A-Za-z\x80-\xff])[^{}\r\n]{0,300}?\d[\w%)\]]*(?: [A-Za-z]{1,8}/[A-Za-z]{1,6}| [KMGT]i?B)?):"
+    rb"[ ]+\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+)
+"""A bar whose description holds numbers, as a loop sets it at each step: `loss: 0.31 | reward: 0.5:  10%|..`. What
+stands right before the percentage ends in a number, so that it is not the name of a bar behind a printed line."""
 
 _STAMPED = lazy(
     rf"(?:(?:\[?[a-z][\w.\-/]{{0,120}}\]? ){{0,2}}[\[(<]?(?:{DATE}[T ][\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)?|{CTIME})"
@@ -47,15 +55,21 @@ def bar(segment: bytes) -> ProgressBar | None:
     found = _BAR.match(segment)
     if found is None:
         bare = _BARE.match(segment) if _has_rate(segment) else None
+        bare = bare or _described(segment)
         if bare is None:
             return None
         return ProgressBar(
-            int(bare["done"]), int(bare["total"]), (bare["name"] or b"").decode("ascii", "replace"), False
+            int(bare["done"]), int(bare["total"]), (bare["name"] or b"").decode("utf-8", "replace"), False
         )
     process, name, done, total = found.groups()
     if process and not name:
         return None  # unknown work of one of many processes
     return ProgressBar(int(done), int(total), (name or b"").decode("ascii", "replace"), segment.endswith(b"\x1b[A"))
+
+
+def _described(segment: bytes) -> re.Match[bytes] | None:
+    found = _DESCRIBED.match(segment)
+    return found if found is not None and slots_of(found["name"].decode("utf-8", "replace")) else None
 
 
 def stamp_before(segment: bytes) -> int:
@@ -74,6 +88,8 @@ def bar_after(segment: bytes) -> int:
     0 if there is none, or if only words of the bar's own are before it."""
     if (found := _GLUED.search(segment)) is not None:
         at = found.start()
+        if UNIT.fullmatch(found[0].strip().partition(b":")[0].decode("ascii", "replace")) and _described(segment):
+            return 0
     elif (drawn := _DRAWN.search(segment)) is not None and int(drawn[3]):
         share = b"%.0f" % (100 * int(drawn[2]) / int(drawn[3]))  # its digits follow those of a number
         at = drawn.end(1) - len(share) if len(share) < len(drawn[1]) and drawn[1].endswith(share) else 0

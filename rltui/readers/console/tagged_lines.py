@@ -12,12 +12,14 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.dict_numbers import dict_cells
 from rltui.readers.console.forms import RECENT
 from rltui.readers.console.lead import split_lead
+from rltui.readers.console.named_numbers import slots_of
+from rltui.readers.console.plain_lines import summarises
 from rltui.readers.keys import first_of
 from rltui.readers.name_words import either, has_word, words
 from rltui.readers.number_text import NUMBER
 
 _OF_STATISTICS = lazy(
-    r"^(?P<before>\W*)\[\s*(?P<tag>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,30})?)\s*\]:?\s+"
+    r"^(?P<before>[^\w(\[]*)[\[(]\s*(?P<tag>[^\W\d][\w\-]{0,30}(?: [^\W\d][\w\-]{0,30})?)\s*[\])]:?\s+"
     rf"(?=(?P<name>[^\W\d_]+\d{{0,2}})(?:\s*[:=]\s*|\s+){NUMBER})"
 )
 _BEFORE_STEP = lazy(
@@ -75,13 +77,14 @@ def tagged(text: str) -> str:
         if measured and found["name"].lower() in known.statistics and counter in known.counters | known.weak_counters:
             told = f"{found['before']}{found['count']}, {tag}: {message[found.end() :]}"
             return f"{text[: text.rfind(message)]}{told}"
-    if "[" not in text and " in " not in text:
+    if "[" not in text and "(" not in text and " in " not in text:
         return text
     if (found := _OF_STATISTICS.match(text)) is not None:
-        measured = (
-            has_word(found["tag"], either("training", "evaluation")) and found["name"].lower() in known.statistics
-        )
-        return f"{found['before']}{found['tag']}: {text[found.end() :]}" if measured else text
+        untagged = f"{found['before']}{found['tag']}: {text[found.end() :]}"
+        if found["name"].lower() not in known.statistics:
+            return text
+        measured = has_word(found["tag"], either("training", "evaluation"))
+        return untagged if measured or summarises(slot.name for slot in slots_of(untagged)) else text
     if (found := _COUNTED.match(text)) is not None:
         title = found["tag"] or found["title"]
         others = either("counters", "weak_counters")

@@ -415,6 +415,8 @@ class Stepper(Struct):
         out: list[Row] = []
         for line, time in self._held:
             trains = of_training(line)
+            if trains and not self._marks and self._interval and self._last <= self.total < self._last + self._interval:
+                self._interval, self._counting, self._lost = 0, True, True  # no step is behind the last one
             if self._marks:
                 apart, rest = divmod(self._marks[0] - self._base, self._count + 1)
                 if self._counted and trains and apart > 0 and not rest:

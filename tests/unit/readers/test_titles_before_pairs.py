@@ -48,6 +48,18 @@ def test_a_title_that_nobody_knows_is_no_other_program(title: str, tie: str, bod
     }
 
 
+@pytest.mark.parametrize("between", [" ", "  ", ", ", " / ", " | "])
+@pytest.mark.parametrize("tie", ["{}: ", "[{}] ", "({}) "])
+@pytest.mark.parametrize("title", ["resp_len", "zorp"])
+def test_statistics_without_signs_are_of_their_title(title: str, tie: str, between: str, tmp_path: Path) -> None:
+    body = between.join(("mean {loss}", "max {kl}"))
+    found = steps(tmp_path, f"Step {{n}}/80\n{tie.format('reward')}mean {{x}}\n{tie.format(title)}{body}")
+    assert len(found) == STEPS
+    assert {tuple(x for name, x in row.items() if name not in ("reward_mean", "time")) for row in found.values()} == {
+        (1.25, 0.125)
+    }
+
+
 def test_a_title_is_that_of_its_line_alone(tmp_path: Path) -> None:
     found = steps(tmp_path, "Step {n}/80\nreward: mean={x} std=0.5\nkl={kl}\nloss={loss}")
     assert {(row["kl_ref"], row["total_loss"]) for row in found.values()} == {(0.125, 1.25)}
