@@ -261,7 +261,22 @@ def _everybodys() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _by_words() -> tuple[Mapping[tuple[str, ...], str], ...]:
     """Words -> what they stand for: by the names of home-made loops, then by those of all frameworks."""
-    return by_words(dialect(GENERIC).exact.items()), by_words(_everybodys().items())
+    return _averaged(by_words(dialect(GENERIC).exact.items())), _averaged(by_words(_everybodys().items()))
+
+
+_PER_BATCH = frozenset(("fraction", "nats", "nats/sequence", "loss", "norm", "ratio", "correlation"))
+"""Units of metrics that are the average of a batch, whether their name says so or not."""
+_STATISTICS = frozenset(("mean", "max", "min", "std", "median", "sum", "total", "last", "best"))
+
+
+def _averaged(known: Mapping[tuple[str, ...], str]) -> Mapping[tuple[str, ...], str]:
+    """The same with `mean` among the words, too: `avg_clip_frac` is `clip_frac`."""
+    of_batch = {
+        tuple(sorted((*words, "mean"))): canonical
+        for words, canonical in known.items()
+        if metrics()[canonical].unit in _PER_BATCH and _STATISTICS.isdisjoint(words)
+    }
+    return of_batch | dict(known)
 
 
 def _as_people_write(key: str, words_of: Iterable[Mapping[tuple[str, ...], str]]) -> str | None:

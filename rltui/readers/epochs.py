@@ -44,7 +44,7 @@ class CountsByEpoch(Struct):
             epoch = last[0]
         if last is None:
             self.first = count
-        elif epoch > last[0] and count < last[1]:
+        elif epoch > last[0] and (count < last[1] or count == last[1] == total):  # a row at the end of each
             self.base += total or last[1] - self.first + (self.stride or 1)
             self.first = count
         elif epoch < last[0]:

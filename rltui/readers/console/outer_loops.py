@@ -17,6 +17,13 @@ _TITLE = lazy(
 )
 """Words that only say which round begins, and what it is called: `=== phase 2: main ===`."""
 LONGEST = 80
+_IN_LETTERS = lazy(
+    r"(?:^|(?<=\s))[\[(]?[Ee][Pp]?[ :=_\-#]?0*(\d{1,4})(/\d{1,4})?[\])]?[ ,;:|/\-\[(]{0,4}"
+    r"(?:(?=(?:global[_ ])?(?:[Ss]tep|[Ii]ter|[Ii]t|[Bb]atch|[Uu]pdate|[Uu]pd)(?:ation)?[ :=#_\-]{0,2}\d)|([SBIUsbiu])0*(?=\d))"
+)
+"""Where a line counts in epochs and says so in a letter or two: `[E1] step 3/50`, `ep1 it 3`, `E01 B003`."""
+BEGINS = 80
+"""Most characters before the step."""
 _SUB = "sub"
 """Begins the name of a part: `substep`."""
 
@@ -30,6 +37,16 @@ def epoch_in(message: str) -> int | None:
         return int(first.value) if first is not None and is_whole(first) and first.name.lower() == "epoch" else None
     title = _title(message)
     return None if title is None else int(title[2])
+
+
+def in_words(text: str) -> str:
+    """A line that tells its epoch in a letter or two before its step, with the word; any other line unchanged."""
+    found = _IN_LETTERS.search(text, 0, BEGINS)
+    if found is None:
+        return text
+    return (
+        f"{text[: found.start()]}Epoch {found[1]}{found[2] or ''}, {'step ' if found[3] else ''}{text[found.end() :]}"
+    )
 
 
 def round_of(names: Iterable[str]) -> str | None:

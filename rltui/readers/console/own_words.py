@@ -28,7 +28,7 @@ from rltui.readers.console.lead import (
 )
 from rltui.readers.console.line_filter import PROSE, is_prose, remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
-from rltui.readers.console.outer_loops import epoch_in, last_tag, round_of
+from rltui.readers.console.outer_loops import epoch_in, in_words, last_tag, round_of
 from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.scores_in_words import begins_text
 from rltui.readers.console.settings_above import are_set
@@ -76,7 +76,7 @@ class OwnWords(HeldWords):
         self.reading = None
         if is_prose(raw):
             return [], False
-        raw = without_texts(raw)
+        raw = in_words(without_texts(raw))
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
         self._note_text(lead)
@@ -139,7 +139,7 @@ class OwnWords(HeldWords):
         self.reading = None
         if is_prose(raw):
             return []
-        raw = without_texts(raw)
+        raw = in_words(without_texts(raw))
         learner = self._learner
         if parts := glued(raw, self._heads.head):
             if is_said(split_lead(raw)):

@@ -39,13 +39,17 @@ _COUNTED = lazy(
 _QUOTED = lazy(r"(?<=[\w\])])(?<!\bmsg)(?<!\bmessage)(?<!\bevent)(?<!\blog)(\s?[:=]\s?)(['\"])(.*?)\2(?=[\s,;|)\]]|$)")
 """A text in quotes behind its name, `completion='She sells 3 eggs'`; not the message of a logger."""
 _QUOTE = lazy(r"[:=]\s?['\"]")
+_COUNTED_ALONE = lazy(r"(?<=\w):(?: :)? \d{1,12}it \[[\d:]{4,12}, [^\[\]]{1,60}\]$")
 _SENTENCE = lazy(r"(?=.*\d)(?=.*[^\W\d]).*\s")
 """One word alone is a label, and a text without a number takes nothing from a line."""
 
 
 @lru_cache(maxsize=RECENT)
 def without_texts(text: str) -> str:
-    """A line without the texts that it quotes, as their numbers are no metrics; a dict or any other line unchanged."""
+    """A line without the texts that it quotes, as their numbers are no metrics, and without what tqdm draws behind a
+    description if it knows no total; a dict or any other line unchanged."""
+    if "it [" in text:
+        text = _COUNTED_ALONE.sub("", text)
     if _QUOTE.search(text) is None or text.lstrip().startswith(("{", "[{")):
         return text
     return _QUOTED.sub(lambda one: f"{one[1]}{one[2] * 2}" if _SENTENCE.match(one[3]) else one[0], text)
