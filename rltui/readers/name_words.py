@@ -35,7 +35,8 @@ class TemplateWords(Record):
     its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
     those that come before another one. `one_of_many`: before the number of one sample of a step.
     `identities`: what tells the runs of one log apart, in the titles above them; `beginnings`: before them in a title.
-    `overall`: in the name of a counter that never begins anew. `ends`: say that a step is over."""
+    `overall`: in the name of a counter that never begins anew. `ends`: say that a step is over. `gathering`: in the
+    name of a bar, work on answers or files, whatever numbers it shows."""
 
     counters: frozenset[str]
     steps: frozenset[str]
@@ -83,6 +84,7 @@ class TemplateWords(Record):
     telling: frozenset[str]
     trainings: frozenset[str]
     preparations: frozenset[str]
+    gathering: frozenset[str]
 
 
 @kept

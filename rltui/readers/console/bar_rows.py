@@ -20,7 +20,7 @@ from rltui.readers.console.shown_numbers import ShownNumbers
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
-from rltui.readers.name_words import has_word, shown, words
+from rltui.readers.name_words import either, has_word, shown, words
 from rltui.readers.number_text import value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
@@ -57,6 +57,7 @@ class BarNumbers:
         self._epoch: _Round | None = None  # epoch of the held row
         self._outer: tuple[str, int] | None = None  # kind of bar that counts rounds, batches left in the newest one
         self._shown = ShownNumbers()
+        self._trains = set[str]()  # names of bars that show numbers of training
         self.again = BarsAgain()
 
     def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
@@ -64,10 +65,12 @@ class BarNumbers:
         described = _described(painted.name)
         if described:
             painted = painted._replace(name="")
+        if painted.name not in self._trains and may_train(painted.name) and postfix(text, painted.name):
+            self._trains.add(painted.name)
         place = self.place(painted)
         cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
-            if place is not None:
+            if place is not None or may_train(painted.name):
                 self._shown.bare(painted)
             return []
         told = self._shown.ahead
@@ -129,7 +132,7 @@ class BarNumbers:
             return None
         epoch = _round(painted.name)
         if epoch is None:
-            known = painted.name in TRAINING or trains(painted.name)
+            known = painted.name in TRAINING or painted.name in self._trains or trains(painted.name)
             if not known:
                 return None
             step = self.again.step(painted)
@@ -191,6 +194,20 @@ def postfix(text: str, bar: str = "") -> dict[str, float]:
     cells = {name: x for name, x in cells.items() if name.lower() not in words().bookkeeping}
     training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
     return cells if training or any(has_word(name, words().training) for name in cells) else {}
+
+
+_NO_COUNT = lazy(r"\([^()]*\)|\[[^\[\]]*\]|\b[^\W\d][\w\-]*\d[\w.\-]*")
+"""Digits in brackets, or in the name of a model or of data, count nothing."""
+
+
+@lru_cache(maxsize=64)
+def may_train(name: str) -> bool:
+    """Whether a bar of this name counts training steps if it shows numbers of training, as `main`, `RL (seed 1)`."""
+    if any(c.isdigit() for c in _NO_COUNT.sub("", name)):
+        return False
+    if has_word(name, words().counters) or "train" in name.lower():
+        return not has_word(name, either("evaluation", "inner"))
+    return bool(name) and not has_word(name, either("evaluation", "items", "inner", "gathering"))
 
 
 @lru_cache(maxsize=64)

@@ -26,12 +26,14 @@ _BARE = lazy(
 )
 """A bar without its graphic, as the terminal had no room for it; alone or before a dict."""
 
-_DESCRIBED = lazy(
-    rb"^[ ]*(?P<name>(?:\[|[A-Za-z\x80-\xff])[^{}\r\n]{0,300}?\d[\w%)\]]*(?: [A-Za-z]{1,8}/[A-Za-z]{1,6}| [KMGT]i?B)?):"
-    rb"[ ]+\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+_IN_WORDS = lazy(
+    rb"^[ ]*(?P<name>[^\s{}%|][^{}\r\n]{0,300}?):[ ]+\d{1,3}%\|[^|]{0,1000}\|[ ]*"
+    rb"(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
 )
-"""A bar whose description holds numbers, as a loop sets it at each step: `loss: 0.31 | reward: 0.5:  10%|..`. What
-stands right before the percentage ends in a number, so that it is not the name of a bar behind a printed line."""
+"""A bar with any description, `train[grpo|gsm8k]:  10%|..`. A loop may set numbers in it at each step, `loss: 0.31 |
+reward: 0.5:  10%|..`: what stands right before the percentage is then a number. If numbers are before a word, the bar
+is behind a printed line."""
+_ENDS_IN_NUMBER = lazy(r"\d[\w%)\]]*(?: [A-Za-z]{1,8}/[A-Za-z]{1,6}| [KMGT]i?B)?$")
 
 _STAMPED = lazy(
     rf"(?:(?:\[?[a-z][\w.\-/]{{0,120}}\]? ){{0,2}}[\[(<]?(?:{DATE}[T ][\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)?|{CTIME})"
@@ -55,7 +57,7 @@ def bar(segment: bytes) -> ProgressBar | None:
     found = _BAR.match(segment)
     if found is None:
         bare = _BARE.match(segment) if _has_rate(segment) else None
-        bare = bare or _described(segment)
+        bare = bare or _in_words(segment)
         if bare is None:
             return None
         return ProgressBar(
@@ -67,9 +69,13 @@ def bar(segment: bytes) -> ProgressBar | None:
     return ProgressBar(int(done), int(total), (name or b"").decode("ascii", "replace"), segment.endswith(b"\x1b[A"))
 
 
-def _described(segment: bytes) -> re.Match[bytes] | None:
-    found = _DESCRIBED.match(segment)
-    return found if found is not None and slots_of(found["name"].decode("utf-8", "replace")) else None
+def _in_words(segment: bytes) -> re.Match[bytes] | None:
+    found = _IN_WORDS.match(segment)
+    if found is None:
+        return None
+    name = found["name"].decode("utf-8", "replace")
+    alone = _ENDS_IN_NUMBER.search(name) is not None or not measures(slot.name for slot in slots_of(name))
+    return found if alone else None
 
 
 def stamp_before(segment: bytes) -> int:
@@ -88,7 +94,7 @@ def bar_after(segment: bytes) -> int:
     0 if there is none, or if only words of the bar's own are before it."""
     if (found := _GLUED.search(segment)) is not None:
         at = found.start()
-        if UNIT.fullmatch(found[0].strip().partition(b":")[0].decode("ascii", "replace")) and _described(segment):
+        if UNIT.fullmatch(found[0].strip().partition(b":")[0].decode("ascii", "replace")) and _in_words(segment):
             return 0
     elif (drawn := _DRAWN.search(segment)) is not None and int(drawn[3]):
         share = b"%.0f" % (100 * int(drawn[2]) / int(drawn[3]))  # its digits follow those of a number

@@ -124,3 +124,40 @@ def test_numbers_that_stay_the_same_give_no_false_row(change: Callable[[int], fl
     found = read(tmp_path, bar.close())
     assert found
     assert all(values == pytest.approx((1.0, change(step))) for step, values in found.items())
+
+
+NAMES = (
+    "train[grpo|format_copy]",
+    "GRPO: training",
+    "Training (seed 1)",
+    "Train Qwen2.5-0.5B",
+    "GRPO Training | gsm8k",
+    "RL",
+    "Iterations",
+    "Épisodes",
+    "训练",
+    "🚀 Training",
+    "main",
+)
+OTHERS = ("gather gpt-4o", "Evaluating", "minibatch", "Scoring answers", "Step 3", "Processed prompts")
+
+
+def named(name: str) -> str:
+    bar = Bar(BEHIND[0], True)
+    for step in range(1, T + 1):
+        bar.set(BEHIND[0].format(loss=6.0 - step / 50, reward=0.1 + step / 200))
+        bar.update()
+    return bar.close().replace("Training:", f"{name}:")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bar_that_shows_numbers_of_training_counts_its_steps_whatever_its_name_is(name: str, tmp_path: Path) -> None:
+    assert list(read(tmp_path, named(name))) == list(range(1, T + 1))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_bar_of_other_work_does_not(name: str, tmp_path: Path) -> None:
+    text = named(name) + "".join(f"step {n} kl 0.{n}\n" for n in range(1, 9))
+    found = rows(tmp_path, text)
+    assert list(found) == list(range(1, 9))
+    assert not any("total_loss" in row for row in found.values())
