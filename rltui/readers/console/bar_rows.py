@@ -173,6 +173,7 @@ def _pace(text: str) -> dict[str, float]:
     return {} if shown <= 0.0 else {SECONDS: shown if found[2] == "s/it" else 1.0 / shown}
 
 
+@lru_cache(maxsize=64)
 def _described(name: str) -> dict[str, float]:
     """The numbers in the name of a bar: `step 5 loss 0.31 reward 0.5`."""
     if sum(map(str.isdecimal, name)) < 2 or has_word(name, words().evaluation):
@@ -185,9 +186,11 @@ def _described(name: str) -> dict[str, float]:
 
 def postfix(text: str, bar: str = "") -> dict[str, float]:
     """Name -> number after a progress bar, if one of the names or the name of the bar shows that it is training."""
+    told = _BEHIND_PACE.search(text)
+    if told is None and "=" not in text:
+        return {}
     cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
     if text.count("=") != len(cells) or not cells:  # in other words than `loss=0.3, reward=0.5`
-        told = _BEHIND_PACE.search(text)
         slots = slots_of(with_units(told["told"])) if told is not None else []
         if len(slots) > len(cells) and all(slot.name for slot in slots):
             cells = {shown(slot.name): slot.value for slot in slots}
