@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rltui.diagnosis.outcome import Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.outcome import DECISIVE, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.look import Look
 from rltui.evidence.loss_terms import times_of_penalty
 from rltui.evidence.signal import num
 from rltui.evidence.steady_drift import FIRST_STEPS, rose_meanwhile, steady_drift
+from rltui.evidence.unmoving import standing
 from rltui.evidence.went_up import LEAST_ROWS, went_up
 from rltui.plots.numbers import change
 from rltui.rules.base import side_by_side
-from rltui.rules.expected_drift import IsPenalty, Steady, WentUp
+from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Steady, WeightsStand, WentUp
 
 
 def _steady(look: Look, test: Steady, spell: Spell) -> Outcome:
@@ -62,8 +63,26 @@ def _is_penalty(look: Look, test: IsPenalty, spell: Spell) -> Outcome:
     return Outcome("unmet" if test.holds else "met", "the loss is more than the KL to the reference times one number")
 
 
+def _weights_stand(look: Look, test: WeightsStand, spell: Spell) -> Outcome:
+    found = standing(look)
+    if found.holds is None:
+        return Outcome("unknown", found.told)
+    return Outcome("met" if found.holds else "unmet", found.told, EXACT if found.exact else DECISIVE)
+
+
+def _always_equal(look: Look, test: AlwaysEqual, spell: Spell) -> Outcome:
+    one, other = side_by_side(look, test.metric, test.of)
+    if len(one) < LEAST_ROWS:
+        return missing(look, test.metric if look.series(test.metric) is None else test.of)
+    alike = bool((one == other).all())
+    told = f"{label_of(test.metric)} and {label_of(test.of)} are {'the same number' if alike else 'different'}"
+    return Outcome("met" if alike else "unmet", f"{told} in every row" if alike else told, EXACT)
+
+
 OF_DRIFT: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     IsPenalty: _is_penalty,
     Steady: _steady,
     WentUp: _went_up,
+    WeightsStand: _weights_stand,
+    AlwaysEqual: _always_equal,
 }

@@ -24,6 +24,23 @@ class Steady(Record, frozen=True, tag="steady", tag_field="test"):
     decisive: bool = False
 
 
+class WeightsStand(Record, frozen=True, tag="weights stand", tag_field="test"):
+    """The policy is to the last digit its reference in all rows, or what it writes has not changed since the start, at
+    gradients above 0."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class AlwaysEqual(Record, frozen=True, tag="equal", tag_field="test"):
+    """Two metrics are the same number in every row."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class WentUp(Record, frozen=True, tag="went up", tag_field="test"):
     """About the onset the metric went within few rows to a level at least so many `times` as high, and stays there:
     what grows little by little does not."""
