@@ -79,8 +79,8 @@ def _set_to_zero(look: Look) -> list[Signal]:
     if look.settings.lr != 0.0:
         if not look.exact or risen(look) or not look.at_reference:
             return []
-        text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is {metrics()[look.at_reference].label}, "
-        text += "and the reward has not risen: no update changes the weights."
+        text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is "
+        text += f"{metrics()[look.at_reference].label}, and the reward has not risen: no update changes the weights."
     return [Signal(CRITICAL, text, (("lr", "0"), ("grad_norm", "")), onset_step=int(look.steps[0]))]
 
 
@@ -116,8 +116,10 @@ def _standing(look: Look, p: Params) -> Signal | None:
     if not (found.holds and found.exact):
         return None
     level = CRITICAL if look.settings.kl_coef or logged_for(look, "grad_norm", p["standing"]) else WARNING
-    text = f"{found.told[0].upper()}{found.told[1:]}, at a gradient of {num(look.values('grad_norm')[-1])}: the updates do "
-    text += "not reach the weights."
+    text = (
+        f"{found.told[0].upper()}{found.told[1:]}, at a gradient of {num(look.values('grad_norm')[-1])}: the updates "
+    )
+    text += "do not reach the weights."
     return Signal(level, text, ((look.at_reference, "0"), ("grad_norm", "above 0")), onset_step=int(look.steps[0]))
 
 

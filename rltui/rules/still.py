@@ -14,6 +14,7 @@ from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
+from rltui.evidence.never_rose import never_rose
 from rltui.evidence.shifts import LOUDER, louder
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, trend
@@ -263,9 +264,10 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
-    if not known and (gain.direction or whole):
+    unlearnt = _unlearnt(look, score, p)
+    if not known and (gain.direction or whole) and not unlearnt:
         return []
-    x, why = score.values, no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
+    x, why = score.values, unlearnt or no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
     why = why or random_text(look, p) or (held_back(look) if little else "")
     if not why and _rose(score):
         return []
@@ -293,6 +295,17 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
         marks = (Mark.NOT_YET, Mark.COSTS)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
+
+
+def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
+    """A sentence if the reward has lost since its first rows, little by little and by more than the lowest of many
+    means does by chance, and no validation set rose."""
+    course = score.since_start
+    if course is None or course.errors > -LIMIT - chance(len(score.series), score.start.points):
+        return ""
+    if not never_rose(score, p["unlearnt"]) or _learns_elsewhere(look):
+        return ""
+    return "it was at its best in its first rows, and has fallen little by little since: updates unlearn what is right"
 
 
 def _learns_elsewhere(look: Look) -> bool:

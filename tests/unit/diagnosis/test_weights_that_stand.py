@@ -90,12 +90,8 @@ def test_a_rate_of_zero_of_pairs_is_not_rounded(tmp_path: Path) -> None:
 
 def test_pairs_of_the_same_answers(tmp_path: Path) -> None:
     dust = np.abs(wave(0.0, 1e-17, ROWS, 4))
-    same = {
-        "grad_norm": dust,
-        "rewards/chosen": dust,
-        "rewards/rejected": dust,
-        "logps/rejected": pairs()["logps/chosen"],
-    }
+    same = dict.fromkeys(("grad_norm", "rewards/chosen", "rewards/rejected"), dust)
+    same["logps/rejected"] = pairs()["logps/chosen"]
     loud = _loud(_page(tmp_path, pairs(**same)))
     assert loud["no-learning-signal"]["causes"][0]["text"].startswith("Chosen and rejected are the same answers")
     assert loud["dpo-no-signal-or-saturated"]["causes"][0]["text"] == "Chosen and rejected are the same answers"

@@ -1,0 +1,42 @@
+"""A reward that is seldom earned and becomes rarer is unlearnt; one that is seldom earned all along is too hard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.unit.diagnosis.written import learning, wave, write
+from tests.unit.reported import told
+
+ROWS = 200
+
+
+def _flat(folder: Path, share: np.ndarray) -> dict[str, Any]:
+    draw = np.random.default_rng(4)
+    columns = learning(ROWS) | {
+        "score": draw.binomial(128, share) / 128,
+        "score_min": np.zeros(ROWS),
+        "score_max": np.ones(ROWS),
+        "kl": np.linspace(0.0, 0.02, ROWS),
+        "entropy": np.linspace(1.0, 0.97, ROWS) + wave(0, 0.01, ROWS, 2),
+        "lr": np.full(ROWS, 1e-6),
+    }
+    page = told(write(folder / "run", columns))[2]
+    assert page["verdict"]["decision"] in ("continue-watch", "stop-use-best")
+    return next(f for f in page["findings"] if f["id"] == "reward-flat-from-start")
+
+
+def test_what_was_right_becomes_rarer(tmp_path: Path) -> None:
+    found = _flat(tmp_path, np.linspace(0.05, 0.012, ROWS))
+    assert found["severity"] == "warning"
+    assert "has fallen little by little since" in found["summary"]
+    assert "wrong sign" in found["causes"][0]["text"]
+
+
+def test_what_is_seldom_right_all_along(tmp_path: Path) -> None:
+    found = _flat(tmp_path, np.full(ROWS, 0.02))
+    assert found["severity"] == "warning"
+    assert "fallen" not in found["summary"]
+    assert "too hard" in found["causes"][0]["text"]
