@@ -16,8 +16,10 @@ ROWS = 200
 
 def _first(folder: Path, share: np.ndarray) -> dict[str, Any]:
     draw = np.random.default_rng(4)
+    prompts = draw.gamma(0.1, size=(ROWS, 16))  # few of them are solved at all
+    each = np.minimum(0.9, prompts * share[:, None] / 0.1)
     columns = learning(ROWS) | {
-        "score": draw.binomial(128, share) / 128,
+        "score": draw.binomial(8, each).mean(1) / 8,
         "score_min": np.zeros(ROWS),
         "score_max": np.ones(ROWS),
         "kl": np.linspace(0.0, 0.02, ROWS),
@@ -26,13 +28,13 @@ def _first(folder: Path, share: np.ndarray) -> dict[str, Any]:
     }
     page = told(write(folder / "run", columns))[2]
     assert page["verdict"]["decision"] in ("continue-watch", "stop-use-best")
-    return next(f for f in page["findings"] if f["severity"] == "warning" and f["status"] == "active")
+    return next(f for f in page["findings"] if f["severity"] != "info" and f["status"] == "active")
 
 
-@pytest.mark.parametrize("end", [0.012, 0.02])
+@pytest.mark.parametrize("end", [0.006, 0.012])
 def test_what_was_right_becomes_rarer(end: float, tmp_path: Path) -> None:
     found = _first(tmp_path, np.linspace(0.05, end, ROWS))
-    assert found["id"] in ("reward-flat-from-start", "reward-peak-decline")
+    assert found["id"] in ("reward-flat-from-start", "reward-peak-decline", "reward-collapse")
     assert "wrong sign" in found["causes"][0]["text"]
     assert found["causes"][0]["status"] == "supported"
 
