@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rltui.diagnosis.outcome import DECISIVE, EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.outcome import DECISIVE, EXACT, LEVEL_POINTS, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
+from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.loss_terms import times_of_penalty
 from rltui.evidence.signal import num
@@ -15,7 +16,7 @@ from rltui.evidence.unmoving import standing
 from rltui.evidence.went_up import LEAST_ROWS, went_up
 from rltui.plots.numbers import change
 from rltui.rules.base import side_by_side
-from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Steady, WeightsStand, WentUp
+from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Stays, Steady, WeightsStand, WentUp
 
 
 def _steady(look: Look, test: Steady, spell: Spell) -> Outcome:
@@ -70,6 +71,25 @@ def _weights_stand(look: Look, test: WeightsStand, spell: Spell) -> Outcome:
     return Outcome("met" if found.holds else "unmet", found.told, EXACT if found.exact else DECISIVE)
 
 
+def _stays(look: Look, test: Stays, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    label, onset = label_of(test.metric), spell.first if spell.onset is None else spell.onset
+    middle = (onset + spell.end) // 2
+    halves = facts.within(onset, middle, look.n), facts.within(middle + 1, spell.end, look.n)
+    effect = None if halves[0] is None or halves[1] is None else between(halves[0], halves[1])
+    if effect is None or halves[0] is None or halves[1] is None or halves[0].points < LEVEL_POINTS:
+        return Outcome("unknown", f"there are too few points of {label} since step {onset}")
+    limit, told = test.by * abs(halves[0].value), f"{label} stays at {value_of(test.metric, halves[1].value)}"
+    if abs(effect.value) + 2 * effect.se <= limit:
+        return Outcome("met", f"{told} since step {onset}")
+    moved = f"{label} {value_of(test.metric, halves[0].value)} → {value_of(test.metric, halves[1].value)}"
+    if abs(effect.value) - 2 * effect.se > limit:
+        return Outcome("unmet", f"{moved} since step {onset}")
+    return Outcome("unknown", f"{moved} since step {onset}, which noise may hide or make")
+
+
 def _always_equal(look: Look, test: AlwaysEqual, spell: Spell) -> Outcome:
     one, other = side_by_side(look, test.metric, test.of)
     if len(one) < LEAST_ROWS:
@@ -85,4 +105,5 @@ OF_DRIFT: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     WentUp: _went_up,
     WeightsStand: _weights_stand,
     AlwaysEqual: _always_equal,
+    Stays: _stays,
 }

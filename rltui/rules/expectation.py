@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
-from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Steady, WeightsStand, WentUp
+from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Stays, Steady, WeightsStand, WentUp
 from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
 from rltui.rules.expected_length import TookOfLimit
 from rltui.rules.expected_validation import HeldOut
@@ -380,6 +380,7 @@ Test = (
     | Steady
     | WeightsStand
     | AlwaysEqual
+    | Stays
     | IsPenalty
     | WentUp
     | TookOfLimit

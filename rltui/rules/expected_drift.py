@@ -32,6 +32,16 @@ class WeightsStand(Record, frozen=True, tag="weights stand", tag_field="test"):
     decisive: bool = True
 
 
+class Stays(Record, frozen=True, tag="stays", tag_field="test"):
+    """Since the finding's onset the metric has been level: both halves of the time since lie within `by` of each other,
+    their error included."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class AlwaysEqual(Record, frozen=True, tag="equal", tag_field="test"):
     """Two metrics are the same number in every row."""
 
