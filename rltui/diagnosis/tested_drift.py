@@ -12,11 +12,12 @@ from rltui.evidence.look import Look
 from rltui.evidence.loss_terms import times_of_penalty
 from rltui.evidence.signal import num
 from rltui.evidence.steady_drift import FIRST_STEPS, rose_meanwhile, steady_drift
+from rltui.evidence.trends import running_medians
 from rltui.evidence.unmoving import standing
 from rltui.evidence.went_up import LEAST_ROWS, went_up
 from rltui.plots.numbers import change
 from rltui.rules.base import side_by_side
-from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Stays, Steady, WeightsStand, WentUp
+from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Retraced, Stays, Steady, WeightsStand, WentUp
 
 
 def _steady(look: Look, test: Steady, spell: Spell) -> Outcome:
@@ -90,6 +91,34 @@ def _stays(look: Look, test: Stays, spell: Spell) -> Outcome:
     return Outcome("unknown", f"{moved} since step {onset}, which noise may hide or make")
 
 
+NEAR_START, TOLD = 0.25, 5
+"""Of what the score had gained: as near to its start it is back there; and the rows whose median tells it."""
+
+
+def _retraced(look: Look, test: Retraced, spell: Spell) -> Outcome:
+    facts, score = fact_of(look, test.metric), fact_of(look, "score_mean")
+    if facts is None or score is None:
+        return missing(look, test.metric if facts is None else "score_mean")
+    before = None if spell.onset is None else facts.before(spell.onset, LEVEL_POINTS)
+    best = None if spell.onset is None else score.before(spell.onset, LEVEL_POINTS)
+    since = None if spell.onset is None else score.since_step(spell.onset)
+    if before is None or best is None or since is None or best.value <= score.first or len(since.values) < TOLD:
+        return Outcome("unknown", f"too little of {label_of('score_mean')} had been gained before")
+    levels = running_medians(since.values)
+    back = levels <= score.first + NEAR_START * (best.value - score.first)
+    if not back.any():
+        return Outcome("unknown", f"{label_of('score_mean')} is not back at its start")
+    at = int(since.series.steps[int(back.argmax())])
+    then = facts.within(spell.onset, at, 2 * TOLD)
+    effect = None if then is None else between(before, then)
+    if then is None or effect is None:
+        return missing(look, test.metric)
+    told = f"{label_of(test.metric)} went {value_of(test.metric, before.value)} → {value_of(test.metric, then.value)} "
+    told += f"until {label_of('score_mean')} was back near its start, at step {at}"
+    met = effect.direction < 0 and -effect.value >= test.by * before.value
+    return Outcome("met" if met else "unmet", told)
+
+
 def _always_equal(look: Look, test: AlwaysEqual, spell: Spell) -> Outcome:
     one, other = side_by_side(look, test.metric, test.of)
     if len(one) < LEAST_ROWS:
@@ -106,4 +135,5 @@ OF_DRIFT: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     WeightsStand: _weights_stand,
     AlwaysEqual: _always_equal,
     Stays: _stays,
+    Retraced: _retraced,
 }

@@ -13,9 +13,9 @@ from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
-from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Stays, Steady, WeightsStand, WentUp
+from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Retraced, Stays, Steady, WeightsStand, WentUp
 from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
-from rltui.rules.expected_length import TookOfLimit
+from rltui.rules.expected_length import CouldCost, TookOfLimit
 from rltui.rules.expected_validation import HeldOut
 
 
@@ -381,6 +381,8 @@ Test = (
     | WeightsStand
     | AlwaysEqual
     | Stays
+    | Retraced
+    | CouldCost
     | IsPenalty
     | WentUp
     | TookOfLimit

@@ -32,6 +32,16 @@ class WeightsStand(Record, frozen=True, tag="weights stand", tag_field="test"):
     decisive: bool = True
 
 
+class Retraced(Record, frozen=True, tag="retraced", tag_field="test"):
+    """While the score fell back to near its start, the metric fell by at least `by` as well: the policy went back the
+    way that it had come, whatever it did then."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Stays(Record, frozen=True, tag="stays", tag_field="test"):
     """Since the finding's onset the metric has been level: both halves of the time since lie within `by` of each other,
     their error included."""

@@ -17,6 +17,8 @@ from rltui.run.table import Ints
 
 LEAST = 5
 """Evaluations since a step that tell which way validation went."""
+SINCE = 3
+"""Evaluations since the reward was left behind, at least."""
 PLACES = 12
 """Steps at which both may have parted that are tried."""
 SURE = 3.0
@@ -42,10 +44,10 @@ def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signa
     if not found:
         return []
     _, step = max(found)
-    memory["step"] = float(step)
-    if "onset" not in memory:
-        memory["onset"] = float(_onset(reward, sets[0], step))
-    onset = int(memory["onset"])
+    onset = int(memory["onset"]) if "onset" in memory else _onset(reward, sets[0], step)
+    if not known and int((steps > onset).sum()) < SINCE:
+        return []  # validation may fall as well when it is looked at next
+    memory |= {"step": float(step), "onset": float(onset)}
     way = way_of(sets[0].values[int(steps.searchsorted(step)) :], sets[0].values)
     was = (reward.before(step + 1, 2 * FIRST) or reward.start).value
     text = f"Validation rose {num(way.start)} → {num(way.end)} since step {step}, and the train "
@@ -76,8 +78,11 @@ def _lag(
     gain = min(way.end - way.start for way in ways)
     if effect is None or abs(ways[0].start - level.value) > p["alike"] or level.value + gain > 1.0:
         return None
+    if any(one.below_best for one in sets):
+        return None  # both fall
     if known:
-        return gain - effect.value if effect.value < p["ends"] * gain else None
+        stands = gain >= p["ends"] * p["gain"] and effect.value < p["ends"] * gain
+        return gain - effect.value if stands else None
     scaled = look.profile.ceiling == 1.0 or effect.direction <= 0
     if not scaled or gain < p["gain"] or not all(way.sure for way in ways):
         return None
