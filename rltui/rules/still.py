@@ -46,7 +46,7 @@ from rltui.rules.base import (
 from rltui.rules.noise_of_level import of_its_level
 from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
-from rltui.rules.wider_batch import wider_batch
+from rltui.rules.wider_batch import prompts_alike, wider_batch
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -402,7 +402,7 @@ def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
 @rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The batch mean jumps so much from row to row that no plausible trend would show, or single rewards do."""
-    if (wider := wider_batch(look, p)) is not None:
+    if (wider := wider_batch(look, p) or prompts_alike(look)) is not None:
         return [wider]
     window = int(p["window"])
     if not logged_for(look, look.reward, max(p["rows"], window)) or look.profile.spread <= 0:
