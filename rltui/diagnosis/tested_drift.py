@@ -7,12 +7,12 @@ from typing import Any
 
 from rltui.diagnosis.outcome import DECISIVE, EXACT, LEVEL_POINTS, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
+from rltui.evidence.back_at_start import back_at_start
 from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.loss_terms import times_of_penalty
 from rltui.evidence.signal import num
 from rltui.evidence.steady_drift import FIRST_STEPS, rose_meanwhile, steady_drift
-from rltui.evidence.trends import running_medians
 from rltui.evidence.unmoving import standing
 from rltui.evidence.went_up import LEAST_ROWS, went_up
 from rltui.plots.numbers import change
@@ -91,8 +91,8 @@ def _stays(look: Look, test: Stays, spell: Spell) -> Outcome:
     return Outcome("unknown", f"{moved} since step {onset}, which noise may hide or make")
 
 
-NEAR_START, TOLD = 0.25, 5
-"""Of what the score had gained: as near to its start it is back there; and the rows whose median tells it."""
+TOLD = 5
+"""Half of the rows whose median tells a level on the way."""
 
 
 def _retraced(look: Look, test: Retraced, spell: Spell) -> Outcome:
@@ -101,14 +101,9 @@ def _retraced(look: Look, test: Retraced, spell: Spell) -> Outcome:
         return missing(look, test.metric if facts is None else "score_mean")
     before = None if spell.onset is None else facts.before(spell.onset, LEVEL_POINTS)
     best = None if spell.onset is None else score.before(spell.onset, LEVEL_POINTS)
-    since = None if spell.onset is None else score.since_step(spell.onset)
-    if before is None or best is None or since is None or best.value <= score.first or len(since.values) < TOLD:
-        return Outcome("unknown", f"too little of {label_of('score_mean')} had been gained before")
-    levels = running_medians(since.values)
-    back = levels <= score.first + NEAR_START * (best.value - score.first)
-    if not back.any():
-        return Outcome("unknown", f"{label_of('score_mean')} is not back at its start")
-    at = int(since.series.steps[int(back.argmax())])
+    at = None if spell.onset is None or best is None else back_at_start(score, spell.onset, best.value)
+    if before is None or at is None:
+        return Outcome("unknown", f"{label_of('score_mean')} had gained nothing before, or is not back at its start")
     then = facts.within(spell.onset, at, 2 * TOLD)
     effect = None if then is None else between(before, then)
     if then is None or effect is None:
