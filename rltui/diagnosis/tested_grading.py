@@ -20,7 +20,7 @@ from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expected_grading import AlikePrompts, ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
+from rltui.rules.expected_grading import BecameAlike, ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -66,7 +66,7 @@ def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
     return Outcome("met" if alike else "unmet", told)
 
 
-def _alike_prompts(look: Look, test: AlikePrompts, spell: Spell) -> Outcome:
+def _alike_prompts(look: Look, test: BecameAlike, spell: Spell) -> Outcome:
     found = alike_prompts(look)
     if found is None:
         return Outcome("unknown", "the spread within groups does not show whether prompts differ less than before")
@@ -163,7 +163,7 @@ def _stopped(look: Look, test: Stopped, spell: Spell) -> Outcome:
 
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
-    AlikePrompts: _alike_prompts,
+    BecameAlike: _alike_prompts,
     GaveOneScore: _one_score,
     Opposed: _opposed,
     UpsideDown: _upside_down,

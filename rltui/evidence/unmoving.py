@@ -22,7 +22,7 @@ NEXT_TO_NOTHING = 1e-4
 """Nats per token: what is left of a KL to the reference by the digits of two engines."""
 
 
-class Standing(Struct, frozen=True):
+class Unmoving(Struct, frozen=True):
     """`holds`: whether the weights stand still, None if nothing tells. `exact`: a distance to the reference of 0 to the
     last digit shows it. `told`: the numbers that show it."""
 
@@ -31,27 +31,27 @@ class Standing(Struct, frozen=True):
     exact: bool = False
 
 
-def standing(look: Look) -> Standing:
+def standing(look: Look) -> Unmoving:
     """Whether the weights have stood since the start."""
     gradient = look.values("grad_norm")
     if len(gradient) < ROWS or not float(np.median(gradient)) > 0.0:
-        return Standing(None, "too few gradients are logged")
+        return Unmoving(None, "too few gradients are logged")
     if better := risen(look):
-        return Standing(False, f"{metrics()[better].label} has risen")
+        return Unmoving(False, f"{metrics()[better].label} has risen")
     moved, seen = _of_the_policy(look)
     if moved:
-        return Standing(False, moved)
+        return Unmoving(False, moved)
     zero = look.at_reference
     if zero and look.exact and (zero != "kl_ref" or look.settings.kl_coef != 0):
         told = f"{metrics()[zero].label} is 0 to the last digit in all {look.n} rows"
-        return Standing(True, f"{told}, and {seen}" if seen else told, exact=True)
+        return Unmoving(True, f"{told}, and {seen}" if seen else told, exact=True)
     kl = look.facts.metric("kl_ref")
     if kl is not None:  # the digits of two engines leave next to nothing as well
         far = kl.now.value > NEXT_TO_NOTHING
-        return Standing(False if far else None, f"the KL to the reference is {num(kl.now.value)}, and no 0")
+        return Unmoving(False if far else None, f"the KL to the reference is {num(kl.now.value)}, and no 0")
     if not seen:
-        return Standing(None, "no number of the policy is exact enough to tell")
-    return Standing(True, f"{seen} in {look.n} rows")
+        return Unmoving(None, "no number of the policy is exact enough to tell")
+    return Unmoving(True, f"{seen} in {look.n} rows")
 
 
 def risen(look: Look) -> str:

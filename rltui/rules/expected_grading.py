@@ -24,7 +24,7 @@ class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
     decisive: bool = True
 
 
-class AlikePrompts(Record, frozen=True, tag="alike prompts", tag_field="test"):
+class BecameAlike(Record, frozen=True, tag="alike prompts", tag_field="test"):
     """Since about the onset groups differ within as much as coin tosses do, and did so less before: prompts no longer
     differ in how often they are solved."""
 
