@@ -22,6 +22,7 @@ from rltui.prose import each_once, sentences
 from rltui.rules.bounds import as_number
 from rltui.rules.expectation import AnyOf, Calm, Configured, MetricMoved, PenaltyOff, Stands, Test, Updates
 from rltui.rules.expected_drift import IsPenalty, Steady
+from rltui.rules.expected_length import CouldCost
 from rltui.rules.expected_validation import HeldOut
 from rltui.rules.page import CauseText, FixText, NewValue, RefuteText, Rule
 from rltui.run.run import ConfigValue
@@ -86,7 +87,7 @@ class Weighed(Struct, frozen=True):
     alone: str = ""
 
 
-Assumable = (Calm, Configured, HeldOut, IsPenalty, MetricMoved, Stands, Steady)
+Assumable = (Calm, Configured, CouldCost, HeldOut, IsPenalty, MetricMoved, Stands, Steady)
 """Tests that may be conditions instead of proofs."""
 
 

@@ -309,10 +309,21 @@ def _went_back(look: Look, test: WentBack, spell: Spell) -> Outcome:
             told, at = back, step
     if len(told) < 2:
         return Outcome("unmet", f"nothing went back to its start about step {onset}")
+    led = gone.get(test.led)
+    if led is not None and not _in_one_row(led, at):
+        return Outcome("unmet", f"{label_of(led.name)} went back in several rows, as updates do", at=at)
     if not stood_together([gone[name] for name in told], at):
         names = listed([label_of(name) for name in told])
         return Outcome("unmet", f"at no step before step {at} did {names} stand where they stand since", at=at)
     return Outcome("met", f"at step {at} back towards the start: {', '.join(told.values())}", EXACT, at=at)
+
+
+def _in_one_row(facts: MetricFacts, step: int) -> bool:
+    """Whether most of the way from one level to the other lies between two rows: loaded weights are there at once."""
+    at = int(facts.series.steps.searchsorted(step))
+    x = facts.values[max(0, at - AT_ONCE - 1) : at + AROUND]
+    way = x[0] - x[-1]
+    return len(x) > 1 and float((-np.diff(x) * np.sign(way)).max()) >= 0.5 * abs(way)
 
 
 def _far(facts: MetricFacts, onset: int) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from rltui.diagnosis.outcome import EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
+from rltui.evidence.alike_prompts import alike_prompts
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
 from rltui.evidence.one_score import BOUNDS, LENGTH, one_score
@@ -19,7 +20,7 @@ from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expected_grading import ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
+from rltui.rules.expected_grading import BecameAlike, ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -63,6 +64,16 @@ def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
         return Outcome("unknown", told)
     alike = agree <= TWICE * toss + ROOM and apart >= SPREAD * sqrt(level * (1.0 - level))
     return Outcome("met" if alike else "unmet", told)
+
+
+def _alike_prompts(look: Look, test: BecameAlike, spell: Spell) -> Outcome:
+    found = alike_prompts(look)
+    if found is None:
+        return Outcome("unknown", "the spread within groups does not show whether prompts differ less than before")
+    told = f"groups show {percent(found.now)} of the spread of coin tosses since step {found.since}, "
+    told += f"{percent(found.before)} before"
+    near = spell.onset is None or abs(found.since - spell.onset) <= AROUND + spell.early + spell.late
+    return Outcome("met" if near else "unmet", told)
 
 
 def _level(facts: MetricFacts | None, spell: Spell) -> float | None:
@@ -152,6 +163,7 @@ def _stopped(look: Look, test: Stopped, spell: Spell) -> Outcome:
 
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
+    BecameAlike: _alike_prompts,
     GaveOneScore: _one_score,
     Opposed: _opposed,
     UpsideDown: _upside_down,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rltui.diagnosis.outcome import LEVEL_POINTS, Outcome, Spell, asked, fact_of, missing
+from rltui.diagnosis.outcome import LEVEL_POINTS, Outcome, Spell, around, asked, fact_of, missing
 from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import num
 from rltui.plots.numbers import percent
 from rltui.rules.bounds import NUMBERS
-from rltui.rules.expected_length import TookOfLimit
+from rltui.rules.expected_length import CouldCost, TookOfLimit
 
 MOST = 0.5
 """Share of answers that are cut from which on those that end should come close to the limit, if it were too small."""
@@ -76,4 +76,21 @@ def _limit(look: Look) -> float | None:
     return float(longest.values.max())
 
 
-OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {TookOfLimit: _took_of_limit}
+def _could_cost(look: Look, test: CouldCost, spell: Spell) -> Outcome:
+    cut, score = fact_of(look, CUT), fact_of(look, "score_mean")
+    if cut is None or score is None:
+        return missing(look, CUT if cut is None else "score_mean")
+    (was, now), (had, has) = around(cut, spell), around(score, spell)
+    low, high = look.profile.bottom, look.profile.ceiling
+    if now is None or has is None or low is None or high is None or had <= has:
+        return Outcome("unknown", "what a truncated response can cost is not known")
+    most = max(0.0, now - was) * (high - low)
+    told = f"{percent(max(0.0, now - was))} more responses are truncated, which cost {num(most)} of score at most, and "
+    told += f"{num(had - has)} was lost"
+    return Outcome("met" if most >= test.share * (had - has) else "unmet", told)
+
+
+OF_LENGTH: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+    TookOfLimit: _took_of_limit,
+    CouldCost: _could_cost,
+}

@@ -43,6 +43,8 @@ STUBS = frozenset(
 )
 """Metrics that some trainers write as a constant 0.0 when they are not measured."""
 STUB_ROWS = 10
+PAIRS = ("dpo_reward_chosen", "dpo_reward_margin")
+"""What the policy gained on its reference for an answer, times beta: each alone tells where both are the same."""
 MOVED = 1e-3
 """Nats a token: two engines that hold the same weights differ by less."""
 
@@ -359,10 +361,17 @@ class Look:
     def rate_rounded(self) -> bool:
         """Whether the learning rate prints as 0 in every row although the policy moves, by its KL to the reference or,
         if none is logged, its gradient: the log rounds it away."""
-        if not self.is_zero("lr") or self.settings.lr == 0.0 or (self.exact and self.is_zero("kl_ref")):
+        if not self.is_zero("lr") or self.settings.lr == 0.0 or (self.exact and self.at_reference):
             return False
         kl = self.values("kl_ref")[-STUB_ROWS:]
         return float(kl.mean()) > MOVED if len(kl) else bool(np.count_nonzero(self.values("grad_norm")[-STUB_ROWS:]))
+
+    @property
+    def at_reference(self) -> str:
+        """The metric by which the policy is its reference in every row to the last digit that is logged; empty if none
+        is."""
+        pairs = next((name for name in PAIRS if self.logged(name) is not None), "")  # equal pairs have no margin either
+        return next((name for name in ("kl_ref", pairs) if name and self.is_zero(name)), "")
 
     @property
     def exact(self) -> bool:

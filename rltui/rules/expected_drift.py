@@ -24,6 +24,43 @@ class Steady(Record, frozen=True, tag="steady", tag_field="test"):
     decisive: bool = False
 
 
+class WeightsStand(Record, frozen=True, tag="weights stand", tag_field="test"):
+    """The policy is to the last digit its reference in all rows, or what it writes has not changed since the start, at
+    gradients above 0."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Retraced(Record, frozen=True, tag="retraced", tag_field="test"):
+    """While the score fell back to near its start, the metric fell by at least `by` as well: the policy went back the
+    way that it had come, whatever it did then."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Stays(Record, frozen=True, tag="stays", tag_field="test"):
+    """Since the finding's onset the metric has been level: both halves of the time since lie within `by` of each other,
+    their error included."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class AlwaysEqual(Record, frozen=True, tag="equal", tag_field="test"):
+    """Two metrics are the same number in every row."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class WentUp(Record, frozen=True, tag="went up", tag_field="test"):
     """About the onset the metric went within few rows to a level at least so many `times` as high, and stays there:
     what grows little by little does not."""

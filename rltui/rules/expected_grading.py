@@ -24,6 +24,14 @@ class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
     decisive: bool = True
 
 
+class BecameAlike(Record, frozen=True, tag="alike prompts", tag_field="test"):
+    """Since about the onset groups differ within as much as coin tosses do, and did so less before: prompts no longer
+    differ in how often they are solved."""
+
+    unmet: Unmet = "open"
+    decisive: bool = True
+
+
 class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
     """Since about the onset every answer of every batch got the same score, although the answers differ in length."""
 

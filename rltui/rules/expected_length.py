@@ -19,3 +19,13 @@ class TookOfLimit(Record, frozen=True, tag="of the limit", tag_field="test"):
     of: Literal["best", "ended"] = "best"
     unmet: Unmet = "contradicts"
     decisive: bool = False
+
+
+class CouldCost(Record, frozen=True, tag="could cost", tag_field="test"):
+    """The answers that are truncated more than before could have cost this share of what the score lost, if each went
+    from the highest reward to the lowest. `assumed`: a condition of the cause and no proof of it."""
+
+    share: Annotated[float, Meta(gt=0, le=1)]
+    assumed: bool = True
+    unmet: Unmet = "contradicts"
+    decisive: bool = False

@@ -8,8 +8,10 @@ from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
-from rltui.evidence.present import SURE, least_share, present_share
+from rltui.evidence.present import least_share, present_share
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.evidence.unmoving import risen, standing
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
@@ -39,14 +41,14 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     if look.is_zero("lr"):
         return _set_to_zero(look)  # else before the first update of a warm-up
-    unmoved = _rate_zero(look, window)
+    unmoved = _rate_zero(look, window) or _standing(look, p)
     if unmoved is not None:
         return [unmoved]
     live = blocks.medians[blocks.medians > 0]
     usual = median(live) if len(live) else 0.0
     limit = max(p["tiny"], p["relative"] * usual)
     if len(live) and usual < 10 * p["tiny"]:
-        limit = p["relative"] * usual  # a model whose gradients are tiny by scale
+        limit = max(p["dust"], p["relative"] * usual)  # a model whose gradients are tiny by scale
     rows, share, least = window, 0.0, 0.0
     if ((newest := gradient[-window:]) < limit).any() or not newest.all():  # else no need to look at all rows
         tiny = gradient < limit if limit else gradient == 0.0
@@ -75,11 +77,10 @@ def _set_to_zero(look: Look) -> list[Signal]:
     log that rounds, and may be a mere placeholder if the policy moves."""
     text = "The learning rate is set to 0: no update changes the weights."
     if look.settings.lr != 0.0:
-        better = look.facts.errors(look.reward) >= SURE or look.facts.errors("val_score") >= SURE
-        if not look.exact or better or not look.is_zero("kl_ref"):
+        if not look.exact or risen(look) or not look.at_reference:
             return []
-        text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is the KL to the reference, and the "
-        text += "reward has not risen: no update changes the weights."
+        text = f"The learning rate is 0 to the last digit in all {look.n} rows, as is "
+        text += f"{metrics()[look.at_reference].label}, and the reward has not risen: no update changes the weights."
     return [Signal(CRITICAL, text, (("lr", "0"), ("grad_norm", "")), onset_step=int(look.steps[0]))]
 
 
@@ -105,6 +106,21 @@ def _rate_zero(look: Look, window: int) -> Signal | None:
     text = f"The learning rate is 0 since step {step}, and was {num(last)} before: updates change nothing."
     level = CRITICAL if look.facts.clock.steps_left else WARNING  # nothing more comes of the steps that are left
     return Signal(level, text, (("lr", "0"), ("grad_norm", "")), onset_step=step, marks=(Mark.COSTS,))
+
+
+def _standing(look: Look, p: Params) -> Signal | None:
+    """The policy is to the last digit its reference in all rows, and nothing that it writes has changed, at gradients
+    above 0: the updates do not reach the weights that write. A log without a KL term may write 0 for it, so that it
+    takes twice as many rows then to say so for sure."""
+    found = standing(look)
+    if not (found.holds and found.exact):
+        return None
+    level = CRITICAL if look.settings.kl_coef or logged_for(look, "grad_norm", p["standing"]) else WARNING
+    text = (
+        f"{found.told[0].upper()}{found.told[1:]}, at a gradient of {num(look.values('grad_norm')[-1])}: the updates "
+    )
+    text += "do not reach the weights."
+    return Signal(level, text, ((look.at_reference, "0"), ("grad_norm", "above 0")), onset_step=int(look.steps[0]))
 
 
 def _faint(look: Look, p: Params, window: int) -> Signal | None:

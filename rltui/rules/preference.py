@@ -59,10 +59,13 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     if not look.settings.preference or len(right) < rows:
         return []
     now = tail(right, 20)
-    if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < p["still"] and 0.45 <= now <= 0.55:
+    equal = look.is_zero("dpo_reward_margin")  # then no pair is right, as none is strictly better
+    at_start = len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < p["still"]
+    if at_start and (equal or 0.45 <= now <= 0.55):
         long = len(loss) >= 2 * rows or int(look.steps[-1]) - int(look.steps[0]) >= p["long"] * rows
         level = WARNING if long and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < p["still"] else NOTICE
-        text = f"The loss is at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
+        text = f"The loss is at {num(tail(loss, 20))}, where it begins, and "
+        text += "the margin of every pair is exactly 0." if equal else f"{percent(now)} of the pairs are right."
         return [Signal(level, text, (("dpo_accuracy", ""),), onset_step=int(look.steps[0]))]
     margin = look.values("dpo_reward_margin")
     if now > p["saturated"] and len(margin) and tail(margin, 20) > p["margin"]:

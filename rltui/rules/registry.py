@@ -35,6 +35,7 @@ from rltui.rules import (  # each registers its detectors
     still,  # noqa: F401
     theory,  # noqa: F401
     throughput,  # noqa: F401
+    train_behind,  # noqa: F401
 )
 from rltui.rules.base import REGISTERED, Detector
 from rltui.rules.page import Rule

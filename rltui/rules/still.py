@@ -14,6 +14,7 @@ from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
+from rltui.evidence.never_rose import never_rose
 from rltui.evidence.shifts import LOUDER, louder
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, trend
@@ -45,7 +46,7 @@ from rltui.rules.base import (
 from rltui.rules.noise_of_level import of_its_level
 from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
-from rltui.rules.wider_batch import wider_batch
+from rltui.rules.wider_batch import prompts_alike, wider_batch
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -263,9 +264,10 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
-    if not known and (gain.direction or whole):
+    unlearnt = _unlearnt(look, score, p)
+    if not known and (gain.direction or whole) and not unlearnt:
         return []
-    x, why = score.values, no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
+    x, why = score.values, unlearnt or no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
     why = why or random_text(look, p) or (held_back(look) if little else "")
     if not why and _rose(score):
         return []
@@ -293,6 +295,17 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
         marks = (Mark.NOT_YET, Mark.COSTS)  # so many steps for nothing
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
+
+
+def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
+    """A sentence if the reward has lost since its first rows, little by little and by more than the lowest of many
+    means does by chance, and no validation set rose."""
+    course = score.since_start
+    if course is None or course.errors > -LIMIT - chance(len(score.series), score.start.points):
+        return ""
+    if not never_rose(score, p["unlearnt"]) or _learns_elsewhere(look):
+        return ""
+    return "it was at its best in its first rows, and has fallen little by little since: updates unlearn what is right"
 
 
 def _learns_elsewhere(look: Look) -> bool:
@@ -389,7 +402,7 @@ def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
 @rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The batch mean jumps so much from row to row that no plausible trend would show, or single rewards do."""
-    if (wider := wider_batch(look, p)) is not None:
+    if (wider := wider_batch(look, p) or prompts_alike(look)) is not None:
         return [wider]
     window = int(p["window"])
     if not logged_for(look, look.reward, max(p["rows"], window)) or look.profile.spread <= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import num
+from rltui.evidence.unmoving import standing
 from rltui.rules.base import Params, begins_with_the_run, logged_for, opened, tail
 from rltui.rules.traits import Trait
 
@@ -36,6 +37,9 @@ def no_movement(look: Look, p: Params) -> str:
             return f"the KL to the reference is {num(now)}: the policy does not move"
         if _where_it_began(look, p):
             return f"the KL to the reference is where it began, at {num(now)}: the policy hardly moves"
+    stands = standing(look)
+    if stands.holds:
+        return f"{stands.told}: the weights may not change at all"
     rate = look.blocks("lr")
     if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:
         return f"the learning rate is at most {num(float(rate.highs.max()))}"

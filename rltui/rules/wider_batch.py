@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from rltui.evidence.alike_prompts import alike_prompts
 from rltui.evidence.look import Look
 from rltui.evidence.outages import policy_moved
 from rltui.evidence.shifts import LOUDER, NEAR, Shift, at_once
 from rltui.evidence.signal import WARNING, Signal, num
+from rltui.plots.numbers import percent
 from rltui.rules.base import Params, reward_name, tail
 from rltui.run.sums import median
+
+
+def prompts_alike(look: Look) -> Signal | None:
+    """Prompts no longer differ in how often they are solved, and did before."""
+    found = alike_prompts(look)
+    if found is None:
+        return None
+    text = "Answers to one prompt differ as much as by the toss of a coin at this mean reward: their spread is "
+    text += f"{percent(found.now)} of that, and was {percent(found.before)} before step {found.since}. Prompts no "
+    text += "longer differ in how often they are solved, as if a part of the grades were random."
+    proofs = (("reward_std", f"since step {found.since}"), (look.reward, ""))
+    return Signal(WARNING, text, proofs, onset_step=found.since)
+
 
 LEVEL = 0.25
 """Of what the spread grew by, that the mean may have moved with it: that of a share moves by as much as its spread."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import CRITICAL, NOTICE, T, ramp, rare, rows, validation, wave
+from tests.unit.rules.given import CRITICAL, NOTICE, N, T, ramp, rare, rows, validation, wave
 
+SHARE = {"score_min": np.zeros(N), "score_max": np.ones(N)}
 CASES = (
     rows("val-regression", {"val_score": validation(150, 0.2)}, {"val_score": validation(150, 0.004)}),
     rows("train-val-divergence", {"val_score": validation(120, 0.2)}, {"val_score": validation(120, 0.004)}, CRITICAL),
@@ -24,6 +25,11 @@ CASES = (
         "validation-shift",  # that the policy moves with it is a loss
         {"val_score": rare(wave(0.4) - 0.3 * (T > 195)), "entropy": wave(0.8)},
         {"val_score": rare(wave(0.4) - 0.3 * (T > 195)), "entropy": wave(0.8) * (1 - 0.6 * (T > 195))},
+    ),
+    rows(
+        "train-behind-validation",  # a train reward that follows by half is that of the policy
+        {"val_score": rare(wave(0.4) + 0.4 * T / N), "score_mean": wave(0.4), **SHARE},
+        {"val_score": rare(wave(0.4) + 0.4 * T / N), "score_mean": wave(0.4) + 0.2 * T / N, **SHARE},
     ),
     rows("data-exhausted", {"epoch": T / 150}, {"epoch": T / 310}, NOTICE),
     rows("data-exhausted", {"epoch": T // 200}, {"epoch": T // 310}, NOTICE),
