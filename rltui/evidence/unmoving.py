@@ -13,11 +13,12 @@ from rltui.plots.numbers import percent
 
 ROWS = 50
 """With fewer rows a policy that learns slowly looks alike."""
-FINE = 0.05
+FINE = 0.02
 """Of its level: an entropy that moved by so much would have been seen. Policies that learn move it within as many
 rows."""
 OF_THE_POLICY = ("entropy", "response_length_mean")
-"""What the policy writes: these change with its weights, and otherwise only with the prompts that are drawn."""
+"""What the policy writes: these change with its weights, and otherwise only with the prompts that are drawn. A length
+may stand for other reasons."""
 NEXT_TO_NOTHING = 1e-4
 """Nats per token: what is left of a KL to the reference by the digits of two engines."""
 
@@ -75,7 +76,7 @@ def _of_the_policy(look: Look) -> tuple[str, str]:
         label, level = metrics()[name].label, abs(found.start.value)
         if abs(course.errors) >= LIMIT + chance(len(found.series), found.start.points):
             return f"{label} went {num(found.start.value)} → {num(found.end.value)}", ""
-        if level and course.smallest <= FINE * level and not seen:
+        if name == "entropy" and level and course.smallest <= FINE * level:
             seen = f"{label} stands at {num(found.end.value)}, though a change by {percent(course.smallest / level)} "
             seen += "would have been seen"
     return "", seen

@@ -46,6 +46,7 @@ from rltui.rules.base import (
 from rltui.rules.noise_of_level import of_its_level
 from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
+from rltui.rules.ways import way_of
 from rltui.rules.wider_batch import prompts_alike, wider_batch
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -265,7 +266,10 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
     unlearnt = _unlearnt(look, score, p)
-    if not known and (gain.direction or whole) and not unlearnt:
+    if unlearnt:
+        memory["unlearnt"] = 1.0
+    if (not known or "unlearnt" in memory) and (gain.direction or whole) and not unlearnt:
+        memory.clear()
         return []
     x, why = score.values, unlearnt or no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
     why = why or random_text(look, p) or (held_back(look) if little else "")
@@ -308,10 +312,17 @@ def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
     return "it was at its best in its first rows, and has fallen little by little since: updates unlearn what is right"
 
 
+EVALUATIONS = 5
+"""With fewer evaluations of a set their noise is not known."""
+
+
 def _learns_elsewhere(look: Look) -> bool:
     """Validation has risen since its start: the training prompts may have become harder."""
     found = look.facts.validation
-    return found is not None and found.since_start is not None and found.since_start.direction == found.better
+    if found is not None and found.since_start is not None:
+        return found.since_start.direction == found.better
+    ways = [way_of(one.values) for one in look.facts.validation_sets if len(one.values) >= EVALUATIONS]
+    return any(way.sure and way.end > way.start for way in ways)
 
 
 def _coefficient(look: Look, p: Params) -> float | None:

@@ -10,7 +10,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, MetricFacts
 from rltui.evidence.parting import parted_at, set_out_at
 from rltui.evidence.shifts import step_between
-from rltui.evidence.signal import WARNING, Signal, num
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.rules.base import Memory, Params, held, rule
 from rltui.rules.ways import way_of
 from rltui.run.table import Ints
@@ -54,7 +54,16 @@ def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signa
     text += f"{words.called(look.facts, look.reward)}, which was near it then, went {num(was)} → "
     text += f"{num(reward.end.value)}: what the policy learns does not show in training."
     proofs = (("val_score", f"since step {step}"), (look.reward, f"since step {step}"))
-    return [Signal(WARNING, text, proofs, onset_step=onset)]
+    return [Signal(WARNING if _parted_from(reward, step, onset) else NOTICE, text, proofs, onset_step=onset)]
+
+
+def _parted_from(reward: MetricFacts, step: int, onset: int) -> bool:
+    """Whether the reward had gained before, or fell at once. One that stands or falls little by little from the start
+    on may be that of prompts that become harder."""
+    before = reward.before(onset + 1, 2 * FIRST)
+    effect = None if before is None else between(reward.start, before)
+    followed = effect is not None and effect.direction * reward.better > 0 and effect.value >= 2.0 * effect.se
+    return followed or step_between(reward.series, step, int(reward.series.steps[-1])) is not None
 
 
 def _is_share(one: MetricFacts) -> bool:

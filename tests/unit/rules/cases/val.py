@@ -30,6 +30,12 @@ CASES = (
         "train-behind-validation",  # a train reward that follows by half is that of the policy
         {"val_score": rare(wave(0.4) + 0.4 * T / N), "score_mean": wave(0.4), **SHARE},
         {"val_score": rare(wave(0.4) + 0.4 * T / N), "score_mean": wave(0.4) + 0.2 * T / N, **SHARE},
+        NOTICE,  # from the start on: the prompts may become harder
+    ),
+    rows(
+        "train-behind-validation",
+        {"val_score": rare(wave(0.2) + 0.6 * T / N), "score_mean": wave(0.2) + 0.6 * np.minimum(T / N, 0.4), **SHARE},
+        {"val_score": rare(wave(0.2) + 0.6 * T / N), "score_mean": wave(0.2) + 0.6 * T / N, **SHARE},
     ),
     rows("data-exhausted", {"epoch": T / 150}, {"epoch": T / 310}, NOTICE),
     rows("data-exhausted", {"epoch": T // 200}, {"epoch": T // 310}, NOTICE),
