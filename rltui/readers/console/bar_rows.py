@@ -60,8 +60,8 @@ class BarNumbers:
         self._trains = set[str]()  # names of bars that show numbers of training
         self.again = BarsAgain()
 
-    def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
-        """Takes a bar that was printed at `time`. Returns the rows of steps that are over now."""
+    def take(self, painted: ProgressBar, text: str, time: float = nan, line: int = 0) -> list[BarRow]:
+        """Takes a bar that was printed in a `line` at `time`. Returns the rows of steps that are over now."""
         described = _described(painted.name)
         if described:
             painted = painted._replace(name="")
@@ -71,10 +71,10 @@ class BarNumbers:
         cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
             if place is not None or may_train(painted.name):
-                self._shown.bare(painted)
+                self._shown.bare(painted, line)
             return []
         told = self._shown.ahead
-        if not self._shown.are_new(cells, painted):
+        if not self._shown.are_new(cells, painted, line):
             self._full = painted.done >= painted.total
             return []
         if self._shown.ahead != told and self._held is not None:
@@ -350,7 +350,7 @@ class BarRows:
         if rounds is not None and self._rounds.sure:
             self._doubtful = []
             return rounds
-        rows = self._numbers.take(painted, text, time)
+        rows = self._numbers.take(painted, text, time, line)
         if rounds is None:
             return rows
         self._doubtful += rows
