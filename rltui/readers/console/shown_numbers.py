@@ -28,6 +28,10 @@ class ShownNumbers:
 
     def __init__(self) -> None:
         self._bars: dict[int, _Bar] = {}  # by total: others begin and end inside the one that shows numbers
+        self._of: int | None = None  # total of the bar that showed numbers newest
+        self._begin()
+
+    def _begin(self) -> None:
         self._drawn_again: bool | None = None  # whether setting them draws the bar again; None before the first time
         self._changed_at: int | None = None  # where they were newest set
         self._sets = self._counts = 0  # how often they were set, and how many counts were seen since the first time
@@ -45,6 +49,9 @@ class ShownNumbers:
 
     def are_new(self, numbers: dict[str, float], painted: ProgressBar, line: int) -> bool:
         """Whether the numbers of a bar make a row: they were set since the state before, or are set at each step."""
+        if self._of is not None and self._of < painted.total in self._bars:
+            self._begin()  # what was learnt is of a bar inside this one
+        self._of = painted.total
         before = self._bars.get(painted.total) or _Bar(-1, line)
         changed, again = numbers != before.numbers, painted.done == before.newest
         self._again = again
@@ -90,3 +97,21 @@ class ShownNumbers:
             if first + ahead and not (first + ahead) % apart and not (second + ahead) % apart:
                 return ahead
         return 0
+
+
+class PartsOfSteps:
+    """Tells bars that show numbers of a part of a step, as of its minibatches: they begin and end inside a bar that
+    shows numbers, too, and counts at least as far."""
+
+    def __init__(self) -> None:
+        self._open: tuple[int, int] | None = None  # total and count of the bar that shows numbers, if it is not full
+        self._ended = False  # one inside it ended since it was drawn
+
+    def is_part(self, painted: ProgressBar) -> bool:
+        """Whether the bar, which shows numbers, is of a part of a step."""
+        full = painted.done >= painted.total
+        if self._open is not None and painted.total < self._open[0] and not (self._ended and not full):
+            self._ended |= full
+            return True
+        self._open, self._ended = None if full else (painted.total, painted.done), False
+        return False

@@ -1,4 +1,4 @@
-"""Numbers of a bar inside which other bars begin and end, which is drawn too rarely, or which goes on after a resume."""
+"""Numbers of a bar inside which other bars begin and end, that is drawn too rarely, or goes on after a resume."""
 
 from __future__ import annotations
 
@@ -66,3 +66,19 @@ def test_numbers_that_stay_the_same_from_the_first_step_on(tmp_path: Path) -> No
     found = losses(tmp_path, parts)
     assert (min(found), found[1], found[20]) == (1, 0.5, 0.25)
     assert all(x == (0.5 if step < 20 else 0.25) for step, x in found.items())
+
+
+@pytest.mark.parametrize("inner", ["", "PPO epoch: ", "batches: ", "updates: "])
+def test_numbers_of_the_parts_of_a_step_are_not_those_of_the_step(inner: str, tmp_path: Path) -> None:
+    parts, told = [drawn("Training: ", 0, T)], ""
+    for step in range(1, T + 1):
+        parts += [drawn(inner, part, 8, f", loss={7 + part / 10}" if part else "") for part in range(9)]
+        told = f"loss={3 - step / 100:.2f}, reward={step / 90:.3f}"
+        parts += [drawn(f"{told}: ", step - 1, T), drawn(f"{told}: ", step, T)]
+    assert losses(tmp_path, parts) == {step: pytest.approx(3 - step / 100) for step in range(1, T + 1)}
+
+
+def test_a_shorter_bar_after_one_that_stopped_halfway_is_read(tmp_path: Path) -> None:
+    parts = [drawn("Training: ", 0, T)] + [drawn("Training: ", i, T, f", loss={3 - i / 100:.2f}") for i in range(1, 11)]
+    parts += [drawn("Epoch 2: ", i, 20, f", loss={2 - i / 100:.2f}" if i else "") for i in range(21)]
+    assert losses(tmp_path, parts)[10] == pytest.approx(2.9)
