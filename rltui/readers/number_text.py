@@ -53,7 +53,8 @@ _CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:
 """A call, as `print(f"{loss.item()=}")` shows it."""
 _STATISTIC = r"(?:mean|avg|average|std|stddev|min|max|median|sum|last|best)"
 _TOGETHER = lazy(
-    rf"([^\W\d][\w ]*?)?[ _]?[(\[]?\b({_STATISTIC}(?:/{_STATISTIC})+)[)\]]?\s*[:=]\s*({NUMBER}(?:\s?/\s?{NUMBER})+)",
+    rf"([^\W\d][\w ]*?)?[ _]?[(\[]?\b({_STATISTIC}(?:/{_STATISTIC}){{1,9}})[)\]]?\s*[:=]\s*"
+    rf"({NUMBER}(?:\s?/\s?{NUMBER})+)",
     re.IGNORECASE,
 )
 """Several statistics under one name: `reward mean/std: 0.5/0.2`."""

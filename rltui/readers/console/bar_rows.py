@@ -16,7 +16,7 @@ from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.rows_by_bar import BarRow, BarsAgain, RowsByBar
-from rltui.readers.console.shown_numbers import ShownNumbers
+from rltui.readers.console.shown_numbers import PartsOfSteps, ShownNumbers
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
@@ -57,11 +57,12 @@ class BarNumbers:
         self._epoch: _Round | None = None  # epoch of the held row
         self._outer: tuple[str, int] | None = None  # kind of bar that counts rounds, batches left in the newest one
         self._shown = ShownNumbers()
+        self._parts = PartsOfSteps()
         self._trains = set[str]()  # names of bars that show numbers of training
         self.again = BarsAgain()
 
-    def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[BarRow]:
-        """Takes a bar that was printed at `time`. Returns the rows of steps that are over now."""
+    def take(self, painted: ProgressBar, text: str, time: float = nan, line: int = 0) -> list[BarRow]:
+        """Takes a bar that was printed in a `line` at `time`. Returns the rows of steps that are over now."""
         described = _described(painted.name)
         if described:
             painted = painted._replace(name="")
@@ -71,10 +72,12 @@ class BarNumbers:
         cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
             if place is not None or may_train(painted.name):
-                self._shown.bare(painted)
+                self._shown.bare(painted, line)
+            return []
+        if self._parts.is_part(painted):
             return []
         told = self._shown.ahead
-        if not self._shown.are_new(cells, painted):
+        if not self._shown.are_new(cells, painted, line):
             self._full = painted.done >= painted.total
             return []
         if self._shown.ahead != told and self._held is not None:
@@ -97,6 +100,11 @@ class BarNumbers:
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning gives the full bar the name of the next epoch before that begins
         return self._over() if self.tell or len(self._waiting) >= SURE else []
+
+    def launched(self) -> None:
+        """Takes a line that tells that a program ended or another began."""
+        self.again.launched()
+        self._parts = PartsOfSteps()
 
     def so_far(self) -> list[BarRow]:
         """All rows so far, with the one that is held back. Called if nothing follows for now."""
@@ -271,7 +279,7 @@ class BarRows:
 
     def launched(self) -> None:
         """Takes a line that tells that a program ended or another began."""
-        self._numbers.again.launched()
+        self._numbers.launched()
         self._stepper.launched()
 
     def logged(self, cells: dict[str, str], after_blank: bool, line: int, time: float) -> None:
@@ -350,7 +358,7 @@ class BarRows:
         if rounds is not None and self._rounds.sure:
             self._doubtful = []
             return rounds
-        rows = self._numbers.take(painted, text, time)
+        rows = self._numbers.take(painted, text, time, line)
         if rounds is None:
             return rows
         self._doubtful += rows

@@ -18,8 +18,8 @@ _TITLE = lazy(
 """Words that only say which round begins, and what it is called: `=== phase 2: main ===`."""
 LONGEST = 80
 _IN_LETTERS = lazy(
-    r"(?:^|(?<=\s))[\[(]?[Ee][Pp]?[ :=_\-#]?0*(\d{1,4})(/\d{1,4})?[\])]?[ ,;:|/\-\[(]{0,4}"
-    r"(?:(?=(?:global[_ ])?(?:[Ss]tep|[Ii]ter|[Ii]t|[Bb]atch|[Uu]pdate|[Uu]pd)(?:ation)?[ :=#_\-]{0,2}\d)"
+    r"(?:^|(?<=\s))[\[(]?[Ee](?:[Pp]\.?)?[ :=_\-#]{0,2}0*(\d{1,4})(/\d{1,4})?[\])]?[ ,;:|/\-\[(]{0,4}"
+    r"(?:(?=(?i:global[_ ])?(?i:step|iter|it|batch|update|upd)(?i:ation)?[ :=#_\-]{0,2}\d)"
     r"|([SBIUsbiu])0*(?=\d))"
 )
 """Where a line counts in epochs and says so in a letter or two: `[E1] step 3/50`, `ep1 it 3`, `E01 B003`."""

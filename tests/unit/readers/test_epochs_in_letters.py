@@ -17,6 +17,9 @@ HEADS = (
     "[ep {e}][step {i}] ",
     "[e{e} s{i}] ",
     "E{e}/3 S{i}/30 ",
+    "EP{e} STEP {i} ",
+    "Ep. {e} step {i} ",
+    "Ep: {e} Step: {i} ",
     "E{e:02d} B{i:03d} ",
     "2026-03-01 09:00:00 INFO [E{e}] step {i}/30 - ",
 )

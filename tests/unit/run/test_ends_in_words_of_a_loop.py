@@ -41,6 +41,8 @@ NO_ENDS = (
     "The user was interrupted by the agent",
     "Reward request failed: timeout, retrying",
     "Rollout interrupted by max_turns",
+    "Run failed: 3, passed: 61",
+    "Training failed: 2/64 prompts",
 )
 
 
