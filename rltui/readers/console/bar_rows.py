@@ -59,6 +59,7 @@ class BarNumbers:
         self._shown = ShownNumbers()
         self._parts = PartsOfSteps()
         self._trains = set[str]()  # names of bars that show numbers of training
+        self._inside = set[int]()  # totals of bars of steps that tqdm draws below another one, as that of the epochs
         self.again = BarsAgain()
 
     def take(self, painted: ProgressBar, text: str, time: float = nan, line: int = 0) -> list[BarRow]:
@@ -71,7 +72,7 @@ class BarNumbers:
         place = self.place(painted)
         cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
-            if place is not None or may_train(painted.name):
+            if place is not None or _may_show(painted.name):
                 self._shown.bare(painted, line)
             return []
         if self._parts.is_part(painted):
@@ -100,6 +101,15 @@ class BarNumbers:
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning gives the full bar the name of the next epoch before that begins
         return self._over() if self.tell or len(self._waiting) >= SURE else []
+
+    def outermost(self, painted: ProgressBar, text: str = "") -> ProgressBar:
+        """The bar, not as one below another if it shows numbers of training: it counts the steps, and the one above it
+        the epochs. `text`: its line, if that is to be looked at."""
+        if not painted.nested or not _may_show(painted.name):
+            return painted
+        if text and postfix(text, painted.name):
+            self._inside.add(painted.total)
+        return painted._replace(nested=False) if painted.total in self._inside else painted
 
     def launched(self) -> None:
         """Takes a line that tells that a program ended or another began."""
@@ -221,6 +231,11 @@ def may_train(name: str) -> bool:
     return bool(name) and not has_word(name, either("evaluation", "items", "inner", "gathering"))
 
 
+def _may_show(name: str) -> bool:
+    """Whether a bar of this name may show numbers of steps of the training."""
+    return name in TRAINING or may_train(name) or _round(name) is not None
+
+
 @lru_cache(maxsize=64)
 def trains(name: str) -> bool:
     """Whether a progress bar of this name counts training steps."""
@@ -259,6 +274,7 @@ class BarRows:
 
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
+        painted = self._numbers.outermost(painted)
         if _described(painted.name):
             painted = painted._replace(name="")
         place = None if painted.nested else self._numbers.place(painted)
@@ -334,7 +350,9 @@ class BarRows:
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """Takes the numbers after a bar."""
         time = self._rows.clock.before(text, stamp_before(text))
-        self._add_numbers(lambda: self._numbers_of(painted, text.decode("utf-8", "replace"), time, line), line)
+        said = text.decode("utf-8", "replace")
+        outermost = self._numbers.outermost(painted, said)
+        self._add_numbers(lambda: self._numbers_of(outermost, said, time, line), line)
 
     @property
     def _in_rounds(self) -> bool:

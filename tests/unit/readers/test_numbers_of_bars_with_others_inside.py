@@ -82,3 +82,23 @@ def test_a_shorter_bar_after_one_that_stopped_halfway_is_read(tmp_path: Path) ->
     parts = [drawn("Training: ", 0, T)] + [drawn("Training: ", i, T, f", loss={3 - i / 100:.2f}") for i in range(1, 11)]
     parts += [drawn("Epoch 2: ", i, 20, f", loss={2 - i / 100:.2f}" if i else "") for i in range(21)]
     assert losses(tmp_path, parts)[10] == pytest.approx(2.9)
+
+
+@pytest.mark.parametrize("every", [1, 5])
+@pytest.mark.parametrize(("outer", "inner"), [("Epochs", ""), ("", ""), ("Epoch", "Steps"), ("Epochs", "Epoch {e}")])
+def test_steps_that_are_drawn_below_their_epochs(outer: str, inner: str, every: int, tmp_path: Path) -> None:
+    """tqdm goes back up behind a bar below another one. What is below shows numbers, so it is no evaluation."""
+    epochs, each, text, truth = 3, 20, "lora_r: 2\n", {}
+    for e in range(1, epochs + 1):
+        over = f"{outer}: " if outer else ""
+        text += f"\r{over}{33 * (e - 1):3}%|          | {e - 1}/{epochs} [03:00<06:00, 60.0s/it]"
+        shown = ""
+        for i in range(each + 1):
+            name, at = (f"{inner.format(e=e)}: " if inner else ""), (e - 1) * each + i + 1
+            text += f"\n\r{name}{5 * i:3}%|          | {i}/{each} [00:30<00:30,  3.00s/it{shown}]\x1b[A"
+            if i < each and at % every == 0:
+                truth[at], shown = 3 - at / 60, f", loss={3 - at / 60:.4f}, reward=0.4"
+                text += f"\n\r{name}{5 * i:3}%|          | {i}/{each} [00:30<00:30,  3.00s/it{shown}]\x1b[A"
+    found = rows(tmp_path, f"{text}\nTraining done\n")
+    read = {step: row["total_loss"] for step, row in found.items() if "total_loss" in row}
+    assert read == {step: pytest.approx(loss, abs=1e-4) for step, loss in truth.items()}
