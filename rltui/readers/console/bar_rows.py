@@ -5,38 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from math import nan
-from typing import NamedTuple
 
-from rltui.lazy_regex import lazy
 from rltui.readers.console.bar_rounds import MOST_PARTS, BarRounds
+from rltui.readers.console.bar_text import Round, described, may_show, may_train, pace, postfix, round_counted, trains
 from rltui.readers.console.log_records import LogNews, LogRows
-from rltui.readers.console.named_numbers import NUMBER, slots_of
 from rltui.readers.console.planned_steps import SAID, Plan, plan_of
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.rows_by_bar import BarRow, BarsAgain, RowsByBar
 from rltui.readers.console.shown_numbers import PartsOfSteps, ShownNumbers
 from rltui.readers.console.trl import Row, Stepper, stated_step
-from rltui.readers.console.units import with_units
 from rltui.readers.keys import MAX_STEP, first_of
-from rltui.readers.name_words import either, has_word, shown, words
-from rltui.readers.number_text import value
 
-_POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
-_PACE = lazy(r"[,\[<]\s*(\d+(?:\.\d+)?)\s*(it/s|s/it)\b")
-_BEHIND_PACE = lazy(r"[,<]\s*(?:\d+(?:\.\d+)?|\?)\s?(?:[^\W\d]{1,12}/s|s/[^\W\d]{1,12}),\s*(?P<told>[^\]]{3,2000})\]")
-"""What a loop shows behind the pace."""
-SECONDS = "s/it"
-_ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
-"""A bar that is named after an algorithm: GRPO, RLOO, DPO."""
-_OF_TRAINING = lazy(r"(?i)(?:^train|(?:^|[\s_\-])training)$")
-"""Name of a bar that only counts training: its numbers are those of training, whatever their names are."""
-_EPOCH = lazy(r"(?i)^[^\d]*\bepoch[\s:#=\[(]*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?[\])]*(?:[\s\[(]*train\w*[\])]*)?$")
-"""Name of a bar that counts the batches of one epoch."""
-_EPISODE = lazy(r"(?i)^[^\d]*\bepisode[\s:#=\[(]*(\d{1,6})\s*(?:/|of)\s*(\d{1,6})[\])]*$")
-"""Name of a bar that counts the batches of one round through the prompts, which OpenRLHF calls an episode. Without the
-number of episodes it may be an episode of a game."""
 SURE = 64
 """Most rows of such bars that are held back: a line with its step may follow, and then several batches make a step."""
 
@@ -54,7 +34,7 @@ class BarNumbers:
         self._full = False  # the bar that showed it has come to its end
         self._waiting: list[BarRow] = []
         self._first_epoch: int | None = None  # 0 or 1
-        self._epoch: _Round | None = None  # epoch of the held row
+        self._epoch: Round | None = None  # epoch of the held row
         self._outer: tuple[str, int] | None = None  # kind of bar that counts rounds, batches left in the newest one
         self._shown = ShownNumbers()
         self._parts = PartsOfSteps()
@@ -64,15 +44,15 @@ class BarNumbers:
 
     def take(self, painted: ProgressBar, text: str, time: float = nan, line: int = 0) -> list[BarRow]:
         """Takes a bar that was printed in a `line` at `time`. Returns the rows of steps that are over now."""
-        described = _described(painted.name)
-        if described:
+        named = described(painted.name)
+        if named:
             painted = painted._replace(name="")
         if painted.name not in self._trains and may_train(painted.name) and postfix(text, painted.name):
             self._trains.add(painted.name)
         place = self.place(painted)
-        cells = {} if place is None else postfix(text, painted.name) | described
+        cells = {} if place is None else postfix(text, painted.name) | named
         if place is None or not cells:
-            if place is not None or _may_show(painted.name):
+            if place is not None or may_show(painted.name):
                 self._shown.bare(painted, line)
             return []
         if self._parts.is_part(painted):
@@ -83,8 +63,8 @@ class BarNumbers:
             return []
         if self._shown.ahead != told and self._held is not None:
             self._held = (max(0, self._held[0] + self._shown.ahead - told), *self._held[1:])
-        cells |= _pace(text)
-        epoch, counter = _round(painted.name), first_of("step", cells)
+        cells |= pace(text)
+        epoch, counter = round_counted(painted.name), first_of("step", cells)
         if counter is not None and cells[counter].is_integer() and 0 <= cells[counter] < MAX_STEP:
             step = int(cells.pop(counter))
             self.tell = True
@@ -105,7 +85,7 @@ class BarNumbers:
     def outermost(self, painted: ProgressBar, text: str = "") -> ProgressBar:
         """The bar, not as one below another if it shows numbers of training: it counts the steps, and the one above it
         the epochs. `text`: its line, if that is to be looked at."""
-        if not painted.nested or not _may_show(painted.name):
+        if not painted.nested or not may_show(painted.name):
             return painted
         if text and postfix(text, painted.name):
             self._inside.add(painted.total)
@@ -148,7 +128,7 @@ class BarNumbers:
         of an epoch goes on from the epoch before."""
         if painted.nested:
             return None
-        epoch = _round(painted.name)
+        epoch = round_counted(painted.name)
         if epoch is None:
             known = painted.name in TRAINING or painted.name in self._trains or trains(painted.name)
             if not known:
@@ -162,86 +142,6 @@ class BarNumbers:
             self._first_epoch = min(epoch.number, 1)
         step = max(0, epoch.number - self._first_epoch) * painted.total + painted.done
         return step, painted.total * epoch.planned if epoch.planned else None
-
-
-class _Round(NamedTuple):
-    """The epoch or episode of a bar, and how many are planned."""
-
-    kind: str
-    number: int
-    planned: int | None
-
-
-@lru_cache(maxsize=64)
-def _round(name: str) -> _Round | None:
-    """The round through the data that a bar of this name counts; None if it counts no round."""
-    for kind, pattern in (("epoch", _EPOCH), ("episode", _EPISODE)):
-        found = pattern.match(name)
-        if found is not None and not has_word(name, words().evaluation):
-            return _Round(kind, int(found[1]), int(found[2]) if found[2] else None)
-    return None
-
-
-def _pace(text: str) -> dict[str, float]:
-    """Seconds of a step as the bar shows them, smoothed: `0.89it/s`, `1.12s/it`. Empty for a bar that shows none."""
-    found = _PACE.search(text)
-    if found is None:
-        return {}
-    shown = float(found[1])
-    return {} if shown <= 0.0 else {SECONDS: shown if found[2] == "s/it" else 1.0 / shown}
-
-
-@lru_cache(maxsize=64)
-def _described(name: str) -> dict[str, float]:
-    """The numbers in the name of a bar: `step 5 loss 0.31 reward 0.5`."""
-    if sum(map(str.isdecimal, name)) < 2 or has_word(name, words().evaluation):
-        return {}
-    slots = [slot for slot in slots_of(with_units(name)) if slot.name]
-    about = any(has_word(slot.name, words().training) for slot in slots)
-    cells = {shown(slot.name): slot.value for slot in slots} if about else {}
-    return {name: x for name, x in cells.items() if name.lower() not in words().bookkeeping}
-
-
-def postfix(text: str, bar: str = "") -> dict[str, float]:
-    """Name -> number after a progress bar, if one of the names or the name of the bar shows that it is training."""
-    told = _BEHIND_PACE.search(text)
-    if told is None and "=" not in text:
-        return {}
-    cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
-    if text.count("=") != len(cells) or not cells:  # in other words than `loss=0.3, reward=0.5`
-        slots = slots_of(with_units(told["told"])) if told is not None else []
-        if len(slots) > len(cells) and all(slot.name for slot in slots):
-            cells = {shown(slot.name): slot.value for slot in slots}
-    cells = {name: x for name, x in cells.items() if name.lower() not in words().bookkeeping}
-    training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
-    return cells if training or any(has_word(name, words().training) for name in cells) else {}
-
-
-_NO_COUNT = lazy(r"\([^()]*\)|\[[^\[\]]*\]|\b[^\W\d][\w\-]*\d[\w.\-]*")
-"""Digits in brackets, or in the name of a model or of data, count nothing."""
-
-
-@lru_cache(maxsize=64)
-def may_train(name: str) -> bool:
-    """Whether a bar of this name counts training steps if it shows numbers of training, as `main`, `RL (seed 1)`."""
-    if any(c.isdigit() for c in _NO_COUNT.sub("", name)):
-        return False
-    if has_word(name, words().counters) or "train" in name.lower():
-        return not has_word(name, either("evaluation", "inner"))
-    return bool(name) and not has_word(name, either("evaluation", "items", "inner", "gathering"))
-
-
-def _may_show(name: str) -> bool:
-    """Whether a bar of this name may show numbers of steps of the training."""
-    return name in TRAINING or may_train(name) or _round(name) is not None
-
-
-@lru_cache(maxsize=64)
-def trains(name: str) -> bool:
-    """Whether a progress bar of this name counts training steps."""
-    if any(c.isdigit() for c in name) or has_word(name, words().evaluation):
-        return False  # a bar inside one of many rounds
-    return has_word(name, words().counters) or "train" in name.lower() or _ALGORITHM.search(name) is not None
 
 
 class BarRows:
@@ -275,7 +175,7 @@ class BarRows:
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """Takes a bar that is printed. `after_blank` is called only for a bar that counts steps."""
         painted = self._numbers.outermost(painted)
-        if _described(painted.name):
+        if described(painted.name):
             painted = painted._replace(name="")
         place = None if painted.nested else self._numbers.place(painted)
         self._by_bar.paint(painted, None if place is None else place[0])
