@@ -58,11 +58,11 @@ def labels(
     if len(end) > width:
         return " " * width
     row[width - len(end) :] = end
-    if last <= first:
+    gap = round_step((last - first) * (len(end) + 4) / width, 1) if last > first else 0.0
+    if not gap > 0.0:  # also of a range that is next to no number
         return "".join(row) if width < 2 * len(end) + 1 else f"{end:<{width}}"
     room = width - len(end) - 1  # one blank before the last label
     free = 0
-    gap = round_step((last - first) * (len(end) + 4) / width, 1)
     gap = max(1.0, gap) if float(first).is_integer() and float(last).is_integer() else gap
     middle = [k * gap for k in range(floor(first / gap) + 1, ceil(last / gap))]
     for value in [first, *(t for t in middle if t > first)]:

@@ -207,3 +207,8 @@ def test_any_floats_give_a_chart_of_the_right_size(
     drawing = draw([line], width, height, marks=marks, **options)
     assert sized(drawing, width, height)
     assert drawing.above + drawing.below + drawing.nonfinite <= len(points)
+
+
+def test_steps_that_are_next_to_no_distance_apart_give_a_chart() -> None:
+    drawing = draw([Line([0.0, 5e-324], [0.1, 0.2])], 2, 4)
+    assert len(drawing.rows) == 4
