@@ -112,6 +112,8 @@ def _standing(look: Look, p: Params) -> Signal | None:
     """The policy is to the last digit its reference in all rows, and nothing that it writes has changed, at gradients
     above 0: the updates do not reach the weights that write. A log without a KL term may write 0 for it, so that it
     takes twice as many rows then to say so for sure."""
+    if not look.at_reference:
+        return None  # as nearly always, and quick to tell
     found = standing(look)
     if not (found.holds and found.exact):
         return None

@@ -15,12 +15,8 @@ from rltui.evidence.untrained import untrained
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, tail
 from rltui.rules.outpaced import left_in_proportion
-from rltui.rules.ways import Way, ends_of, way_of
+from rltui.rules.ways import LEAST, Way, ends_of, way_of
 from rltui.run.table import Floats, Series
-
-LEAST = 5
-"""With fewer evaluations of a set their noise is not known."""
-
 
 STANDS = 0.5
 """Of the limits, once it was told: what noise brings below them for a row or two is no other course."""

@@ -12,15 +12,10 @@ from rltui.evidence.parting import set_out_at
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import running_medians
 from rltui.rules.base import Memory, Params, held
-from rltui.rules.ways import way_of
-from rltui.run.table import Ints
+from rltui.rules.ways import LEAST, places, way_of
 
-LEAST = 5
-"""Evaluations on each side of a step that tell which way a set went."""
 STANDS = 0.5
 """Of the limits, once it was told."""
-PLACES = 12
-"""Steps at which both may have parted that are tried."""
 FASTER, MOST = 2.0, 0.75
 """Times the pace of before at which training makes this part of what it gains alone: prompts that are known by heart
 are learnt faster than those that are not."""
@@ -43,7 +38,7 @@ def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not held(look, "train-val-divergence"):
         memory.pop(STEP, None)
     steps = sets[0].series.steps
-    tried = [int(memory[STEP])] if STEP in memory else _places(steps)
+    tried = [int(memory[STEP])] if STEP in memory else places(steps, LEAST)
     step = next((one for one in tried if _alone(look, whole, sets, one, p, STEP in memory)), None)
     train = None if step is None else whole.since_step(step)
     if step is None or train is None:
@@ -58,12 +53,6 @@ def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     text += f"{num(way.start)} → {num(way.end)} (means of the first and the last third since then)."
     proofs = (("val_score", f"no gain beside that of training since step {step}"), (look.reward, ""))
     return [Signal(WARNING, text, proofs, onset_step=int(memory[SET_OUT]))]
-
-
-def _places(steps: Ints) -> list[int]:
-    """Steps with enough evaluations on each side, some of many, the earliest first."""
-    inner = steps[LEAST : len(steps) - LEAST + 1]
-    return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]
 
 
 def _alone(look: Look, whole: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, told: bool) -> bool:

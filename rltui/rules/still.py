@@ -46,7 +46,7 @@ from rltui.rules.base import (
 from rltui.rules.noise_of_level import of_its_level
 from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
-from rltui.rules.ways import way_of
+from rltui.rules.ways import LEAST, way_of
 from rltui.rules.wider_batch import prompts_alike, wider_batch
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -312,16 +312,12 @@ def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
     return "it was at its best in its first rows, and has fallen little by little since: updates unlearn what is right"
 
 
-EVALUATIONS = 5
-"""With fewer evaluations of a set their noise is not known."""
-
-
 def _learns_elsewhere(look: Look) -> bool:
     """Validation has risen since its start: the training prompts may have become harder."""
     found = look.facts.validation
     if found is not None and found.since_start is not None:
         return found.since_start.direction == found.better
-    ways = [way_of(one.values) for one in look.facts.validation_sets if len(one.values) >= EVALUATIONS]
+    ways = [way_of(one.values) for one in look.facts.validation_sets if len(one.values) >= LEAST]
     return any(way.sure and way.end > way.start for way in ways)
 
 

@@ -12,15 +12,10 @@ from rltui.evidence.parting import parted_at, set_out_at
 from rltui.evidence.shifts import step_between
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.rules.base import Memory, Params, held, rule
-from rltui.rules.ways import way_of
-from rltui.run.table import Ints
+from rltui.rules.ways import LEAST, places, way_of
 
-LEAST = 5
-"""Evaluations since a step that tell which way validation went."""
 SINCE = 3
 """Evaluations since the reward was left behind, at least."""
-PLACES = 12
-"""Steps at which both may have parted that are tried."""
 SURE = 3.0
 """Standard errors: the worst of so many places is looked at."""
 RULE = "train-behind-validation"
@@ -39,7 +34,9 @@ def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signa
     if not known:
         memory.clear()
     steps = sets[0].series.steps
-    tried = [int(memory["step"])] if "step" in memory else _places(steps)
+    tried = [int(memory["step"])] if "step" in memory else places(steps, 0)
+    if any(one.below_best for one in sets):
+        return []  # both fall
     found = [(lag, step) for step in tried if (lag := _lag(look, reward, sets, step, p, known)) is not None]
     if not found:
         return []
@@ -70,12 +67,6 @@ def _is_share(one: MetricFacts) -> bool:
     return bool(one.values.min() >= 0.0 and one.values.max() <= 1.0)
 
 
-def _places(steps: Ints) -> list[int]:
-    """Evaluations with enough of them behind, some of many."""
-    inner = steps[: len(steps) - LEAST + 1]
-    return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]
-
-
 def _lag(
     look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, known: bool
 ) -> float | None:
@@ -87,8 +78,6 @@ def _lag(
     gain = min(way.end - way.start for way in ways)
     if effect is None or abs(ways[0].start - level.value) > p["alike"] or level.value + gain > 1.0:
         return None
-    if any(one.below_best for one in sets):
-        return None  # both fall
     if known:
         stands = gain >= p["ends"] * p["gain"] and effect.value < p["ends"] * gain
         return gain - effect.value if stands else None

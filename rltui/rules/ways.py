@@ -9,7 +9,10 @@ from rltui.evidence.effects import noise_of_few
 from rltui.evidence.evaluations import confirmed
 from rltui.evidence.peak import FEW
 from rltui.evidence.trends import sd_d
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Ints
+
+LEAST = 5
+"""Evaluations of a set: with fewer their noise is not known."""
 
 
 class Way(NamedTuple):
@@ -41,3 +44,13 @@ def ends_of(x: Floats) -> tuple[float, float]:
     """Means of the first and of the last third."""
     third = max(2, len(x) // 3)
     return float(x[:third].mean()), float(x[-third:].mean())
+
+
+PLACES = 12
+"""Steps at which both may have parted that are tried."""
+
+
+def places(steps: Ints, before: int) -> list[int]:
+    """Steps of evaluations with so many of them `before` and enough from there on, some of many, the earliest first."""
+    inner = steps[before : len(steps) - LEAST + 1]
+    return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]

@@ -212,7 +212,7 @@ def summarises(names: Iterable[str]) -> bool:
     parted = [name.rpartition(" ") for name in names]
     return (
         len(parted) > 1
-        and len({subject for subject, _, _ in parted} - {""}) == 1
+        and len({subject for subject, _, _ in parted}) == 1
         and all(subject and last.lower() in words().statistics for subject, _, last in parted)
     )
 
