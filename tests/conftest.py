@@ -18,12 +18,15 @@ import pytest
 from hypothesis import settings
 from jsonschema import Draft202012Validator
 
+from tests.draws import left_out
+
 # a loaded machine is no failure; CI tries the same examples each time, a developer new ones
 settings.register_profile("rltui", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("rltui")
 
 REPO = Path(__file__).resolve().parent.parent
 NUMBERS = count()
+FEW_OF_EACH = pytest.StashKey[bool]()
 
 gc.set_threshold(20_000, 20, 20)  # thousands of tests are no garbage: looking for it less often saves some seconds
 
@@ -36,6 +39,36 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """`-n auto` is one worker more than there are cores: some tests wait for another process or for a file to age."""
     return (yield) + 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="every case of every test; without it, a few of each")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whether all cases are wanted. Workers are given the files that the one who asked did not name: they are told."""
+    told = getattr(config, "workerinput", {}).get("few")
+    asked = config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("whole")
+    config.stash[FEW_OF_EACH] = asked if told is None else bool(told)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["few"] = node.config.stash[FEW_OF_EACH]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("whole"):
+        return
+    kept = [item for item in items if not item.get_closest_marker("whole")]
+    if config.stash[FEW_OF_EACH]:
+        cases = ((item.nodeid.partition("[")[0], item.nodeid) for item in kept)
+        out = left_out(cases, int(config.getoption("randomly_seed", 0) or 0))
+        kept = [item for item in kept if item.nodeid not in out]
+    if len(kept) < len(items):
+        known = {id(item) for item in kept}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in known])
+        items[:] = kept
 
 
 def pytest_collection_finish() -> None:

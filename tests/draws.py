@@ -1,13 +1,36 @@
-"""Draws of the noise in which a test is repeated: CI takes the first of them, `pytest -m whole` the others."""
+"""Which cases of a repeated test are run. The whole suite takes a few of each, others each time; `--whole` takes all.
+
+A test of many cases is a table, and a commit seldom breaks one row of it alone. So the suite draws `FEW` of the cases
+of each test, by the seed that also orders the tests: what fails is had again with that seed, and each case has its turn
+within some runs. Whoever names a file, a test or `--whole` gets every case of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
+FEW = 1
+"""Cases of a test that a run of the whole suite takes."""
+
 
 def some(draws: Sequence[int], few: int = 1) -> list[Any]:
-    """Values for `parametrize`. Take as many as show a fault of what is tested; the others find what is rare."""
+    """Values for `parametrize`: draws of the noise in which a test is repeated. Take as many of them as show a fault of
+    what is tested; the others, which find what is rare, are only run with `--whole`."""
     return [*draws[:few], *(pytest.param(one, marks=pytest.mark.whole) for one in draws[few:])]
+
+
+def left_out(cases: Iterable[tuple[str, str]], seed: int, few: int = FEW) -> set[str]:
+    """The names of the cases (test, name of the case) that are not among the `few` of their test. The same on each
+    worker, whatever the order in which it has them."""
+    tests: dict[str, list[str]] = defaultdict(list)
+    for test, case in cases:
+        tests[test].append(case)
+    return {
+        case
+        for names in tests.values()
+        for case in sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[few:]
+    }

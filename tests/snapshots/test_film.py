@@ -19,6 +19,7 @@ from tests.unit.tui.conftest import quick_keys as quick_keys
 LARGEST = 400_000
 
 
+@pytest.mark.whole
 async def test_tour(request: pytest.FixtureRequest) -> None:
     app = RltuiApp(Unsampled(["sample_runs"], {}, None), target="", theme="dark", mouse=False, clock=lambda: NOW)
     async with app.run_test(size=SIZE) as pilot:

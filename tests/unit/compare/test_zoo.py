@@ -55,6 +55,7 @@ def test_what_did_not_learn_is_bad_and_not_ugly(zoo: Comparison) -> None:
     assert any("too conservative" in text for text in zoo.readings)
 
 
+@pytest.mark.whole
 def test_what_broke_is_ugly_for_its_label(zoo: Comparison) -> None:
     ugly = {r.id: {f.word for f in r.flags} for r in zoo.runs if r.group == "ugly"}
     assert ugly.keys() == BROKEN.keys()
@@ -68,6 +69,7 @@ def test_the_front_holds_healthy_runs_only(zoo: Comparison) -> None:
     assert not set(zoo.front) & set(BROKEN)
 
 
+@pytest.mark.whole
 def test_a_run_that_fell_is_behind_since_then(zoo: Comparison) -> None:
     fell = next(r for r in zoo.runs if r.id == "g31-add-s0").band
     assert fell is not None

@@ -135,6 +135,7 @@ def test_a_young_run_is_judged_alike_one_by_one_and_at_once() -> None:
         assert engine.at(run, rows).findings == Engine().advance(FakeRun(of).grow(rows)).findings
 
 
+@pytest.mark.whole
 def test_a_metric_that_comes_once_late_is_judged_alike_one_by_one_and_at_once() -> None:
     of = columns(10, 120)
     of["val_score"] = [0.4 if i in (61, 99) else None for i in range(120)]

@@ -18,6 +18,7 @@ LATEST = 50  # rows: a trend over the last 50 turns, then 5 looks confirm it
 STOPS = {"stop-use-best", "pause-and-fix", "abort-now"}
 
 
+@pytest.mark.whole
 def test_runs_in_which_nothing_happens_are_quiet() -> None:
     alarms = false_alarms(1, 800)
     assert alarms.critical == 0
@@ -41,6 +42,7 @@ def test_the_best_checkpoint_costs_less_than_the_raw_maximum() -> None:
     assert ours < raw
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "later",
     [

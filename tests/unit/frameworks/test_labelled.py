@@ -36,6 +36,7 @@ def test_what_is_told_of_a_labelled_run_agrees_with_its_label() -> None:
     assert sum(1 for run in RUNS if run.config) >= 30
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "path",
     [

@@ -24,6 +24,7 @@ def rows_of(data: bytes, format: str) -> dict[int, Cells]:
     return out
 
 
+@pytest.mark.whole
 def test_labelled_logs_with_lines_of_another_program(runs_dir: Path) -> None:
     """Where numbers by name below a line belong to its step, those of another program look the same: they are left out
     of the mixture. So are logs whose dicts a terminal broke: what stands inside of them belongs to them."""

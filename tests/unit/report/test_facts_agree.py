@@ -228,6 +228,7 @@ def test_the_best_step_of_a_sentence_is_that_of_the_card(tmp_path: Path, capsys:
 SAMPLE = 16
 
 
+@pytest.mark.whole
 def test_labelled_runs_agree_with_themselves(runs_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Facts, tables, forecasts and page of runs of others: one number each."""
     runs = sorted((runs_dir / "zoo").iterdir())[::SAMPLE]

@@ -58,6 +58,7 @@ def test_the_share_of_zero_variance_groups_agrees_with_the_log(labelled_run: Cal
     assert sum(late) / len(late) > 0.6
 
 
+@pytest.mark.whole
 def test_the_printed_rollouts_of_vlm_r1(labelled_run: Callable[[str], Path]) -> None:
     path = labelled_run("real/vlmr1-rollout-debug-log")
     text = Path(glob.glob(str(path / "*.txt"))[0]).read_text()

@@ -91,10 +91,12 @@ def test_rules_speak_where_people_met_the_fault(outcomes: list[Outcome]) -> None
     assert 1 - len(missed) / asked >= LEAST_HITS, missed
 
 
+@pytest.mark.whole
 def test_no_rule_warns_where_maintainers_said_that_all_is_well(outcomes: list[Outcome]) -> None:
     assert not [(o.id, o.false) for o in outcomes if o.false]
 
 
+@pytest.mark.whole
 def test_verdicts_fit_what_was_done(outcomes: list[Outcome]) -> None:
     wrong = [(o.id, o.wrong_verdict) for o in outcomes if o.wrong_verdict]
     assert 1 - len(wrong) / len(outcomes) >= LEAST_VERDICTS, wrong

@@ -412,6 +412,7 @@ def test_watch_and_report_tell_what_the_samples_show(tmp_path: Path, capsys: pyt
     assert "rollouts of steps 5 to 60" in text
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", ["zoo/g04-copy-s3", "real/vlmr1-rollout-debug-log", "real/verl-grpo-mt-console-without-metrics"]
 )

@@ -147,6 +147,7 @@ def test_none_of_a_file_without_rows(tmp_path: Path) -> None:
         assert first_values(found, {}) is None
 
 
+@pytest.mark.whole
 def test_of_labelled_runs(runs_dir: Path) -> None:
     """The same as in the report of the whole run, where there are any. What a key is called may depend on the history:
     of two keys for one metric the other one may have begun long ago."""
