@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from rltui.lazy_regex import lazy
+from rltui.readers.epochs import epoch_key
 from rltui.readers.keys import NOTEBOOK_LOSS, first_of, names, of_headings, step_of, time_of
 from rltui.readers.row_kinds import (
     flag_of,
@@ -129,7 +130,7 @@ class CsvTable(Struct, frozen=True):
     @property
     def epoch(self) -> str | None:
         """The column that states the epoch of a row."""
-        return None if self.step is None else first_of("epoch", self.columns)
+        return None if self.step is None else epoch_key(self.columns, self.step)
 
     def is_of(self, run: str, row: Mapping[str, str]) -> bool:
         """Whether a row is one of this run; an empty name means all of them."""

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rltui.readers.keys import first_of
+from rltui.readers.name_words import words
 from rltui.readers.rows import number
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class UnnamedRounds(Struct):
+    """Finds the number that counts the rounds beside a count, whatever it is called: `[1/3] update 4/50`, `chunk 1 step
+    3`. It stands from the first row of a round on, and is one more in the row in which the count begins again where it
+    began. `key`: its place or name; None as long as it is not found."""
+
+    key: int | str | None = None
+    _first: int = 0
+    _beside: Mapping[int | str, int] = field(default_factory=dict)  # the first count
+
+    def find(self, count: int, beside: Callable[[], Mapping[int | str, int]], last: int | None) -> int | None:
+        """Takes a row. `beside`: gives the whole numbers that may count rounds; `last`: the count of the row before,
+        None for the first one. Returns the round before this one if this row shows which number counts them."""
+        if last is None:
+            self._first, self._beside = count, beside()
+        else:
+            self.key = self.begun(count, beside, last)
+        return None if self.key is None else self._beside[self.key]
+
+    def begun(self, count: int, beside: Callable[[], Mapping[int | str, int]], last: int) -> int | str | None:
+        """Which number counts the rounds, if this row begins one."""
+        if not self._beside or count >= last or count > self._first:
+            return None
+        now = beside()
+        return next((key for key, x in self._beside.items() if now.get(key) == x + 1), None)
 
 
 class CountsByEpoch(Struct):
@@ -25,10 +53,11 @@ class CountsByEpoch(Struct):
     stride: int = 0  # the smallest distance between two counts; 0 as long as there are not two
     first: int = 0  # the first count of this epoch
     idle: bool = False  # what was taken for epochs says nothing of the count
+    rounds: UnnamedRounds = field(default_factory=UnnamedRounds)
     _begun: dict[int, tuple[int, int]] = field(default_factory=dict)  # epoch -> its base and its first count
 
     def copy(self) -> CountsByEpoch:
-        return replace(self, _begun=dict(self._begun))
+        return replace(self, rounds=replace(self.rounds), _begun=dict(self._begun))
 
     def step(self, epoch: int | None, count: int, total: int | None = None) -> int:
         """The step of a row. `epoch`: None if the row states none: it belongs to the epoch before it. `total`: the
@@ -56,6 +85,20 @@ class CountsByEpoch(Struct):
             self._begun.setdefault(epoch, (self.base, self.first))
         self.last = epoch, count
         return self.base + count
+
+    def round_beside(self, count: int, beside: Callable[[], Mapping[int | str, int]]) -> int | str | None:
+        """Which of the whole numbers `beside` a count, by place or name, counts its rounds; None if none is known to.
+        Asked of each row that states no epoch, before its `step`."""
+        if self.rounds.key is None:
+            before = self.rounds.find(count, beside, None if self.last is None else self.last[1])
+            if before is not None and self.last is not None:  # so the counts so far were of that one
+                self._begun = {before: (self.base, self.first)}
+                self.last = before, self.last[1]
+        return self.rounds.key
+
+    def begins_round(self, count: int, beside: Callable[[], Mapping[int | str, int]]) -> bool:
+        """Whether a row is the first one that shows which of the numbers beside it counts the rounds."""
+        return self.last is not None and self.rounds.begun(count, beside, self.last[1]) is not None
 
     def goes_on(self, count: int) -> int:
         """The step of a row in the epoch of the row before."""
@@ -85,6 +128,18 @@ class CountsByEpoch(Struct):
             return counts + self.base
         whole = [int(epoch) if one else None for epoch, one in zip(epochs.tolist(), told.tolist(), strict=True)]
         return np.array(self.steps(whole, counts.tolist()), dtype=np.int64)
+
+
+def epoch_key(keys: Collection[str], step: str | None) -> str | None:
+    """The key that states the epoch of a row, or else the round of an outer loop, which is not the key of its steps."""
+    return first_of("epoch", keys) or round_of(key for key in keys if key != step)
+
+
+def round_of(names: Iterable[str]) -> str | None:
+    """The one of these names that counts rounds, in each of which the step of the same row may be counted anew; None
+    for none."""
+    rounds = words().outer - words().phases
+    return next((name for name in names if name.lower() in rounds), None)
 
 
 def epoch_of(value: object) -> int | None:

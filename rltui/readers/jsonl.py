@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rltui.readers.base import NO_STEP, ConfigRecord, EpochReader, LogLine, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.epochs import CountsByEpoch, epoch_of
+from rltui.readers.epochs import CountsByEpoch, epoch_key, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, is_time, names, names_zone, step_key, step_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
@@ -404,7 +404,7 @@ class JsonlReader(EpochReader):
                 step,
                 time,
                 first_of("total", row) if step is not None else None,
-                first_of("epoch", cells) if step is not None else None,
+                epoch_key(cells, step) if step is not None else None,
                 any(isinstance(value, dict) for value in cells.values()),
                 step is None and (is_config(row) or not any(number(value) is not None for _, value in _flat(cells))),
             )

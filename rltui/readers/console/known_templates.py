@@ -51,7 +51,8 @@ from rltui.readers.console.step_template import (
 )
 from rltui.readers.console.successors import FAR, SETTLED, StepCourse, goes_back, goes_on
 from rltui.readers.console.values_above import lead
-from rltui.readers.name_words import is_named, measures, words
+from rltui.readers.keys import place_of_step
+from rltui.readers.name_words import is_named, measures, shown, words
 
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
@@ -110,7 +111,8 @@ class KnownTemplates(HeldTemplates):
         self._step = step
         out: list[StepRow] = []
         if self.main is None:
-            counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
+            stated = [i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name]
+            counter = min(stated, key=lambda i: place_of_step(shown(line.slots[i].name)), default=None)
             if counter is None:
                 self._course.add(step, line.names(None))
                 return out
@@ -219,7 +221,9 @@ class KnownTemplates(HeldTemplates):
                 early = replace(template, names=set(), epochs=template.epochs.copy())
                 early.decide(counter)
                 others = [t for t in self._like(early) if t is not template] if name in self._by_plan else []
+                given = [line for one in (template, *others) for line in one.lines[: one.told]]
                 held = [line for one in (template, *others) for line in one.lines[one.told :]]
+                early.rows(sorted(given, key=lambda line: line.place))  # the rounds so far
                 out += early.rows([*sorted(held, key=lambda line: line.place), *newest])
                 told |= {name for line in newest for name in line.names(counter)}
                 for one in (template, *others):

@@ -50,14 +50,6 @@ def in_words(text: str) -> str:
     )
 
 
-def round_of(names: Iterable[str]) -> str | None:
-    """The one of these names that counts rounds, in each of which the step of the same line may be counted anew; None
-    for none."""
-    known = words()
-    rounds = known.outer - known.steps - known.phases
-    return next((name for name in names if name.lower() in rounds), None)
-
-
 def last_tag(lead: str) -> str:
     """The last tag before the words of a line: `[round 2/4]`; "" if there is none."""
     return lead[at:] if (at := lead.rfind("[")) >= 0 else ""

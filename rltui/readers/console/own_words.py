@@ -3,6 +3,7 @@ Lines of an evaluation are kept apart, so that their numbers are not taken for t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,7 +29,8 @@ from rltui.readers.console.lead import (
 )
 from rltui.readers.console.line_filter import PROSE, is_prose, remember
 from rltui.readers.console.line_pairs import MAX_BLOCK
-from rltui.readers.console.outer_loops import epoch_in, in_words, last_tag, round_of
+from rltui.readers.console.line_rounds import named_rounds
+from rltui.readers.console.outer_loops import epoch_in, in_words, last_tag
 from rltui.readers.console.plain_lines import of_evaluation, pairs
 from rltui.readers.console.scores_in_words import begins_text
 from rltui.readers.console.settings_above import are_set
@@ -41,7 +43,7 @@ from rltui.readers.console.successors import OUTER
 from rltui.readers.console.tagged_lines import is_of_answer, tagged, without_texts
 from rltui.readers.console.trainings import training_of
 from rltui.readers.console.units import with_units
-from rltui.readers.epochs import epoch_of
+from rltui.readers.epochs import epoch_of, round_of
 from rltui.readers.keys import first_of
 from rltui.readers.name_words import measures
 from rltui.readers.number_text import has_decimal_comma, without_gaps
@@ -346,8 +348,9 @@ class OwnWords(HeldWords):
         above = None if self._learner is None else self._learner.epoch
         above = above if led is None else led
         if key is None and above is None:
-            key = round_of(cells)
-        epoch = above if key is None else epoch_of(cells[key])
+            found = self._epochs.round_beside(count, partial(named_rounds, cells))
+            key = round_of(cells) or (found if isinstance(found, str) else None)
+        epoch = above if key is None else epoch_of(cells.get(key))
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
     def _goes_back(self, begun: StepBlock) -> bool:

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from rltui.readers.console.courses import form_of
 from rltui.readers.console.lead import split_lead
-from rltui.readers.console.outer_loops import round_of
 from rltui.readers.console.settled_form import LineReading
 from rltui.readers.console.step_block import StepBlock
 from rltui.readers.console.step_template import StepRow, Template, TemplateLine
 from rltui.readers.console.trainings import training_of
-from rltui.readers.epochs import CountsByEpoch
-from rltui.readers.keys import first_of
+from rltui.readers.epochs import CountsByEpoch, epoch_key
 
 
 def reading_of_line(row: StepRow, template: Template, line: TemplateLine, before: str) -> LineReading | None:
@@ -41,7 +39,7 @@ def reading_of_block(
     numbers_between = above.above or above.before
     if parted or numbers_between or not begun.cells or not begun.form or above.form != begun.form:
         return None
-    key = first_of("epoch", begun.cells) or round_of(begun.cells)
+    key = epoch_key(begun.cells, None)
     return LineReading(
         count,
         dict(begun.cells),

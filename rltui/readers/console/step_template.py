@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from math import nan
 
@@ -13,10 +14,10 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
+from rltui.readers.console.line_rounds import rounds_before, rounds_beside
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
-from rltui.readers.console.outer_loops import round_of
 from rltui.readers.console.plain_lines import counts_within
-from rltui.readers.epochs import CountsByEpoch
+from rltui.readers.epochs import CountsByEpoch, round_of
 from rltui.readers.keys import place_of_step
 from rltui.readers.name_words import either, has_word, is_named, last_word, shown, words
 
@@ -148,6 +149,8 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         epoch = epoch_beside(first, i)
         if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
             epoch = None
+        if epoch is None:
+            epoch = rounds_before(lines, i)
         above = epochs if epoch is None else [line[epoch].value for line in lines]
         values = [(e, line[i].value) for e, line in zip(above, lines, strict=True)]
         rises = sum(1 for a, b in pairwise(values) if b > a)
@@ -174,6 +177,8 @@ def _is_inner(slots: list[Slot], i: int) -> bool:
             continue
         if has_word(slot.name, known) and not has_word(other.name, known):
             return True
+        if last_word(other.name) in words().outer and last_word(slot.name) in words().steps:
+            continue  # `iter 3/15 step 2/6`: it counts the rounds of these steps
         if slot.of and other.of and slot.of < other.of and slot.value * other.of > NEARER * other.value * slot.of:
             return True
     return False
@@ -322,6 +327,8 @@ class Template(Struct):
         """Sets the place of the counter."""
         first = self.lines[0]
         self.epoch = epoch_beside(first.slots, counter)
+        if self.epoch is None:
+            self.epoch = rounds_before([line.slots for line in self.lines], counter)
         self.counter, self.head, self.plan = counter, first.head(counter), first.slots[counter].of
         self.part = part_of(first.slots[counter].name)
 
@@ -334,7 +341,7 @@ class Template(Struct):
         shared = names & self.names
         if len(shared) > 1 and len(names - shared) < 2:
             return True
-        near = self.epoch is not None or self.is_next(line)
+        near = self.epoch is not None or self.is_next(line) or self._begins_round(line)
         return near and (bool(shared) or is_about(line.slots, words().training))
 
     def _begins(self, line: TemplateLine) -> bool:
@@ -342,6 +349,9 @@ class Template(Struct):
         if self.counter is None or not self.head or line.head(self.counter) != self.head:
             return False
         return line.slots[self.counter].of == self.plan
+
+    def _begins_round(self, line: TemplateLine) -> bool:
+        return self.epochs.begins_round(self.count(line), partial(rounds_beside, line.slots, self.counter or 0))
 
     def is_next(self, line: TemplateLine) -> bool:
         """Whether a line begins alike and counts the newest step or the next."""
@@ -359,6 +369,9 @@ class Template(Struct):
             if counter is None or len(slots) <= counter or not is_whole(slots[counter]):
                 continue
             count, total = int(slots[counter].value), slots[counter].of
+            if self.epoch is None:
+                place = self.epochs.round_beside(count, partial(rounds_beside, slots, counter))
+                self.epoch = place if isinstance(place, int) else None
             at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
             epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (line.epoch, None)
             step = self.epochs.step(epoch, count, total)
