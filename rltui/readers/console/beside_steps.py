@@ -21,6 +21,7 @@ from rltui.readers.console.evaluation_titles import (
 from rltui.readers.console.inner_counts import InnerCounts
 from rltui.readers.console.known_templates import KnownTemplates
 from rltui.readers.console.layouts import as_slots, is_behind_bar, is_frame, pair_cells, title, titled
+from rltui.readers.console.line_rounds import RoundTitles
 from rltui.readers.console.lines_beside import INDEX
 from rltui.readers.console.named_numbers import Slot, is_whole, slots_of
 from rltui.readers.console.numbered_rows import NumberedRows
@@ -71,10 +72,11 @@ class BesideSteps:
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._training = ""  # the training that its words name
         self._marked = False  # its step counts are in Markdown emphasis
-        self.likely = False
+        self.likely = self.is_title = False
         """Whether the newest line probably states a step but is held back."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
         self._settings, self._numbered, self._inner = SettingsAbove(), NumberedRows(), InnerCounts()
+        self._titles = RoundTitles()
         self._past: list[_Line] | None = []  # the lines so far; None once a step is known, or if they are too many
         self._readings = MOST_READINGS
         self._anew = False  # all lines are to be read again

@@ -1,25 +1,66 @@
-"""The number of a line that counts the rounds of another one, whatever it is called: `[1/3] update 4/50`, `chunk 1 |
-batch 3`. The other one begins again in each round."""
+"""The numbers that may count the rounds of a count, whatever they are called: before it in its line, `[1/3] update
+4/50`, or in a title above, `=== shard 2 ===`. The count begins again in each round."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
 
-from rltui.readers.console.named_numbers import Slot, is_whole
-from rltui.readers.name_words import either, has_word
+from msgspec import Struct, field
+
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of
+from rltui.readers.name_words import either, has_word, measures
+
+Rounds = dict[int | str, int]
+"""The numbers that may count rounds, by their place in the line, their name, or the words of their title."""
+TITLES = 16
+"""Most titles above a step that are remembered."""
+LONGEST = 80
+"""Most characters of a title."""
+MOST = 100_000
+"""No round has a higher number: that of a job or process may have."""
 
 
-def rounds_beside(slots: list[Slot], counter: int) -> dict[int | str, int]:
-    """The whole numbers before the counter of a line that may count its rounds, by their place. A number that counts
-    launches, runs or processes does not."""
+class RoundTitles(Struct):
+    """The lines with a number right above the newest step that may be titles of a round: only those that stood above
+    the first one, too."""
+
+    newest: Rounds = field(default_factory=dict)  # never changed in place
+    _first: Rounds | None = None  # those above the first step, once it came
+    _told: bool = False  # the step below them came
+
+    def take(self, message: str) -> bool:
+        """Takes a line that is not that of a step. Whether it may be a title."""
+        slots = slots_of(message) if len(message) <= LONGEST else []
+        if not 0 < len(slots) < 3 or not all(map(is_whole, slots)) or slots[0].value >= MOST:
+            return False
+        words = NUMBER.sub("#", message)
+        if self._first is None:
+            if not _may_count_rounds(message) or measures(slot.name for slot in slots) or len(self.newest) >= TITLES:
+                return False
+        elif words not in self._first:
+            return False
+        self.newest = {words: int(slots[0].value)} if self._told else {**self.newest, words: int(slots[0].value)}
+        self._told = False
+        return True
+
+    def close(self) -> None:
+        """Takes note of a step: titles that come now are those of the next one."""
+        self._told = True
+        if self._first is None:
+            self._first = self.newest
+
+
+def rounds_beside(slots: list[Slot], counter: int, titles: Rounds) -> Rounds:
+    """The whole numbers that may count the rounds of a counter: those before it, and those of the titles above. A
+    number that counts launches, runs or processes does not."""
     whole = {place: slot for place, slot in enumerate(slots[:counter]) if is_whole(slot)}
-    return {place: int(slot.value) for place, slot in whole.items() if _may_count_rounds(slot.name)}
+    return {place: int(slot.value) for place, slot in whole.items() if _may_count_rounds(slot.name)} | titles
 
 
-def named_rounds(cells: Mapping[str, float]) -> dict[int | str, int]:
-    """The whole numbers among the cells of a row that may count the rounds of its step, by their name."""
-    return {name: int(x) for name, x in cells.items() if x.is_integer() and _may_count_rounds(name)}
+def named_rounds(cells: Mapping[str, float], titles: Rounds) -> Rounds:
+    """The same of the cells of a row that holds no text."""
+    return {name: int(x) for name, x in cells.items() if x.is_integer() and _may_count_rounds(name)} | titles
 
 
 def _may_count_rounds(name: str) -> bool:
@@ -33,7 +74,7 @@ def rounds_before(lines: list[list[Slot]], counter: int) -> int | None:
     again = [b < a for a, b in pairwise(counts)]
     if not any(again) or any(falls and count > counts[0] for falls, count in zip(again, counts[1:], strict=True)):
         return None
-    rounds = [rounds_beside(line, counter) for line in lines]
+    rounds = [rounds_beside(line, counter, {}) for line in lines]
     for place in range(counter):
         if all(place in one for one in rounds) and again == [b[place] - a[place] for a, b in pairwise(rounds)]:
             return place

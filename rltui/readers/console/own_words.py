@@ -195,7 +195,8 @@ class OwnWords(HeldWords):
         if rows or learner.likely:
             self._heads.keep(raw, without_lead(message))
         if rows is None:
-            if shape and said is None and not begins_text(message):  # an evaluation may come before its step
+            stays = said is not None or learner.is_title  # an evaluation may come before its step
+            if shape and not (stays or begins_text(message)):
                 remember(shape, self._never)
             return []
         given = rows[0] if len(rows) == 1 else None
@@ -344,13 +345,14 @@ class OwnWords(HeldWords):
 
     def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None, led: int | None = None) -> int:
         """The step of a line that names `count`, which may start again in each epoch. `led`: the epoch in its lead."""
-        key = first_of("epoch", cells)
+        key: int | str | None = first_of("epoch", cells)
         above = None if self._learner is None else self._learner.epoch
         above = above if led is None else led
         if key is None and above is None:
-            found = self._epochs.round_beside(count, partial(named_rounds, cells))
-            key = round_of(cells) or (found if isinstance(found, str) else None)
-        epoch = above if key is None else epoch_of(cells.get(key))
+            titles = {} if self._learner is None else self._learner.titles
+            key = round_of(cells) or self._epochs.round_beside(count, partial(named_rounds, cells, titles))
+            above = titles.get(key) if key is not None else None
+        epoch = epoch_of(cells[key]) if isinstance(key, str) and key in cells else above
         return self._epochs.step(0 if epoch is None and self._epochs.last is None else epoch, count, total)
 
     def _goes_back(self, begun: StepBlock) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.forms import Forms, form_of
-from rltui.readers.console.line_rounds import rounds_before, rounds_beside
+from rltui.readers.console.line_rounds import Rounds, rounds_before, rounds_beside
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of, told_by
 from rltui.readers.console.plain_lines import counts_within
 from rltui.readers.epochs import CountsByEpoch, round_of
@@ -267,6 +267,7 @@ class TemplateLine(Struct):
     above: dict[str, float] = field(default_factory=dict)
     above_lines: tuple[int, ...] = ()
     passed: frozenset[str] = frozenset()
+    titles: Rounds = field(default_factory=dict)
     lines: tuple[int, ...] = ()
     time: float = nan
     training: str = ""
@@ -351,7 +352,8 @@ class Template(Struct):
         return line.slots[self.counter].of == self.plan
 
     def _begins_round(self, line: TemplateLine) -> bool:
-        return self.epochs.begins_round(self.count(line), partial(rounds_beside, line.slots, self.counter or 0))
+        beside = partial(rounds_beside, line.slots, self.counter or 0, line.titles)
+        return self.epochs.begins_round(self.count(line), beside)
 
     def is_next(self, line: TemplateLine) -> bool:
         """Whether a line begins alike and counts the newest step or the next."""
@@ -369,12 +371,16 @@ class Template(Struct):
             if counter is None or len(slots) <= counter or not is_whole(slots[counter]):
                 continue
             count, total = int(slots[counter].value), slots[counter].of
-            if self.epoch is None:
-                place = self.epochs.round_beside(count, partial(rounds_beside, slots, counter))
-                self.epoch = place if isinstance(place, int) else None
+            epoch, epochs, rounds = line.epoch or None, None, None
+            if self.epoch is None and epoch is None:
+                rounds = self.epochs.round_beside(count, partial(rounds_beside, slots, counter, line.titles))
+                self.epoch = rounds if isinstance(rounds, int) else None
             at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
-            epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (line.epoch, None)
-            step = self.epochs.step(epoch, count, total)
+            if at is not None:
+                epoch, epochs = int(slots[at].value), slots[at].of
+            elif rounds is not None:
+                epoch = line.titles.get(rounds)
+            step = self.epochs.step(line.epoch if epoch is None and rounds is None else epoch, count, total)
             if self.keeps:
                 step = count if line.over is None else line.over
             if self.epochs.base and total is not None:

@@ -24,6 +24,7 @@ from rltui.readers.console.layouts import (
     without_count,
 )
 from rltui.readers.console.lead import program, split_lead
+from rltui.readers.console.line_rounds import Rounds
 from rltui.readers.console.named_numbers import is_whole, slots_of
 from rltui.readers.console.outer_loops import counts_parts, epoch_in, title_of_round
 from rltui.readers.console.plain_lines import name_before_number, step_first
@@ -58,6 +59,11 @@ class TemplateLearner(BesideSteps):
     def epoch(self) -> int | None:
         """The epoch of the newest line that begins with one; None for none or 0."""
         return self._epoch or None
+
+    @property
+    def titles(self) -> Rounds:
+        """The numbers of titles above the newest step."""
+        return self._titles.newest
 
     @property
     def knows_steps(self) -> bool:
@@ -120,7 +126,7 @@ class TemplateLearner(BesideSteps):
         twin._known, twin._under = self._known.copy(self._under)
         twin._sources = set(self._sources)
         twin._block, twin._table, twin._counted = self._block.copy(), copy.copy(self._table), self._counted.copy()
-        twin._inner = self._inner.copy()
+        twin._inner, twin._titles = self._inner.copy(), copy.copy(self._titles)
         twin._settings, twin._numbered = self._settings.copy(), self._numbered.copy()
         twin._whole = frozenset(self._block.pairs.slots) if self._whole is None else self._whole
         twin._past = None if self._past is None else list(self._past)
@@ -171,7 +177,7 @@ class TemplateLearner(BesideSteps):
         return rows
 
     def _take(self, message: str, process: str, at: int, time: float, indented: bool) -> list[StepRow] | None:
-        self._at, self._time, given, self.likely = at, time, message, False
+        self._at, self._time, given, self.likely, self.is_title = at, time, message, False, False
         lead = split_lead(name_before_number(message))
         rank, source, message, before = lead.rank, program(lead), lead.message, lead.before
         alone = before.strip() in (f"{lead.source}:", f"[{lead.source}]")
@@ -196,6 +202,7 @@ class TemplateLearner(BesideSteps):
             if marked is not None:
                 message = marked[2] + message[marked.end() :]
             epoch = epoch_in(message)
+            self.is_title = self._titles.take(message)
             if epoch is not None:
                 self._epoch, self._title = epoch, title_of_round(message)
             rows = self._numbers(message, rank, source, process)
@@ -213,7 +220,8 @@ class TemplateLearner(BesideSteps):
         rank, message = lead.rank, lead.message
         self._source(program(lead))
         self._under, self._evaluated = None, False  # what follows belongs to this line
-        line = TemplateLine(slots_of(message), message, rank=rank)
+        self._titles.close()
+        line = TemplateLine(slots_of(message), message, rank=rank, titles=self._titles.newest)
         return self._known.follow(line, f"{rank}:{skeleton_of(message)}", step)
 
     def pass_by(self, step: int) -> None:
@@ -302,7 +310,8 @@ class TemplateLearner(BesideSteps):
             slots = self._counted.dict(message, slots)
         epoch = 0 if self._title and counts_parts(slots, self._title) else self._epoch
         line = TemplateLine(slots, message, 0, rank, epoch, process, lines=lines, time=self._time)
-        line.training, line.inner = self._training, self._inner.may_be(key, lambda: slots)
+        line.titles, line.training = self._titles.newest, self._training
+        line.inner = self._inner.may_be(key, lambda: slots)
         if self._block.headed and not self._block.counts_itself(line) and self._known.gives_up(key):
             return []  # it is read again
         if key not in self._known and not self._known.adopts(key, line):
@@ -317,6 +326,7 @@ class TemplateLearner(BesideSteps):
                 return self._below(message, source)  # its total is a number of responses
         line.above, line.above_lines, line.passed = self._above(None if key in self._known else self._under)
         ended = self._end_block()
+        self._titles.close()
         self._evaluated = False
         self._source(source)
         if self._known.ahead.cells:

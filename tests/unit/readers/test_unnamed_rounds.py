@@ -73,6 +73,65 @@ def test_a_table_whose_steps_begin_again_in_each_iteration(tmp_path: Path) -> No
     assert losses(path) == [pytest.approx(1 / n) for n in range(1, 49)]
 
 
+TITLES = (
+    "=== Shard {e}/3 ===\n",
+    "--- Part {e} ---\n",
+    "Level {e}\n",
+    "Starting chunk {e}\n",
+    "Outer step {e}\n",
+    "Buffer {e} filled (512 samples)\n",
+    "2026-11-20 10:00:00 INFO Collected rollouts for block {e}\n",
+    "Loaded 12000 prompts\nDifficulty {e}:\nsampler is warm\n",
+)
+BELOW = (
+    "step {b}/{B} " + NUMBERS,
+    "step={b} " + PAIRS,
+    "{{'loss': {loss:.6f}, 'reward': {reward:.6f}, 'step': {b}}}\n",
+)
+
+
+def titled(title: str, below: str, rounds: int, each: int, between: str = "") -> str:
+    lines = log(below, rounds, each, 1).splitlines(keepends=True)
+    parts = [lines[each * e : each * (e + 1)] for e in range(rounds)]
+    return "".join(title.format(e=e + 1) + between.join(part) for e, part in enumerate(parts))
+
+
+@pytest.mark.parametrize("between", ["", "saved 8 answers\n"])
+@pytest.mark.parametrize("below", BELOW)
+@pytest.mark.parametrize("title", TITLES)
+def test_a_title_may_count_the_rounds(title: str, below: str, between: str, tmp_path: Path) -> None:
+    for rounds, each in ((3, 12), (12, 5)):
+        (path := tmp_path / "train.log").write_text(titled(title, below, rounds, each, between))
+        assert losses(path) == [pytest.approx(1 / n, abs=1e-6) for n in range(1, rounds * each + 1)]
+
+
+@pytest.mark.parametrize("below", BELOW)
+@pytest.mark.parametrize("title", TITLES)
+def test_where_a_log_with_titles_was_opened_makes_no_difference(title: str, below: str) -> None:
+    data = titled(title, below, 3, 6).encode()
+    whole, _ = looked_at([data])
+    for at in cuts(data):
+        assert looked_at([data[:at], data[at:]])[0] == whole
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "=== attempt {e} ===\n",
+        "restart count: {e}\n",
+        "Resuming from checkpoint {e}\n",
+        "launch {e}\n",
+        "Job {e} started on node7\n",
+        "worker {e} is up\n",
+        "using 8 GPUs\n",
+        "reward model version: {e}\n",
+    ],
+)
+def test_a_launch_that_begins_from_the_start_is_no_round(title: str, tmp_path: Path) -> None:
+    (path := tmp_path / "train.log").write_text(titled(title, BELOW[1], 2, 12))
+    assert len(content(opened(path))) == 12
+
+
 AGAIN: dict[str, Callable[[int, int], str]] = {
     "another attempt": lambda k, b: f"attempt {k + 1} step {b}: loss {b / 64} reward {0.25 * k}\n",
     "another launch in pairs": lambda k, b: f"launch={k + 1} step={b} loss={b / 64} reward={0.25 * k}\n",
