@@ -183,7 +183,7 @@ def _may_be(kind: Kind, look: Look) -> bool:
     """By config and algorithm, as far as they are known."""
     settings = look.settings
     return {
-        "critic": settings.critic or settings.algorithm is None,
+        "critic": settings.critic,
         "preference": settings.preference or (settings.algorithm is None and look.series(look.reward) is None),
         "rollouts": not settings.preference,
         "group": settings.group_relative is not False,
