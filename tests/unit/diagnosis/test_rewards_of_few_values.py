@@ -128,3 +128,45 @@ def test_advice_about_a_critic_needs_one(tmp_path: Path, capsys: pytest.CaptureF
     for seed in (1, 20, 21):
         told = text(log(tmp_path, breaks, seed=seed), capsys, "--long")
         assert "of the critic" not in told.split("## 4")[1].split("## 6")[0]
+
+
+def pairs(folder: Path, margin: Course, seed: int = 5, rows: int = 400) -> Path:
+    """DPO on one pair a step, as TRL logs it: each accuracy is 0 or 1."""
+    draw = np.random.default_rng(seed)
+    means = margin(np.arange(rows) / rows)
+    path = folder / "train.log"
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(rows):
+            wide = float(means[i] + draw.normal(0, 0.6))
+            chosen = float(draw.normal(0, 0.4))
+            row = {"loss": float(np.log1p(np.exp(-wide))), "grad_norm": draw.uniform(8, 30), "learning_rate": 5e-7}
+            row |= {"rewards/chosen": chosen, "rewards/rejected": chosen - wide, "rewards/accuracies": float(wide > 0)}
+            row |= {
+                "rewards/margins": wide,
+                "logps/chosen": draw.normal(-200, 40),
+                "logps/rejected": draw.normal(-200, 40),
+            }
+            file.write(f"{ {k: round(v, 4) for k, v in row.items()} | {'epoch': i / rows} }\n")
+    return path
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_single_pairs_that_teach_nothing_are_told(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """46 % of them are right, or 54 %: guessing gives either."""
+    found = report(pairs(tmp_path, np.zeros_like, seed), capsys)
+    assert finding(found, "dpo-no-signal-or-saturated") is not None
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_single_pairs_that_are_learnt_are_not_at_their_end(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three in four are right at the end, and the median of such rows is 1."""
+    run = pairs(tmp_path, lambda share: 0.6 * (1 - np.exp(-4 * share)), seed)
+    told = text(run, capsys)
+    assert "nothing is left to learn" not in told
+    assert "little to learn" not in told
+    best = report(run, capsys)["verdict"]["best_checkpoint"]
+    assert best is None or best["value"] < 0.97
