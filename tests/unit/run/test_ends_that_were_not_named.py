@@ -46,6 +46,7 @@ def test_of_an_error_without_a_name_the_earliest_is_looked_for(tmp_path: Path) -
     page, known = report(tmp_path, rows(1, 60) + traceback("KeyError: 'answer'", "loop.py:<module>"))
     assert "earliest error" in ended(known)["fixes"][0]["text"]
     assert "module>" not in page, "it is no function"
+    assert "mostly its consequence · high impact, low risk" in page, "a second colon would need a second reading"
     assert re.search(r"raised at \S*loop\.py:\d+", page)
 
 
