@@ -66,8 +66,8 @@ def risen(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
 
 
 def lost(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
-    """The goals of training that are worse than at the start, beyond their noise."""
-    return [m for m in seen if not m.held_out and m.since_start is not None and m.since_start.direction == -m.better]
+    """The goals of training that are worse than at the start, beyond doubt."""
+    return [m for m in seen if not m.held_out and m.lost]
 
 
 def interrupted(case: Case) -> bool:

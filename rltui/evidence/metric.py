@@ -298,6 +298,11 @@ class MetricFacts:
         """Whether it has come down from its peak, beyond doubt."""
         return self.since_peak is not None and self.since_peak.direction == -self.better
 
+    @property
+    def lost(self) -> bool:
+        """Whether the last window is worse than the first one, by so much that chance makes one of a thousand so."""
+        return self.since_start is not None and self.since_start.errors * self.better <= -SHORT_LIMIT
+
     @cached
     def recent(self) -> Effect | None:
         """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose

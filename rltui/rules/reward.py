@@ -326,11 +326,19 @@ def _below_best(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     return peak, now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), now.points
 
 
+MANY = 20
+"""Rows of the first window that tell their own error: of five neighbours that carry on it is far too small."""
+
+
 def _below_start(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     """The fall from the first rows, by more than the lowest of so many means lies below them by chance: no best was
     picked among many, so that a fall shows in noise that hides it from the best."""
     start, end, lost = score.start, score.end, score.since_start
-    if lost is None or lost.errors * score.better > -LIMIT - chance(len(score.values), start.points):
+    if (
+        lost is None
+        or start.points < MANY
+        or lost.errors * score.better > -LIMIT - chance(len(score.values), start.points)
+    ):
         return None
     share = p["share"] if len(score.values) >= p["rows"] else p["share_short"]
     if abs(lost.value) < share * _height(look, start.value):

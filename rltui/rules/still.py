@@ -276,7 +276,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     why = why or random_text(look, p) or (held_back(look) if little else "")
     if not why and _rose(score):
         return []
-    fell = -score.better in (gain.direction, 0 if score.since_start is None else score.since_start.direction)
+    fell = gain.direction == -score.better or score.lost
     moved = (
         "is below where it began"
         if fell
