@@ -65,6 +65,11 @@ def risen(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
     return [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
 
 
+def lost(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
+    """The goals of training that are worse than at the start, beyond doubt."""
+    return [m for m in seen if not m.held_out and m.lost]
+
+
 def interrupted(case: Case) -> bool:
     """Whether the run was ended from outside: whatever else is known, it should be resumed."""
     return any(Mark.INTERRUPTED in f.marks for f in case.loud)

@@ -90,6 +90,12 @@ def fact_of(look: Look, name: str) -> MetricFacts | None:
     return look.facts.metric(look.reward) if found is None and name in REWARDS else found
 
 
+def label_in(look: Look, name: str) -> str:
+    """What a sentence calls a metric in this run: of a trainer that logs one reward, always that one."""
+    found = fact_of(look, name)
+    return label_of(name if found is None else found.name)
+
+
 def asked_of(look: Look, name: str, spell: Spell | None) -> tuple[str, MetricFacts] | None:
     """The facts of a metric with their label; of several validation sets the one that the finding is about, by name."""
     found, sets = fact_of(look, name), look.facts.validation_sets

@@ -31,7 +31,7 @@ from rltui.readers.base import Note
 from rltui.records import cached
 from rltui.rules.bounds import NUMBERS, as_number
 from rltui.rules.catalogue import rules
-from rltui.rules.coverage import no_use_for
+from rltui.rules.coverage import no_sign_of
 from rltui.rules.expectation import (
     AnyOf,
     BetweenSaves,
@@ -230,7 +230,7 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
         return weak
     if stood:
         return Outcome("unmet", stood)
-    without = {rule: reason for rule in test.rules if (reason := no_use_for(rule, ground.look)) is not None}
+    without = {rule: reason for rule in test.rules if (reason := no_sign_of(rule, ground.look)) is not None}
     if len(without) == len(test.rules):
         return Outcome("unmet", without[test.rules[0]])
     blind = [rule for rule in test.rules if rule not in ground.ran and rule not in without]

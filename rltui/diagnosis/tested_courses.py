@@ -262,7 +262,7 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
         if onset - JUST_BEFORE <= shift.step <= last + gap_before(facts, shift.step)
     ]
     if not near:
-        return Outcome("unmet", f"{label_of(test.metric)} did not change at once about step {onset}")
+        return Outcome("unmet", f"{label_of(facts.name)} did not change at once about step {onset}")
     step, told = near[-1].step, []
     for name in test.updates:
         update, logged = fact_of(look, name), look.logged(name)

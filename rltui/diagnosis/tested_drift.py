@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rltui.diagnosis.outcome import DECISIVE, EXACT, LEVEL_POINTS, Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.outcome import (
+    DECISIVE,
+    EXACT,
+    LEVEL_POINTS,
+    Outcome,
+    Spell,
+    fact_of,
+    label_in,
+    label_of,
+    missing,
+    value_of,
+)
 from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.back_at_start import back_at_start
 from rltui.evidence.effects import between
@@ -42,7 +53,7 @@ def _went_up(look: Look, test: WentUp, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
-    label, x = label_of(test.metric), facts.values
+    label, x = label_of(facts.name), facts.values
     now = facts.now.value
     found = went_up(x, now, test.times) if len(x) >= LEAST_ROWS and now > 0 else None
     step = None if found is None else int(facts.series.steps[found[0]])
@@ -76,7 +87,7 @@ def _stays(look: Look, test: Stays, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
-    label, onset = label_of(test.metric), spell.first if spell.onset is None else spell.onset
+    label, onset = label_of(facts.name), spell.first if spell.onset is None else spell.onset
     middle = (onset + spell.end) // 2
     halves = facts.within(onset, middle, look.n), facts.within(middle + 1, spell.end, look.n)
     effect = None if halves[0] is None or halves[1] is None else between(halves[0], halves[1])
@@ -103,13 +114,14 @@ def _retraced(look: Look, test: Retraced, spell: Spell) -> Outcome:
     best = None if spell.onset is None else score.before(spell.onset, LEVEL_POINTS)
     at = None if spell.onset is None or best is None else back_at_start(score, spell.onset, best.value)
     if before is None or at is None:
-        return Outcome("unknown", f"{label_of('score_mean')} had gained nothing before, or is not back at its start")
+        known = f"{label_in(look, 'score_mean')} had gained nothing before, or is not back at its start"
+        return Outcome("unknown", known)
     then = facts.within(spell.onset, at, 2 * TOLD)
     effect = None if then is None else between(before, then)
     if then is None or effect is None:
         return missing(look, test.metric)
-    told = f"{label_of(test.metric)} went {value_of(test.metric, before.value)} → {value_of(test.metric, then.value)} "
-    told += f"until {label_of('score_mean')} was back near its start, at step {at}"
+    told = f"{label_of(facts.name)} went {value_of(test.metric, before.value)} → {value_of(test.metric, then.value)} "
+    told += f"until {label_in(look, 'score_mean')} was back near its start, at step {at}"
     met = effect.direction < 0 and -effect.value >= test.by * before.value
     return Outcome("met" if met else "unmet", told)
 

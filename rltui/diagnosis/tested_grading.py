@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.diagnosis.outcome import EXACT, Outcome, Spell, fact_of, label_of, missing, value_of
+from rltui.diagnosis.outcome import EXACT, Outcome, Spell, fact_of, label_in, label_of, missing, value_of
 from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.alike_prompts import alike_prompts
 from rltui.evidence.look import Look
@@ -54,10 +54,10 @@ def _by_chance(look: Look, test: ByChance, spell: Spell) -> Outcome:
     if agree is None or apart is None:
         return missing(look, "frac_reward_zero_std" if agree is None else "reward_std")
     if not 0.0 < level < 1.0:
-        return Outcome("unknown", f"{label_of('score_mean')} is no share")
+        return Outcome("unknown", f"{label_in(look, 'score_mean')} is no share")
     varied = sum(bool(np.ptp(part.values) > 0) for part in look.family(PARTS).values())
     if varied > 1 or apart > MOST_SPREAD * sqrt(level * (1.0 - level) * size / (size - 1)):
-        return Outcome("unknown", f"{label_of('score_mean')} is not right or wrong alone")
+        return Outcome("unknown", f"{label_in(look, 'score_mean')} is not right or wrong alone")
     toss = level**size + (1.0 - level) ** size
     told = f"{percent(agree)} of the groups agree, {percent(toss)} do by the toss of a coin"
     if toss > AGREE:

@@ -16,6 +16,7 @@ from rltui.diagnosis.outcome import (
     around,
     asked,
     fact_of,
+    label_in,
     label_of,
     level_now,
     members,
@@ -67,7 +68,7 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
         outcome = next(one for (label, _), one in zip(found, tried, strict=True) if one and label == most)
         return Outcome(outcome.answer, outcome.text, outcome.weight, most)
     if not known:
-        few = f"there are too few points of {label_of(test.metric)} before and after"
+        few = f"there are too few points of {label_in(look, test.metric)} before and after"
         return Outcome("unknown", few) if tried else missing(look, test.metric)
     order: tuple[Answer, ...] = ("met", "unknown", "unmet")
     return min(known, key=lambda one: order.index(one.answer))
@@ -158,7 +159,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
-    label = label_of(test.metric)
+    label = label_of(facts.name)
     onset = spell.onset if spell.onset is not None else spell.end
     late = spell.late + spell.early
     for shift in reversed(shifts_about(facts, onset, onset + late)):
@@ -212,10 +213,10 @@ def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
         return missing(look, test.metric if found[0] is None else test.of)
     known = [value for pair in levels for value in pair if value is not None and value > 0]
     if len(known) < 2 * len(levels):
-        return Outcome("unknown", f"there are too few points of {label_of(test.metric)} before and after")
+        return Outcome("unknown", f"there are too few points of {label_in(look, test.metric)} before and after")
     before, after, other_before, other_after = known
     told = [
-        f"{label_of(name)} {value_of(name, was)} → {value_of(name, now)}"
+        f"{label_in(look, name)} {value_of(name, was)} → {value_of(name, now)}"
         for name, was, now in ((test.metric, before, after), (test.of, other_before, other_after))
     ]
     more = after * other_before >= (1 + test.by) * before * other_after

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, risen
+from rltui.diagnosis.case import AT_THE_START, ENOUGH_ROWS, Case, few, goals, interrupted, lost, risen
 from rltui.diagnosis.going_back import going_back
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import may_pass, speaks, validation_rises
@@ -220,9 +220,10 @@ def _watch(case: Case) -> list[Finding] | None:
 
 
 def _for_nothing(case: Case) -> bool:
-    """Whether so many steps brought no gain that going on needs a look, though nothing says what is wrong."""
+    """Whether no gain in so many steps, or a loss, asks for a look, though nothing says what is wrong."""
     level = [f for f in case.active if case.has(f, Trait.LEVEL) and not case.has(f, Trait.PLATEAU)]
-    return any(Mark.COSTS in f.marks for f in level) and not validation_rises(case.look)
+    costs = any(Mark.COSTS in f.marks for f in level) or bool(lost(goals(case)))
+    return costs and not validation_rises(case.look)
 
 
 TESTS: tuple[tuple[Decision, Callable[[Case], list[Finding] | None]], ...] = (

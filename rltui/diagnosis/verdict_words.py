@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, risen
+from rltui.diagnosis.case import ENOUGH_ROWS, Case, few, goals, lost, risen
 from rltui.diagnosis.finding_words import began, in_sentence, over, titles
 from rltui.diagnosis.stopping import may_pass, validation_rises
 from rltui.evidence import words as told
@@ -97,8 +97,11 @@ def _clear(case: Case) -> str:
     else:
         untold = seen and all(m.since_start is None for m in seen)
         head = "No fault found, with too few rows to tell a gain" if untold else NO_GAIN
+        if lost(seen) and head == NO_GAIN:
+            head = f"No fault found, but {told.named(facts, lost(seen)[0].name)} fell"
     costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
     if costs:
+        head = NO_GAIN if lost(seen) and not gains else head
         named = listed(titles(costs))
         head = (
             f"No fault found, but {named}"
@@ -202,9 +205,13 @@ def _why_go_on(case: Case) -> str:
         return "the run is over"
     if seen is not None:
         few = counted(len(seen.values), "evaluation")
+        if lost(goals(case)):
+            return f"{few} cannot show whether validation fell with it"
         return f"{few} cannot show the end of the gain yet, and nothing is being lost"
     if look.family("val_aux"):
         return "no validation has a name that is known, so that none shows the end of the gain"
+    if lost(goals(case)):
+        return "no validation is logged that would show whether the policy is worse"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
 
 

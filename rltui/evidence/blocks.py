@@ -1,4 +1,4 @@
-"""Medians, minima and maxima of whole series at a bounded cost, however long the run is.
+"""Levels, minima and maxima of whole series at a bounded cost, however long the run is.
 
 A series is cut into at most `MOST` blocks whose size is a power of two. A full block never changes, so it is computed
 once, and 100,000 rows cost as much as 200.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, field
 
+from rltui.run.sums import levels_of
 from rltui.run.table import Floats
 
 MOST = 256
@@ -18,13 +19,13 @@ class Blocks(Struct, frozen=True):
     """`size` values a block (the last one may hold fewer), in row order."""
 
     size: int
-    medians: Floats
+    levels: Floats
     lows: Floats
     highs: Floats
 
 
 class _Full:
-    """Full blocks of one size: one row a block, its median, low and high; `count` of them are computed."""
+    """Full blocks of one size: one row a block, its level, low and high; `count` of them are computed."""
 
     __slots__ = ("count", "table")
 
@@ -54,7 +55,7 @@ class BlockCache(Struct):
         table = full.table[:whole]
         if rest:
             table = full.table[: whole + 1].copy()
-            table[whole] = _summary(values[n - rest :])
+            table[whole] = _summaries(values[None, n - rest :])
         return Blocks(size, table[:, 0], table[:, 1], table[:, 2])
 
     def names(self) -> set[str]:
@@ -70,18 +71,7 @@ class BlockCache(Struct):
         self._full.clear()
 
 
-def _summary(part: Floats) -> tuple[float, float, float]:
-    """Median, low and high of one block, as `_summaries` has them."""
-    ordered = part.copy()
-    ordered.sort()
-    n = len(part)
-    low, high = ordered[(n - 1) // 2], ordered[n // 2]
-    return low + 0.5 * (high - low), ordered[0], ordered[-1]
-
-
 def _summaries(parts: Floats) -> Floats:
-    """Median, low and high of each row; the median as `run.medians` has it."""
-    ordered = np.sort(parts, axis=1)
-    low, high = ordered[:, (parts.shape[1] - 1) // 2], ordered[:, parts.shape[1] // 2]
-    out: Floats = np.stack((low + 0.5 * (high - low), ordered[:, 0], ordered[:, -1]), axis=1)
+    """Level, low and high of each row."""
+    out: Floats = np.stack((levels_of(parts), parts.min(axis=1), parts.max(axis=1)), axis=1)
     return out

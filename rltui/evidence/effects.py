@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
-from rltui.run.sums import mean, median
+from rltui.run.sums import few_valued, mean, median
 from rltui.run.table import Floats, Ints, Series
 
 Direction = Literal[-1, 0, 1]
@@ -101,8 +101,9 @@ def between(before: Level, after: Level, limit: float = LIMIT) -> Effect | None:
 def noise(x: Floats, off: Floats | None = None) -> float:
     """Sd of the noise from point to point, of the newest points: a trend, its bends and one jump are no part of it.
 
-    Median absolute deviation of the differences over the square root of 2. If most differences are equal (quantised or
-    mostly constant values) their root mean square stands in, without the greatest one: it may be the change itself.
+    Median absolute deviation of the differences over the square root of 2. If most differences are equal (mostly
+    constant values), or the values are few (a grade of 0 or 1: such a median is as far as 0 is from 1, or nothing),
+    their root mean square stands in, without the greatest one: it may be the change itself.
     `off`: their `off_trend`, if it is known.
     """
     x = x[-NOISE_POINTS:]
@@ -110,7 +111,7 @@ def noise(x: Floats, off: Floats | None = None) -> float:
         return 0.0
     size = np.abs(off_trend(x) if off is None else off)
     robust = MAD_TO_SD * median(size)
-    if robust <= ROUNDING * float(np.maximum.reduce(np.abs(x))):
+    if robust <= ROUNDING * float(np.maximum.reduce(np.abs(x))) or few_valued(x, median(x)):
         robust = rms_but_greatest(size)
     return robust / sqrt(2.0) if isfinite(robust) else 0.0
 

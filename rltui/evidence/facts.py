@@ -19,7 +19,7 @@ from rltui.evidence.present import present
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
 from rltui.records import cached
-from rltui.run.sums import median, sd
+from rltui.run.sums import level_of, sd
 from rltui.run.table import Series
 
 SHARE_ROWS = 20
@@ -157,7 +157,7 @@ class Facts:
 
     @cached
     def reached(self) -> float | None:
-        """Where the score is now between its bottom (0) and its ceiling (1): median of the newest points. None if they
+        """Where the score is now between its bottom (0) and its ceiling (1): level of the newest points. None if they
         are not known."""
         bottom, ceiling, name = self._seen.profile.bottom, self._seen.profile.ceiling, self.score
         if name is None or bottom is None or ceiling is None or ceiling <= bottom:
@@ -165,7 +165,7 @@ class Facts:
         series = self._seen.series(name)
         if series is None:
             return None
-        share = (median(series.values[-worth(SHARE_ROWS, len(series)) :]) - bottom) / (ceiling - bottom)
+        share = (level_of(series.values[-worth(SHARE_ROWS, len(series)) :]) - bottom) / (ceiling - bottom)
         return share if isfinite(share) else None
 
     @cached

@@ -35,14 +35,14 @@ from rltui.evidence.trends import (
     TREND_EFFECT,
     WINDOW,
     Trend,
-    block_medians,
+    block_levels,
     even_slope,
     mann_kendall_p,
     running_medians,
     trend,
 )
 from rltui.records import cached
-from rltui.run.sums import median
+from rltui.run.sums import level_of
 from rltui.run.table import Floats, Series
 
 LEAST = 20
@@ -120,9 +120,9 @@ class MetricFacts:
 
     @cached
     def first(self) -> float:
-        """The level before anything was learnt: median of the first 5 points, or the first evaluation. A tenth of a run
+        """The level before anything was learnt: that of the first 5 points, or the first evaluation. A tenth of a run
         is too long a start for what grows quickly."""
-        return median(self.values[: 1 if self.held_out else FIRST])
+        return level_of(self.values[: 1 if self.held_out else FIRST])
 
     @cached
     def end(self) -> Level:
@@ -145,11 +145,11 @@ class MetricFacts:
 
     @cached
     def now(self) -> Level:
-        """Median of the newest points: a tenth of them, 5 to 50."""
+        """Level of the newest points: a tenth of them, 5 to 50."""
         k = min(NOW_POINTS, window_rows(len(self.series)))
         x, steps = self.values[-k:], self.series.steps
         se = self._with_wander(k, median_error(k, self.noise, self.carried))
-        return Level(median(x), se, k, int(steps[-k]), int(steps[-1]))
+        return Level(level_of(x), se, k, int(steps[-k]), int(steps[-1]))
 
     def beyond(self, step: int) -> Effect | None:
         """The level now against the one before a step; None if too few points lie before it, or if the newest points
@@ -167,7 +167,7 @@ class MetricFacts:
         return Effect(found.value, abs(found.value) / SHORT_LIMIT, abs(found.value), 1 if found.value > 0 else -1)
 
     def before(self, step: int, points: int = NOW_POINTS) -> Level | None:
-        """Median of the newest points before a step, so many at most; None if there is none."""
+        """Level of the newest points before a step, so many at most; None if there is none."""
         at = int(self.series.steps.searchsorted(step))
         return self._middle(max(0, at - points), at)
 
@@ -175,30 +175,30 @@ class MetricFacts:
         """The value of `before` alone, if that holds so many points at least: noise and carry, which its error takes,
         cost ten times as much."""
         at = int(self.series.steps.searchsorted(step))
-        return median(self.values[max(0, at - NOW_POINTS) : at]) if at >= least else None
+        return level_of(self.values[max(0, at - NOW_POINTS) : at]) if at >= least else None
 
     def after(self, step: int, points: int) -> Level | None:
-        """Median of the newest points, so many at most, from a step on; None if there is none."""
+        """Level of the newest points, so many at most, from a step on; None if there is none."""
         return self._middle(*self._after(step, points))
 
     def median_after(self, step: int, points: int) -> float | None:
         """Only the value of `after`."""
         begin, stop = self._after(step, points)
-        return median(self.values[begin:stop]) if begin < stop else None
+        return level_of(self.values[begin:stop]) if begin < stop else None
 
     def _after(self, step: int, points: int) -> tuple[int, int]:
         n = len(self.series)
         return max(int(self.series.steps.searchsorted(step)), n - points), n
 
     def within(self, first: int | None, last: int, points: int) -> Level | None:
-        """Median of the newest points from step `first` (None: any) to step `last`, so many at most; None if there is
+        """Level of the newest points from step `first` (None: any) to step `last`, so many at most; None if there is
         none."""
         return self._middle(*self._within(first, last, points))
 
     def median_within(self, first: int | None, last: int, points: int) -> float | None:
         """Only the value of `within`."""
         begin, stop = self._within(first, last, points)
-        return median(self.values[begin:stop]) if begin < stop else None
+        return level_of(self.values[begin:stop]) if begin < stop else None
 
     def highest_within(self, first: int, last: int, least: int) -> float | None:
         """The highest value from step `first` up to step `last` that no spike of one or two rows reaches; None if there
@@ -216,7 +216,7 @@ class MetricFacts:
             return None
         x, steps = self.values[begin:stop], self.series.steps
         error = median_error(len(x), self.noise, self.carried)
-        return Level(median(x), error, len(x), int(steps[begin]), int(steps[stop - 1]))
+        return Level(level_of(x), error, len(x), int(steps[begin]), int(steps[stop - 1]))
 
     @cached
     def since_start(self) -> Effect | None:
@@ -247,7 +247,7 @@ class MetricFacts:
         below 20 points."""
         if len(self.series) < LEAST:
             return None
-        first, se = median(self.values[:FIRST]), median_error(FIRST, self.noise, self.carried)
+        first, se = level_of(self.values[:FIRST]), median_error(FIRST, self.noise, self.carried)
         return effect(first, self.now.value, hypot(se, self.now.se))
 
     @cached
@@ -298,6 +298,11 @@ class MetricFacts:
         """Whether it has come down from its peak, beyond doubt."""
         return self.since_peak is not None and self.since_peak.direction == -self.better
 
+    @property
+    def lost(self) -> bool:
+        """Whether the last window is worse than the first one, by so much that chance makes one of a thousand so."""
+        return self.since_start is not None and self.since_start.errors * self.better <= -SHORT_LIMIT
+
     @cached
     def recent(self) -> Effect | None:
         """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose
@@ -310,7 +315,7 @@ class MetricFacts:
         if len(x) < LEAST_TREND:
             return None
         trend = self._seen.trend(self.name, rows)
-        blocks = block_medians(x, min(12, max(3, len(x) // 5)))
+        blocks = block_levels(x, min(12, max(3, len(x) // 5)))
         _, low, high = even_slope(blocks)
         se = (high - low) / (2.0 * 1.645) * len(blocks)
         smallest = max(TREND_EFFECT * trend.noise, (TREND_LIMIT + POWER) * se)

@@ -21,7 +21,7 @@ from rltui.evidence.effects import (
     noise,
     noise_of_few,
 )
-from rltui.evidence.trends import running_medians, smooth
+from rltui.evidence.trends import smooth, steadied
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
@@ -68,7 +68,7 @@ def smoothed(
         return None
     steps, values, width = found
     if sd is None:
-        x = series.values if blocks is None else blocks.medians
+        x = series.values if blocks is None else blocks.levels
         sd = noise_of_few(x) if len(x) < FEW else noise(x)
         if blocks is None and sd == 0.0:
             sd = _noise_of_shares(x)
@@ -99,9 +99,9 @@ def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1)
     else:
         if len(x) < 5:
             return None
-        middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(x) - 1)
+        middles = np.minimum(np.arange(len(blocks.levels)) * blocks.size + blocks.size // 2, len(x) - 1)
         width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
-        steps, values = series.steps[middles], smooth(running_medians(blocks.medians), width)
+        steps, values = series.steps[middles], smooth(steadied(blocks.levels), width)
     return (steps, values, width) if np.logical_and.reduce(np.isfinite(values)) else None
 
 

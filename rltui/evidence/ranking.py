@@ -140,7 +140,7 @@ def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, 
         key=reward.series.key,
         value=curve.values,
         value_se=curve.se,
-        start=float(running_medians(blocks.medians[:3])[0]),
+        start=float(running_medians(blocks.levels[:3])[0]),
         start_se=curve.se * curve.width**0.5,  # of a single value, where the others are means
         held_out=False,
         basis=basis,

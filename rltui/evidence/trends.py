@@ -14,7 +14,7 @@ from math import erfc, inf, sqrt
 import numpy as np
 from msgspec import Struct
 
-from rltui.run.sums import mean, median
+from rltui.run.sums import few_valued, levels_of, mean, median, sd
 from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution
@@ -29,20 +29,21 @@ WARMUP = 5  # first values that are no spikes: a new critic, a first batch
 
 
 def sd_m(x: Floats) -> float:
-    """Robust standard deviation of the values, slow drift included."""
-    return MAD_TO_SD * median(np.abs(x - median(x)))
+    """Robust standard deviation of the values, slow drift included; that of few values is their plain one."""
+    middle = median(x)
+    return sd(x) if few_valued(x, middle) else MAD_TO_SD * median(np.abs(x - middle))
 
 
 def sd_d(x: Floats) -> float:
     """Robust sd of the noise from row to row (immune to trend): MAD of the differences over sqrt 2.
 
-    Where most differences are exactly 0 (quantised values) their plain root mean square stands in.
+    If most differences are exactly 0, or the values are few, their plain root mean square stands in.
     """
     if len(x) < 3:
         return 0.0
     d = x[1:] - x[:-1]
     robust = MAD_TO_SD * median(np.abs(d - median(d)))
-    if robust == 0.0:
+    if robust == 0.0 or few_valued(x, median(x)):
         robust = sqrt(float((d * d).sum()) / len(d))
     return robust / sqrt(2.0)
 
@@ -59,17 +60,14 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
     return i, j
 
 
-def block_medians(x: Floats, blocks: int) -> Floats:
-    """`blocks` equal blocks of the newest points, in order; medians of 5 values or more, else means."""
+def block_levels(x: Floats, blocks: int) -> Floats:
+    """`blocks` equal blocks of the newest points, in order: levels of 5 values or more, else means."""
     size = len(x) // blocks
     table = x[len(x) - size * blocks :].reshape(blocks, size)
     if size < 5:
         means: Floats = np.add.reduce(table, axis=1) / size
         return means
-    table = table.copy()
-    table.sort(axis=1)
-    middle: Floats = table[:, (size - 1) // 2] / 2.0 + table[:, size // 2] / 2.0
-    return middle
+    return levels_of(table)
 
 
 def smooth(x: Floats, width: int) -> Floats:
@@ -190,13 +188,13 @@ def trend(x: Floats, window: int = WINDOW) -> Trend:
         return NO_TREND
     noise = sd_d(x)
     if n < SHORT:
-        thirds = block_medians(x, 3)
+        thirds = block_levels(x, 3)
         steps = thirds[1:] - thirds[:-1]
         total = float(thirds[2] - thirds[0])
         monotone = bool((steps > 0).all() or (steps < 0).all())
         moved = monotone and abs(total) >= SHORT_EFFECT * noise
         return Trend((1 if total > 0 else -1) if moved else 0, total, 1.0, noise, n)
-    blocks = block_medians(x, min(12, max(6, n // 5)))
+    blocks = block_levels(x, min(12, max(6, n // 5)))
     p, sign = mann_kendall_p(blocks)
     total = even_slope(blocks)[0] * len(blocks)
     gate = p < TREND_P and abs(total) >= TREND_EFFECT * noise and total * sign > 0
@@ -316,6 +314,11 @@ def running_medians(x: Floats) -> Floats:
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))
     middle: Floats = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
     return middle
+
+
+def steadied(x: Floats) -> Floats:
+    """Running medians; of values so few that no spike could be told from the others, running means of 5."""
+    return smooth(x, 5) if few_valued(x, median(x)) else running_medians(x)
 
 
 def _two_segments(y: Floats, margin: int) -> int:

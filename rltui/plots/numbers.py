@@ -16,7 +16,7 @@ TIMES_FROM = 1.5  # a rise by this factor or more is written as a multiple, a sm
 
 _LARGE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _KILO_FROM = 9_995.0  # 1442 and 9990 are written out, then comes 10.0k
-_EXPONENT_BELOW = 1e-5  # smaller ones are learning rates, which people read as 1e-6: nobody counts so many zeros
+_EXPONENT_BELOW = 1e-4  # smaller ones are learning rates, which people and configs write as 3e-5
 
 
 def _minus(text: str) -> str:

@@ -61,6 +61,7 @@ _TRAINING = lazy(
     rb"|\d+%\|[^|\n]*\| \d+/\d+ \[|trainable params|Running training|[Uu]nsloth|'train_runtime'|huggingface"
     rb"|validation generation end|test_gen_batch|[Cc]heckpoint|\bepoch\b|learning_rate"
     rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each under its reward
+    rb'|(?m:^)[ \t]+File "(?:[^"\n]*/)?[^"/\n]*(?:train|grpo|ppo|dpo|rlhf)[^"/\n]*\.py", line \d'  # broke before a step
 )
 _TABLES = (".csv", ".tsv", ".tab")
 _REQUIREMENT = lazy(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")

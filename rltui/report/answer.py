@@ -112,7 +112,7 @@ def metric_called(summary: MetricSummary) -> str:
     return label if said else f"{label} {summary.member}"
 
 
-NOTHING = "there is nothing to explain."
+NOTHING, UNKNOWN = "there is nothing to explain.", "not known, as no check says what is wrong."
 
 
 def _since(report: Report, finding: Finding | None) -> str:
@@ -144,7 +144,9 @@ def _why(report: Report, finding: Finding | None) -> str:
         past = worst_past(report.findings)
         if past is None and report.run.state == "stalled":
             return "not known, the log stops without a word."
-        return f"“{past.title}” is over. Its cause: {_why(report, past)}" if past else NOTHING
+        if past:
+            return f"“{past.title}” is over. Its cause: {_why(report, past)}"
+        return NOTHING if report.verdict.decision == "continue" else UNKNOWN
     causes = likely(finding)
     failed = any(one.rule == f"causes of {finding.id}" for one in report.checks_failed)
     if failed and not any(cause.status == "supported" for cause in causes):
@@ -205,7 +207,11 @@ def _nothing_wrong(report: Report) -> str:
         return f"look whether the run still goes on. Its log ends {end}."
     if report.run.error_after:
         return "look whether all was saved."
-    return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."
+    if state in ("finished", "crashed"):
+        return "nothing, the run is over."
+    if report.verdict.decision == "continue" or costly_note(report) is not None:
+        return "let it run."
+    return "compare samples of the first steps and of the newest ones."
 
 
 REWARD_WORDS = frozenset(
@@ -232,7 +238,9 @@ def fix_text(fix: Fix) -> str:
     if fix.value is not None and fix.to is not None:
         return f"{fix.text} ({fix_setting(fix)})"
     key = first_key(fix.config_key)
-    return f"{fix.text} ({key})" if key else fix.text
+    if not key:
+        return fix.text
+    return f"{fix.text[:-1]}, {key})" if fix.text.endswith(")") else f"{fix.text} ({key})"
 
 
 def _keep(report: Report) -> str:

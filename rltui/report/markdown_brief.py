@@ -329,7 +329,7 @@ def _fixes(report: Report, room: Room) -> list[str]:
 def _fix(fix: Fix, room: Room) -> str:
     key = f" ({code(cut(fix_setting(fix), 8))})" if fix.config_key else ""
     risk = "no" if fix.risk == RISKS[0] else plain(fix.risk)
-    return f"{_prose(fix.text, room.words).rstrip('.')}{key}: {plain(fix.impact)} impact, {risk} risk"
+    return f"{_prose(fix.text, room.words).rstrip('.')}{key} · {plain(fix.impact)} impact, {risk} risk"
 
 
 def _decision(report: Report, room: Room) -> list[str]:

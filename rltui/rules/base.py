@@ -24,7 +24,7 @@ from rltui.plots.numbers import percent
 from rltui.rules.catalogue import having
 from rltui.rules.plain_gains import gained_before, stands_above
 from rltui.rules.traits import Trait
-from rltui.run.sums import median
+from rltui.run.sums import kind_of_level, level_of, median
 from rltui.run.table import Floats, Ints
 
 Params = Mapping[str, float]
@@ -150,13 +150,13 @@ def rows_of_all(several: Sequence[Ints], n: int) -> np.ndarray[tuple[int], np.dt
 
 
 def tail(x: Floats, rows: float) -> float:
-    """Median of the newest points that tell the present level (`present`)."""
-    return median(x[-present(x, rows) :])
+    """Level of the newest points that tell the present level (`present`)."""
+    return level_of(x[-present(x, rows) :])
 
 
 def head(x: Floats, rows: float) -> float:
-    """Median of the first points, with the window of `tail` where nothing jumps."""
-    return median(x[: worth(rows, len(x))])
+    """Level of the first points, with the window of `tail` where nothing jumps."""
+    return level_of(x[: worth(rows, len(x))])
 
 
 def logged_for(look: Look, name: str, rows: float) -> bool:
@@ -177,14 +177,18 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
     series = look.series(name)
     if series is None:
         return ""
-    steps, k = series.steps, int(skip)
-    first, last = steps[k : k + worth(rows, len(steps) - k)], steps[-present(series.values, rows) :]
-    return f"medians of steps {first[0]} to {first[-1]} and {last[0]} to {last[-1]}"
+    x, steps, k = series.values, series.steps, int(skip)
+    early, late = slice(k, k + worth(rows, len(x) - k)), slice(-present(x, rows), None)
+    kind, other = kind_of_level(x[early]), kind_of_level(x[late])
+    first, last = (f"{steps[part][0]} to {steps[part][-1]}" for part in (early, late))
+    return f"{kind}s of steps {first} and {last}" if kind == other else f"{kind} of steps {first}, {other} of {last}"
 
 
 def newest(look: Look, name: str, rows: float) -> str:
     """The rows that a sentence with a `tail` is about. The table beside it has means of other windows."""
-    return f"median of the last {present(look.values(name), rows)} rows"
+    x = look.values(name)
+    last = present(x, rows)
+    return f"{kind_of_level(x[-last:])} of the last {last} rows"
 
 
 def gained(look: Look, errors: float = LIMIT) -> bool:

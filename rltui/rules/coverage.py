@@ -179,6 +179,14 @@ def no_use_for(rule_id: str, look: Look) -> str | None:
     return _kinds().reasons[kind]
 
 
+def no_sign_of(rule_id: str, look: Look) -> str | None:
+    """As `no_use_for`; of a critic also if nobody can tell whether the algorithm has one: neither log nor config shows
+    it, and what is not there explains nothing."""
+    kind = _kinds().rules.get(rule_id)
+    unseen = kind == "critic" and not look.settings.critic and all(look.series(n) is None for n in _kinds().signs[kind])
+    return no_use_for(rule_id, look) or ("neither log nor config shows a critic" if unseen else None)
+
+
 def _may_be(kind: Kind, look: Look) -> bool:
     """By config and algorithm, as far as they are known."""
     settings = look.settings

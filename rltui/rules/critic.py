@@ -103,10 +103,10 @@ def _levels(look: Look, name: str) -> tuple[Floats, Ints]:
     if blocks is None:
         return np.empty(0), np.empty(0, np.int64)
     each = -(-BLOCK // blocks.size)
-    count, over = divmod(len(blocks.medians), each)
+    count, over = divmod(len(blocks.levels), each)
     if not count:
         return np.empty(0), np.empty(0, np.int64)
-    ordered = np.sort(blocks.medians[over:].reshape(count, each), axis=1)
+    ordered = np.sort(blocks.levels[over:].reshape(count, each), axis=1)
     levels: Floats = ordered[:, (each - 1) // 2] / 2.0 + ordered[:, each // 2] / 2.0
     return levels, (over + each * np.arange(count)) * blocks.size
 

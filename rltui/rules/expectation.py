@@ -67,6 +67,7 @@ class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
     metric: Words
     by: Annotated[float, Meta(gt=0)]
     since: Literal["onset", "start"] = "onset"
+    assumed: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 

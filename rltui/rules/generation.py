@@ -190,7 +190,7 @@ def _half_grown(look: Look, first: float, last: float) -> int | None:
     blocks, series = look.blocks("response_length_mean"), look.series("response_length_mean")
     if blocks is None or series is None:
         return None
-    short = np.flatnonzero(running_medians(blocks.medians) < sqrt(first * last))
+    short = np.flatnonzero(running_medians(blocks.levels) < sqrt(first * last))
     at = (int(short[-1]) + 1) * blocks.size if len(short) else 0
     return int(series.steps[at]) if FIRST <= at < len(series) else None
 

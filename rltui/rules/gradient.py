@@ -9,7 +9,7 @@ import numpy as np
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import CLEAR, PAST, WARMUP, block_medians, first_turn, log_spikes, sd_d, turn
+from rltui.evidence.trends import CLEAR, PAST, WARMUP, block_levels, first_turn, log_spikes, sd_d, turn
 from rltui.rules.base import (
     Memory,
     Params,
@@ -79,7 +79,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]
-    positive = blocks.medians[blocks.medians > 0]
+    positive = blocks.levels[blocks.levels > 0]
     if len(positive):
         live = recent > p["live"] * median(positive)
         at = live.nonzero()[0]
@@ -164,7 +164,7 @@ def _grew_since(look: Look, memory: Memory) -> int | None:
     series = look.series("grad_norm")
     if "since" not in memory and series is not None:
         positive = series.where(series.values > 0)
-        levels = block_medians(positive.values, max(1, len(positive) // LEVEL_ROWS))
+        levels = block_levels(positive.values, max(1, len(positive) // LEVEL_ROWS))
         lowest = len(positive) - LEVEL_ROWS * (len(levels) - int(levels.argmin()))
         values = np.log(positive.values[lowest : lowest + PAST_ROWS])
         at, clear = first_turn(values)
@@ -200,7 +200,7 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if series is None or len(series) < p["rows"] or look.settings.preference:
         return []
     x, noise = series.values[-200:], sd_d(series.values[-200:])
-    blocks = block_medians(x, len(x) // int(p["side"]))
+    blocks = block_levels(x, len(x) // int(p["side"]))
     broken = float(np.ptp(blocks)) >= 0.8 * p["noise"] * noise  # worth the search for the break
     at, apart = turn(x, int(p["side"])) if broken else (0, 0.0)
     first, last = (median(x[:at]), median(x[at:])) if broken else (0.0, 0.0)

@@ -44,7 +44,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     unmoved = _rate_zero(look, window) or _standing(look, p)
     if unmoved is not None:
         return [unmoved]
-    live = blocks.medians[blocks.medians > 0]
+    live = blocks.levels[blocks.levels > 0]
     usual = median(live) if len(live) else 0.0
     limit = max(p["tiny"], p["relative"] * usual)
     if len(live) and usual < 10 * p["tiny"]:

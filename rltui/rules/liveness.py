@@ -34,6 +34,8 @@ against."""
 
 FIX_FIRST = Fix("Fix the error before the next start: a resume meets it once more", None, "high", "none")
 """What comes first if one error ended several attempts."""
+EARLIEST = Fix("Find the earliest error on any rank: later ones are mostly its consequence", None, "high", "low")
+"""What helps with an error that no kind of end names; of one that has a name its own remedies are told."""
 
 
 @rule("run-crashed", Standing)
@@ -42,7 +44,8 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     look, state = seen.look, seen.state
     if state is None or state.state != "crashed":
         return []
-    ended = f"The run ended {_where(look)}: " if not look.n or f"step {look.step}" not in state.because else ""
+    places = (f"step {look.step}", f"row {look.step}") if look.n else ("at the start",)  # rows, if no step is logged
+    ended = "" if any(place in state.because for place in places) else f"The run ended {_where(look)}: "
     text = f"{ended}{state.because}."
     crash = state.crash
     stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
@@ -55,7 +58,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     elif state.quote:
         comes_again = ", which comes again at each start" if state.loop else ""
         failed = Cause(f"An error in the program{comes_again}", status="supported", because=_proof(state.error))
-        signal = replace(signal, causes=(failed,), fixes=(FIX_FIRST,) if state.loop else ())
+        signal = replace(signal, causes=(failed,), fixes=(FIX_FIRST, EARLIEST) if state.loop else (EARLIEST,))
         text += f" {sentence(state.loop)}" if state.loop else ""
     quote = _quote(state) if crash is None or not state.quote else f" “{crash.untold}”"
     return [replace(signal, summary=capital(text) + quote)]
@@ -93,7 +96,8 @@ def _proof(error: Note | None) -> str:
     if error is None or not error.line:
         return "the log shows it"
     place, _, function = innermost(error.frames).rpartition(" ")
-    return f"line {error.line} of the log shows it{f', raised in {function} ({place})' if place else ''}"
+    raised = f"in {function} ({place})" if function[:1] != "<" else f"at {place}"  # <module> is no function
+    return f"line {error.line} of the log shows it{f', raised {raised}' if place else ''}"
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rltui.evidence.clock import enough
+from rltui.evidence.effects import LIMIT
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
@@ -139,12 +140,16 @@ def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
     """Hardly more pairs are right than guessing gives, and they become no more. A warning if those that were held out
     say the same."""
     right = look.facts.metric("dpo_accuracy")
-    if right is None or not logged_for(look, "dpo_accuracy", 2 * p["rows"]) or not p["chance"] <= now < p["weak"]:
+    if right is None or not logged_for(look, "dpo_accuracy", 2 * p["rows"]):
+        return []
+    by_chance = p["chance"] - LIMIT * right.now.se  # single pairs come to less than half as often as to more
+    if not by_chance <= now < p["weak"]:
         return []
     window = max(int(p["rows"]), int(NEWER * len(right.series)))
     if look.trend("dpo_accuracy", window).direction > 0:
         return []
-    text = f"{percent(now)} of the pairs are right, hardly more than the half that guessing gives, and no more than "
+    guessed = "hardly more than" if now > p["chance"] else "about"
+    text = f"{percent(now)} of the pairs are right, {guessed} the half that guessing gives, and no more than "
     text += f"{window} rows before"
     held_out = _held_out_pairs(look)
     told = held_out.now if held_out is not None and len(held_out.series) >= LEAST_EVALUATIONS else None

@@ -14,12 +14,12 @@ from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import Mark
 from rltui.evidence.shifts import ALL_BUT, louder, step_between
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import block_medians, sd_d, sd_m, windows
+from rltui.evidence.trends import block_levels, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, loud, reward_name, rule, validation
 from rltui.rules.gains import validation_rises_since
 from rltui.rules.traits import Trait
-from rltui.run.sums import median
+from rltui.run.sums import kind_of_level, level_of, levels_of
 from rltui.run.table import Floats, Series
 
 
@@ -35,7 +35,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory.clear()  # a peak of rows that no longer count
     if "peak" in memory:
         peak, sd, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
-        if median(x[-10:]) > peak - 2.0 * max(wander, sd):
+        if level_of(x[-10:]) > peak - 2.0 * max(wander, sd):
             memory.clear()
             return []
         start = int(memory["start"])
@@ -53,7 +53,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not falls:
         return []
     rows, below = falls[0]
-    fallen = median(x[-rows:])
+    fallen = level_of(x[-rows:])
     if "peak" not in memory:
         memory.update(peak=peak, noise=sd, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
     at_floor = _at_floor(look, x, below, peak, floor, p)
@@ -63,7 +63,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     onset = _fall(x, start, below)
     best, at = _best(look, peak, int(series.steps[below]))
     if at:  # nothing falls before it was at its best
-        first, low = _best_row(look, series), median(x[below : below + 5])
+        first, low = _best_row(look, series), level_of(x[below : below + 5])
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
@@ -72,9 +72,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
         level, at_floor = NOTICE if slowly else WARNING, False
     share = (best - fallen) / abs(best) if best else 1.0
-    summary = (
-        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last {rows} rows)"
-    )
+    summary = f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} "
+    summary += f"({kind_of_level(x[-rows:])} of the last {rows} rows)"
     summary += f", {percent(share)} lost" if best > 0 and share < 1.0 else ""  # a share of what was above zero
     summary += ", down to its floor." if at_floor else "."
     return [
@@ -103,11 +102,11 @@ def _at_floor(look: Look, x: Floats, below: int, peak: float, floor: float, p: P
     has long been where it has never been lower for a while. What was said is said until it has come up twice as far."""
     n, few, block = len(x), int(p["few"]), int(p["block"])
     near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
-    if median(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
+    if level_of(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
         return look.profile.floor is not None or _as_far_as_answers_differ(look, x, peak)
     if n - below < max(block, LOST_FOR * n):
         return False
-    now, lowest = median(x[-block:]), float(np.sort(windows(x[-2000:], few), axis=1)[:, few // 2].min())
+    now, lowest = level_of(x[-block:]), float(levels_of(windows(x[-2000:], few)).min())
     return now <= lowest + 2.0 * near * (peak - lowest) and peak - now >= p["half"] * abs(peak)
 
 
@@ -140,13 +139,13 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     window = x[first : n - int(p["quiet"])]
     if len(window) < block:
         return None
-    medians = np.sort(windows(window, block), axis=1)[:, block // 2]
+    medians = levels_of(windows(window, block))
     j = int(medians.argmax())
     end = first + j + block
     before = x[max(0, end - 3 * block) : end]
     peak = float(medians[j])
     sd = sd_d(before)
-    return peak, sd, min(sd_m(before), max(sd, sd_m(_off_line(before)))), max(0.0, peak - median(x[:5])), end
+    return peak, sd, min(sd_m(before), max(sd, sd_m(_off_line(before)))), max(0.0, peak - level_of(x[:5])), end
 
 
 def _off_line(x: Floats) -> Floats:
@@ -164,7 +163,7 @@ def _early(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, floa
     head = x[: min(block, n - int(p["quiet"]))]
     if n > int(p["look"]) + block or len(head) < few:
         return None
-    medians = np.sort(windows(head, few), axis=1)[:, few // 2]
+    medians = levels_of(windows(head, few))
     j = int(medians.argmax())
     sd = max(sd_d(x), sd_d(head))
     return float(medians[j]), sd, max(sd, sd_m(x[block:][-200:])), 0.0, j + few
@@ -196,7 +195,7 @@ def _falls(x: Floats, start: int, limits: tuple[_Limit, ...], peak: float, p: Pa
 
 def _fallen(x: Floats, start: int, limit: _Limit, p: Params) -> int | None:
     """Index from which the reward has been below the limit; None if it is not, or not for long enough."""
-    if median(x[-limit.rows :]) >= limit.level:
+    if level_of(x[-limit.rows :]) >= limit.level:
         return None
     below = _since(x, start, *limit)
     return below if len(x) - below >= max(limit.rows, p["hold_share"] * len(x)) else None
@@ -207,7 +206,7 @@ def _since(x: Floats, start: int, level: float, rows: int) -> int:
     part = x[max(start, len(x) - 2000) :]
     if len(part) < rows:
         return len(x)
-    smooth = np.sort(windows(part, rows), axis=1)[:, rows // 2]
+    smooth = levels_of(windows(part, rows))
     above = np.flatnonzero(smooth >= level)
     return len(x) - len(part) + (int(above[-1]) + rows // 2 + 1 if len(above) else 0)
 
@@ -228,8 +227,8 @@ def _at_once(series: Series, onset: int, below: int, fall: float) -> int:
 
 def _fall(x: Floats, start: int, below: int) -> int:
     """Where the fall began: the last row before it that stood at the level of the peak's block."""
-    level = median(x[max(0, start - 25) : start])
-    low = median(x[below : below + 5]) if below < len(x) else float(x[-1])
+    level = level_of(x[max(0, start - 25) : start])
+    low = level_of(x[below : below + 5]) if below < len(x) else float(x[-1])
     if below - start < 0:
         return below
     return fall_begins(x[:below], max(0, start - 5), level, low)
@@ -242,9 +241,10 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if score is None or not enough(p["rows_short"], score.series.steps):
         return []
     fall = score.since_peak
-    if fall is None or fall.direction != -score.better:
-        return []  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
-    found = _by_blocks(look, score, p) or _below_best(look, score, p)
+    if fall is not None and fall.direction == -score.better:
+        found = _by_blocks(look, score, p) or _below_best(look, score, p)
+    else:  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
+        found = _below_start(look, score, p)
     if found is None:
         return []
     peak, low, step, z, rows = found
@@ -263,7 +263,9 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE if level == WARNING and slowly and validation_rises_since(look, step) else level
     share = (best - low) / abs(best) if best else 1.0
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
-    summary += f"(median of the last {rows} rows)" + (f", {percent(share)} lower." if best > 0 <= low else ".")
+    summary += f"({kind_of_level(score.values[-rows:])} of the last {rows} rows)" + (
+        f", {percent(share)} lower." if best > 0 <= low else "."
+    )
     return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
 
 
@@ -294,10 +296,10 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
     n = len(x)
     if blocks is None:
         return None
-    whole = _decline(look, blocks.medians, n >= p["rows"], p)
+    whole = _decline(look, blocks.levels, n >= p["rows"], p)
     if whole is not None:
         _, z, peak, low, at = whole
-        at = fall_begins(blocks.medians, at, peak, low) * blocks.size
+        at = fall_begins(blocks.levels, at, peak, low) * blocks.size
         return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (n // int(p["blocks"]))
     newest = _decline(look, x[-recent:], True, p) if n > recent else None
     if newest is None:
@@ -322,6 +324,27 @@ def _below_best(look: Look, score: MetricFacts, p: Params) -> Fall | None:
         return None
     at = fall_begins(score.values, at, peak, now.value)
     return peak, now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), now.points
+
+
+MANY = 20
+"""Rows of the first window that tell their own error: of five neighbours that carry on it is far too small."""
+
+
+def _below_start(look: Look, score: MetricFacts, p: Params) -> Fall | None:
+    """The fall from the first rows, by more than the lowest of so many means lies below them by chance: no best was
+    picked among many, so that a fall shows in noise that hides it from the best."""
+    start, end, lost = score.start, score.end, score.since_start
+    if (
+        lost is None
+        or start.points < MANY
+        or lost.errors * score.better > -LIMIT - chance(len(score.values), start.points)
+    ):
+        return None
+    share = p["share"] if len(score.values) >= p["rows"] else p["share_short"]
+    if abs(lost.value) < share * _height(look, start.value):
+        return None
+    at = fall_begins(score.values, start.points, start.value, end.value)
+    return start.value, end.value, int(score.series.steps[at]), abs(lost.errors), end.points
 
 
 def _height(look: Look, peak: float) -> float:
@@ -351,7 +374,7 @@ def _crosses(x: Floats, level: float) -> int:
 def _decline(look: Look, x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
     """Drop, its z, peak, level now and index of the end of the peak's block; None where there is no decline."""
     count = int(p["blocks"])
-    b = block_medians(x, count)
+    b = block_levels(x, count)
     j = int(b[:-1].argmax())
     low = float(b[-2:].mean())
     drop = float(b[j]) - low

@@ -48,7 +48,7 @@ from rltui.rules.traits import Trait
 from rltui.rules.unmoved import held_back, no_movement, no_rate, random_text
 from rltui.rules.ways import LEAST, way_of
 from rltui.rules.wider_batch import prompts_alike, wider_batch
-from rltui.run.sums import median
+from rltui.run.sums import kind_of_level, level_of
 from rltui.run.table import Series
 
 
@@ -136,7 +136,8 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     span = ceiling - floor
     if span <= 0:
         return []
-    level_now = (median(reward[-window:]) - floor) / span
+    newest = reward[-window:]
+    level_now = (level_of(newest) - floor) / span
     cut = look.facts.cut
     if cut is not None and cut.value > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
@@ -158,7 +159,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text += f" It was at {percent(begun)} from the start: there is little to learn." if too_easy else ""
         return text + (" Validation finds nearly every answer right." if right and level == WARNING else "")
 
-    proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
+    proofs = [(look.reward, f"{kind_of_level(newest)} of the last {window} rows {num(level_of(newest))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     marks = (Mark.COSTS,) if too_easy and level > EASED else ()
     onset = _reached(look, floor + p["level"] * span)
@@ -262,20 +263,20 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
         gained = f"{gained}: {num(score.start.value)} → {num(score.end.value)} (means of both ends), {little}"
         level, onset = WARNING if why else NOTICE, int(score.series.steps[0])
         return [Signal(level, sentences(gained, why), tuple(proofs), onset_step=onset, marks=marks)]
-    whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
+    whole = trend(blocks.levels, len(blocks.levels)).direction if not known or _rose(score) else 0
     if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
     unlearnt = _unlearnt(look, score, p)
     if unlearnt:
         memory["unlearnt"] = 1.0
-    if (not known or "unlearnt" in memory) and (gain.direction or whole) and not unlearnt:
+    if (not known or "unlearnt" in memory) and score.better in (gain.direction, whole) and not unlearnt:
         memory.clear()
         return []
     x, why = score.values, unlearnt or no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
     why = why or random_text(look, p) or (held_back(look) if little else "")
     if not why and _rose(score):
         return []
-    fell = gain.direction == -score.better
+    fell = gain.direction == -score.better or score.lost
     moved = (
         "is below where it began"
         if fell
@@ -290,7 +291,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     def summary() -> str:
         text = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → "
         text += f"{num(tail(x, p['window']))} ({compared(look, look.reward, p['window'])})"
-        return sentences(text, why or f"a change below {num(unseen)} could not be seen")
+        return sentences(text, why or ("" if fell else f"a change below {num(unseen)} could not be seen"))
 
     proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]

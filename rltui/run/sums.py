@@ -1,4 +1,4 @@
-"""Medians, quantiles and spreads of arrays, and sums and extremes of columns that grow at their end."""
+"""Levels, medians, quantiles and spreads of arrays, and sums and extremes of columns that grow at their end."""
 
 from __future__ import annotations
 
@@ -26,6 +26,52 @@ def median(x: Floats) -> float:
     low = float(ordered[n // 2 - 1])
     middle = low + 0.5 * (high - low)
     return middle if isfinite(middle) else 0.5 * low + 0.5 * high  # the difference overflows
+
+
+TIED = 0.25
+"""Share of the points that equal their median if they have few values."""
+EACH = 2
+"""Points that each of the other values has, and stretches of them, at least: a spike has a value of its own, and one
+stretch of another value is a change."""
+
+
+def few_valued(x: Floats, middle: float) -> bool:
+    """Whether points have few values, which come by turns, so that their median is one of them whatever their shares: a
+    grade of 0 or 1 in each row, or the mean of four."""
+    off = x != middle
+    others = int(np.count_nonzero(off))
+    if not EACH <= others <= (1.0 - TIED) * len(x):
+        return False
+    stretches = int(off[0]) + int(np.count_nonzero(off[1:] > off[:-1]))
+    return stretches >= EACH and EACH * len(np.unique(x[off])) <= others
+
+
+def level_of(x: Floats) -> float:
+    """Where points stand: their median, which no stray one moves, or the mean of points of few values. NaN as of
+    `median`."""
+    middle = median(x)
+    return mean(x) if few_valued(x, middle) else middle
+
+
+def kind_of_level(x: Floats) -> str:
+    """What `level_of` is: "mean" or "median"."""
+    return "mean" if few_valued(x, median(x)) else "median"
+
+
+def levels_of(table: Floats) -> Floats:
+    """The `level_of` each row of a table without NaN."""
+    n = table.shape[1]
+    ordered = np.sort(table, axis=1)
+    low, high = ordered[:, (n - 1) // 2], ordered[:, n // 2]
+    out: Floats = low + 0.5 * (high - low)
+    off = table != out[:, None]
+    others = off.sum(axis=1)
+    few = (others >= EACH) & (others <= (1.0 - TIED) * n)
+    if few.any():
+        stretches = off[:, 0] + (off[:, 1:] > off[:, :-1]).sum(axis=1)
+        few &= (stretches >= EACH) & (EACH * (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1) <= others)
+        out[few] = table[few].mean(axis=1)
+    return out
 
 
 def mean(x: Floats) -> float:

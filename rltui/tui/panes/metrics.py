@@ -12,6 +12,7 @@ from rltui.plots.numbers import MINUS, fixed_decimals
 from rltui.report.courses import change_of
 from rltui.tui.headings import Heading, headings
 from rltui.tui.lists import Order, matches
+from rltui.tui.panes.metric_keys import key_in, prefix_of
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -28,7 +29,8 @@ RECENT = 50
 
 
 class MetricLine(Struct, frozen=True):
-    """A line of the list: a heading, a blank, a metric, or a metric that is not logged."""
+    """A line of the list: a heading, a blank, a metric, or a metric that is not logged. `prefix`: of the keys below a
+    heading, if all begin with it, so that each is shown without it."""
 
     kind: str  # "heading" | "blank" | "metric" | "constant" | "missing"
     name: str = ""
@@ -143,8 +145,11 @@ def lines(
         if not narrow:
             if out and (airy or everything):
                 out.append(MetricLine("blank"))
-            out.append(MetricLine("heading", heading.name, _prefixes(view, [n for n, on in names if on])))
-        out += [MetricLine("metric" if on else "missing", name) for name, on in names]
+            prefix = prefix_of([_key(view, n) for n, on in names if on])
+            out.append(MetricLine("heading", heading.name, prefix))
+        else:
+            prefix = ""
+        out += [MetricLine("metric" if on else "missing", name, prefix) for name, on in names]
     return out + _folded(flat, narrow)
 
 
@@ -159,16 +164,6 @@ def _folded(names: list[str], narrow: bool) -> list[MetricLine]:
 def _key(view: View, name: str) -> str:
     metric = view.listed.get(name)
     return metric.key if metric else ""
-
-
-def parted(key: str) -> tuple[str, str]:
-    """`timing_s/gen` -> `timing_s/`, `gen`; `E2E (Tokens/sec)` has no prefix."""
-    first, slash, rest = key.partition("/")
-    return (first + slash, rest) if slash and " " not in first else ("", key)
-
-
-def _prefixes(view: View, names: list[str]) -> str:
-    return " ".join(dict.fromkeys(prefix for n in names if (prefix := parted(_key(view, n))[0])))
 
 
 class Columns(Struct, frozen=True):
@@ -295,7 +290,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     moved = _moved(metric, finding if view.last_rows is None else None, scale)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key:
-        row += [("   ", "fg"), put(parted(_key(view, line.name))[1], cols.key - 3, "dim")]
+        row += [("   ", "fg"), put(key_in(_key(view, line.name), line.prefix, cols.key - 3), cols.key - 3, "dim")]
     return row
 
 

@@ -40,9 +40,10 @@ def run(folder: Path, seed: int = 1, **changed: float) -> Row:
     return report(folder, rows)[2]
 
 
-def report(folder: Path, rows: list[Row]) -> tuple[str, str, Row]:
+def report(folder: Path, rows: list[Row], config: Row | None = CONFIG) -> tuple[str, str, Row]:
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
     return told(folder)
 
 
@@ -144,7 +145,7 @@ def test_a_rate_that_is_not_the_one_that_is_set(tmp_path: Path) -> None:
     rate = found(report(tmp_path, rows)[2], "cfg-lr-too-high")
     assert rate is not None
     assert (rate["severity"], rate["onset_step"]) == ("warning", 1)
-    assert "30 times the 0.00002 that is set" in rate["summary"]
+    assert "30 times the 2e-5 that is set" in rate["summary"]
     assert rate["causes"][0]["text"] == "The learning rate in use is not the one that was set"
     assert rate["causes"][0]["status"] == "supported"
 
@@ -198,3 +199,17 @@ def test_a_bonus_that_is_learnt_within_a_few_rows_is_dated_by_its_leap(tmp_path:
     assert leap is not None
     assert leap["onset_step"] == AT
     assert "at once at step 130, beyond all values before" in leap["summary"]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["with a config", "without one"])
+def test_a_rate_that_rises_on_the_way(told: bool, tmp_path: Path) -> None:
+    """Without a config nobody knows what was set: it is said that something raised it, and in one format."""
+    draw = random.Random(9)
+    rows = [learnt(n, draw) | {"actor/lr": 1e-6 if n < AT else 3e-5} for n in range(1, ROWS + 1)]
+    text, _, page = report(tmp_path, rows, CONFIG if told else None)
+    rate = found(page, "cfg-lr-too-high")
+    assert rate is not None
+    assert ("is not the one that was set" in rate["causes"][0]["text"]) == told
+    assert ("Something raised the learning rate" in rate["causes"][0]["text"]) == (not told)
+    assert "1e-6 to 3e-5" in text
+    assert "0.00003" not in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.evidence.trends import (
-    block_medians,
+    block_levels,
     flat,
     log_spikes,
     mann_kendall_p,
@@ -76,7 +76,7 @@ def test_theil_sen_ignores_an_outlier() -> None:
 
 
 def test_blocks_take_the_newest_points() -> None:
-    assert block_medians(np.arange(11.0), 2).tolist() == [3.0, 8.0]
+    assert block_levels(np.arange(11.0), 2).tolist() == [3.0, 8.0]
 
 
 @pytest.mark.parametrize(("rho", "most"), [(0.0, 0.01), (0.5, 0.03), (0.8, 0.08)])

@@ -15,7 +15,7 @@ MEASURED = frozenset(
     {
         *("argmax", "argmin", "nanargmax", "nanargmin", "mean", "nanmean", "average", "fmean", "median", "nanmedian"),
         *("quantile", "nanquantile", "percentile", "std", "nanstd", "var", "stdev", "pstdev", "polyfit", "corrcoef"),
-        *("theil_sen", "trend", "mann_kendall_p", "onset", "turn", "block_medians", "running_medians", "sd_d", "sd_m"),
+        *("theil_sen", "trend", "mann_kendall_p", "onset", "turn", "block_levels", "running_medians", "sd_d", "sd_m"),
         *("smooth", "standard_error", "flat", "noise", "carry", "window_rows", "linear_regression", "correlation"),
     }
 )

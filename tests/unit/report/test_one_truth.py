@@ -225,7 +225,7 @@ def test_the_short_report_has_the_fixes_of_the_long_one_in_their_order(tmp_path:
     columns["score"] = 0.7 - 0.5 / (1 + np.exp(-(at - 0.3) / 0.05)) + wave(0, 0.03, rows, 1)
     for run in (write(tmp_path / "fallen", columns), sick(tmp_path / "sick")):
         short, whole, _ = told(run)
-        in_short = re.findall(r"^\d+\. (.*?)(?: \(`.*)?: \w+ impact", _section(short, 5), re.M)
+        in_short = re.findall(r"^\d+\. (.*?)(?: \(`.*)? · \w+ impact", _section(short, 5), re.M)
         in_long = re.findall(r"^\| \d+ \| (.*?) \|", _section(whole, 5), re.M)
         places = [next(i for i, fix in enumerate(in_long) if fix.startswith(said)) for said in in_short]
         assert places

@@ -64,7 +64,7 @@ def test_the_rate_that_is_told_stands_in_the_log(rate: float, tmp_path: Path) ->
     rows = [usual(n, draw) | {"actor/lr": rate * (1 - n / 250)} for n in range(200)]
     summaries = [f["summary"] for f in page_of(tmp_path, rows)[2]["findings"] if f["id"] == "cfg-lr-too-high"]
     assert summaries
-    assert f"Learning rate {'0.0003' if rate == 3e-4 else '0.00005'} " in summaries[0]
+    assert f"Learning rate {'0.0003' if rate == 3e-4 else '5e-5'} " in summaries[0]
 
 
 def test_a_metric_that_is_0_throughout_is_not_said_to_be_unlogged(tmp_path: Path) -> None:

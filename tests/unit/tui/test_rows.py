@@ -10,7 +10,7 @@ from rich.color import Color, ColorSystem
 
 from rltui.tui import rows
 from rltui.tui.lists import matches
-from rltui.tui.panes.metrics import parted
+from rltui.tui.panes.metric_keys import key_in, parted, prefix_of
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 
 TEXT = st.text(alphabet="ab 好▁█×", max_size=12)
@@ -109,3 +109,24 @@ def test_a_text_that_has_more_lines_says_so(text: str, width: int, most: int) ->
 )
 def test_the_prefix_of_a_key(key: str, parts: tuple[str, str]) -> None:
     assert parted(key) == parts
+
+
+@pytest.mark.parametrize(
+    ("keys", "prefix"),
+    [
+        (["timing_s/gen", "timing_s/step"], "timing_s/"),
+        (["train/reward", "kl"], ""),
+        (["critic/score/mean", "actor/kl_loss"], ""),
+        (["reward", "kl"], ""),
+        ([], ""),
+    ],
+)
+def test_a_heading_has_a_prefix_only_if_all_keys_below_it_begin_with_it(keys: list[str], prefix: str) -> None:
+    """Below "train/" the key `kl` reads as `train/kl`, and below "critic/ actor/" nobody can tell whose it is."""
+    assert prefix_of(keys) == prefix
+    assert [prefix + key_in(key, prefix, 40) for key in keys] == keys
+
+
+def test_a_key_that_is_too_long_keeps_its_end() -> None:
+    assert key_in("response_length_non_aborted/clip_ratio", "", 18) == "…borted/clip_ratio"
+    assert len(key_in("response_length_non_aborted/clip_ratio", "", 18)) == 18

@@ -1,0 +1,21 @@
+"""How the column of keys shows those of one heading."""
+
+from __future__ import annotations
+
+
+def parted(key: str) -> tuple[str, str]:
+    """`timing_s/gen` -> `timing_s/`, `gen`; `E2E (Tokens/sec)` has no prefix."""
+    first, slash, rest = key.partition("/")
+    return (first + slash, rest) if slash and " " not in first else ("", key)
+
+
+def prefix_of(keys: list[str]) -> str:
+    """What all the keys begin with; empty if they differ, as nobody could tell whose prefix is whose."""
+    found = {parted(key)[0] for key in keys}
+    return found.pop() if len(found) == 1 else ""
+
+
+def key_in(key: str, prefix: str, width: int) -> str:
+    """The key below a heading that has its prefix; of one that is too long the end, which tells it from its like."""
+    key = key.removeprefix(prefix)
+    return key if len(key) <= width else f"…{key[len(key) - width + 1 :]}"
