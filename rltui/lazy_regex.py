@@ -22,6 +22,8 @@ def any_of(texts: Iterable[str]) -> str:
         one_ends |= not text
         if text:
             rests.setdefault(text[0], []).append(text[1:])
+    if not rests:
+        return ""
     told = "|".join(re.escape(first) + any_of(rest) for first, rest in rests.items())
     return f"(?:{told}){'?' if one_ends else ''}" if one_ends or len(rests) > 1 else told
 

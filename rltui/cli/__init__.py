@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
+from rltui import environment
 from rltui.cli.arguments import Stop
 from rltui.settings import SettingsError
 
@@ -40,6 +41,7 @@ the sum is finite, and the report says what is not known."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Returns the exit code: 0 done, 1 a finding as severe as --fail-on says (verify: something is
     wrong), 2 wrong usage, 3 a crash of rltui, 130 Ctrl+C."""
+    environment.use_one_thread()
     gc.set_threshold(COLLECT_AFTER)
     warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)

@@ -24,6 +24,7 @@ from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
 from rltui.records import cached
 from rltui.run.run import Run
+from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
 NOTHING: Floats = np.zeros(0)
@@ -385,7 +386,7 @@ class Look:
             x = self.values(name)[-STUB_ROWS:]
             if len(x):
                 scaled = x * 10.0**DECIMALS
-                return bool(np.median(np.abs(scaled - np.round(scaled))) > 1e-3)
+                return median(np.abs(scaled - np.round(scaled))) > 1e-3
         return False
 
     def is_zero(self, name: str) -> bool:

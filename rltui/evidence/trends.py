@@ -14,7 +14,7 @@ from math import erfc, inf, sqrt
 import numpy as np
 from msgspec import Struct
 
-from rltui.run.sums import few_valued, levels_of, mean, median, sd
+from rltui.run.sums import few_valued, levels_of, mean, median, quantile, sd
 from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution
@@ -264,8 +264,8 @@ def first_turn(x: Floats, part: float = 0.5, margin: int = 5) -> tuple[int, floa
     if not 0 < at < len(x) - 1:
         return at, clear
     y = running_medians(x)
-    before, later = float(np.median(y[:at])), y[at:]
-    far = float(np.quantile(later, 0.9 if float(later.mean()) > before else 0.1))
+    before, later = median(y[:at]), y[at:]
+    far = quantile(later, 0.9 if float(later.mean()) > before else 0.1)
     gone = np.flatnonzero((later - before) * np.sign(far - before) >= part * abs(far - before))
     stop = at + (int(gone[0]) if len(gone) else len(later)) + margin
     sooner, clear_too = turn(x[:stop], margin) if stop < len(x) else (at, clear)

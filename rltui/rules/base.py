@@ -101,15 +101,13 @@ SINCE_POINTS = 256
 
 def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
     """The index from which on a condition that holds now has held, single exceptions aside."""
-    near = SINCE_POINTS
-    while True:  # from the end: few conditions have held for most of a long run
-        first = max(0, len(bad) - near)
-        newest = bad[first:]
-        ended = (~(newest[1:] | newest[:-1])).nonzero()[0]
-        if len(ended) or not first:
-            break
-        near *= 8
-    after = first + int(ended[-1]) + 2 if len(ended) else 0
+    near, end, after = SINCE_POINTS, len(bad), 0
+    while end > 1 and not after:  # from the end: few conditions have held for most of a long run
+        first = max(0, end - near)
+        holds = bad[first + 1 : end] | bad[first : end - 1]
+        if not holds.all():
+            after = end - int(holds[::-1].argmin())
+        near, end = near * 8, first + 1
     return after + int(bad[after:].argmax()) if after < len(bad) else len(bad) - 1
 
 
@@ -130,12 +128,13 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     logged = [series for name in names if (series := look.series(name)) is not None]
     if len(logged) < len(names):
         return tuple(np.empty(0) for _ in names)
-    rows = logged[0].rows
-    in_every_row = all(len(series) == look.n for series in logged)
-    if in_every_row or all(np.array_equal(series.rows, rows) for series in logged[1:]):
+    holed = [series.rows for series in logged if len(series) < look.n]
+    if not holed or (len(holed) == len(logged) and all(np.array_equal(rows, holed[0]) for rows in holed[1:])):
         return tuple(series.values for series in logged)
-    common = rows_of_all([series.rows for series in logged], look.n)
-    return tuple(series.values[common[series.rows]] for series in logged)
+    if len(holed) == 1:
+        return tuple(x.values[holed[0]] if len(x) == look.n else x.values for x in logged)
+    common = rows_of_all(holed, look.n)
+    return tuple(series.values[common if len(series) == look.n else common[series.rows]] for series in logged)
 
 
 def rows_of_all(several: Sequence[Ints], n: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

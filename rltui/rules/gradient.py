@@ -27,7 +27,7 @@ from rltui.rules.base import (
 )
 from rltui.rules.loss_leap import loss_leap
 from rltui.rules.traits import Trait
-from rltui.run.sums import mean, median
+from rltui.run.sums import mean, median, quantile
 from rltui.run.table import Floats
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
@@ -64,7 +64,7 @@ def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float
 def _calm(values: Floats) -> float:
     """What a gradient seldom exceeded as the run began, behind the first steps; infinite while too few are known."""
     early = values[WARMUP : WARMUP + WINDOW]
-    return float(np.quantile(early, RARE)) if len(early) == WINDOW else inf
+    return quantile(early, RARE) if len(early) == WINDOW else inf
 
 
 @rule("grad-norm-explosion", Look)

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-
 from rltui.evidence.look import Look
 from rltui.rules.base import side_by_side
+from rltui.run.sums import median
 
 FIRST_STEPS, LEAST = 20, 5
 """Steps in which the policy is still next to its reference, and rows of them that it takes."""
@@ -26,7 +25,7 @@ def implied_range(look: Look, share: float) -> float | None:
     series = look.series("kl_ref")
     rows = 0 if series is None else int(series.steps.searchsorted(int(look.steps[0]) + FIRST_STEPS))
     clipped, kl = clipped[:rows], kl[:rows]
-    if len(kl) < LEAST or float(np.median(clipped)) < share:
+    if len(kl) < LEAST or median(clipped) < share:
         return None
     told = (clipped >= share) & (kl >= 0.0)
     return sqrt(float((2.0 * BOTH_WAYS * kl[told] / clipped[told]).min())) if told.any() else None

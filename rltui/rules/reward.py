@@ -366,9 +366,10 @@ def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
 def _crosses(x: Floats, level: float) -> int:
     """The cut with the fewest values below the level before it and above the level after it. The last value above the
     level comes the later the more noise there is."""
-    above = np.concatenate(([0], np.cumsum(x >= level)))
-    wrong = np.arange(len(x) + 1) - above + (above[-1] - above)
-    return int(wrong.argmin())
+    more = 1 - 2 * (x >= level).view(np.int8)
+    wrong = more.astype(np.int32).cumsum(dtype=np.int32)  # how many more than with the cut before all values
+    best = int(wrong.argmin())
+    return best + 1 if wrong[best] < 0 else 0
 
 
 def _decline(look: Look, x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:

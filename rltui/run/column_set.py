@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
-from rltui.run.columns import Axis, Column, Floats, Ints, have_finite_sums, room_for, with_room
+from rltui.run.columns import Axis, Column, Floats, Ints, room_for, with_room
 
 
 def cells_of(rows: Rows, i: int) -> dict[str, float]:
@@ -20,17 +20,21 @@ def cells_of(rows: Rows, i: int) -> dict[str, float]:
     return cells
 
 
-def _filled_up(cells: Floats, count: int) -> Floats:
-    """The cells, filled up with NaN at the end to `count`."""
-    return cells if len(cells) == count else np.concatenate((cells, np.full(count - len(cells), nan)))
-
-
-def _logged(cells: Floats, bad: Iterable[int], first: int) -> NDArray[np.bool_] | None:
-    """Which of the rows of these cells hold a value; None: all. `first`: the row of the block that `cells` begin at.
-    `bad`: the rows of the block in which NaN or an infinity was logged."""
+def _cells(rows: Rows, first: int, stop: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """The cells of some rows of a block, columns by rows, and which of them hold a value."""
+    parts = [memoryview(column)[first:stop] for column in rows.values.values()]
+    count = stop - first
+    if all(len(part) == count for part in parts):
+        cells = np.frombuffer(b"".join(parts)).reshape(len(parts), count)
+    else:
+        cells = np.full((len(parts), count), nan)
+        for own, part in zip(cells, parts, strict=True):
+            own[: len(part)] = part
     held = np.isfinite(cells)
-    held[[i - first for i in bad if first <= i < first + len(cells)]] = True
-    return None if held.all() else held
+    for own, key in zip(held, rows.values, strict=True):
+        if bad := rows.nonfinite.get(key):
+            own[[i - first for i in bad if first <= i < stop]] = True
+    return cells, held
 
 
 class Filled(NamedTuple):
@@ -77,31 +81,33 @@ class ColumnSet(dict[str, Column]):
         """Appends the rows of a block from its row `first` on, one for each of `steps`, as rows `start` and following.
         It goes column by column."""
         self._join_axes()
-        stop = first + len(steps)
-        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, Floats], Ints | None]] = {}
-        block = [_filled_up(np.frombuffer(raw)[first:stop], len(steps)) for raw in rows.values.values()]
-        for key, cells, whole in zip(rows.values, block, have_finite_sums(block), strict=True):
-            held = None if whole else _logged(cells, rows.nonfinite.get(key, ()), first)
+        block, filled = _cells(rows, first, first + len(steps))
+        groups: dict[tuple[Axis | None, bytes], dict[str, int]] = {}  # axis and rows -> key -> its place in the block
+        for place, (key, whole) in enumerate(zip(rows.values, filled.all(axis=1).tolist(), strict=True)):
             column = self.get(key)
-            group = (None if column is None else column.axis, b"" if held is None else held.tobytes())
-            if group not in groups:
-                groups[group] = {}, None if held is None else np.flatnonzero(held)
-            groups[group][0][key] = cells
-        for (axis, _), (columns, where) in groups.items():
+            group = None if column is None else column.axis, b"" if whole else filled[place].tobytes()
+            groups.setdefault(group, {})[key] = place
+        for (axis, held), places in groups.items():
+            where = np.frombuffer(held, dtype=np.bool_).nonzero()[0] if held else None
             if where is not None and not len(where):
                 continue
-            target = self._axis_of(axis, columns)
+            target = self._axis_of(axis, places)
             at = target.count
             if where is None:
                 target.extend(np.arange(start, start + len(steps)), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            # one allocation for all new columns: a short log has as many columns as a long one
-            fresh = iter(room_for(len(columns), target.count)) if axis is None else None
-            for key, cells in columns.items():
+            if axis is None:  # one allocation for all new columns: a short log has as many columns as a long one
+                room = room_for(len(places), target.count)
+                cells = block[list(places.values())]
+                room[:, at : target.count] = cells if where is None else cells[:, where]
+                for key, values in zip(places, room, strict=True):
+                    self[key].values = values
+            for key, place in places.items():
                 column = self[key]
-                column.values = with_room(column.values, at, target.count) if fresh is None else next(fresh)
-                column.values[at : target.count] = cells if where is None else cells[where]
+                if axis is not None:
+                    column.values = with_room(column.values, at, target.count)
+                    column.values[at : target.count] = block[place] if where is None else block[place][where]
                 if rows.nonfinite.get(key):
                     column.all_finite = False
 

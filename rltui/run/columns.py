@@ -5,9 +5,6 @@ a snapshot for the screen costs nothing. Appending never touches what a view sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -74,14 +71,6 @@ class Series(msgspec.Struct, frozen=True, eq=False):
             first, last = (int(self.rows[start]), int(self.rows[end - 1])) if start < end else (0, -1)
             known = known.until_row(last + 1).since_row(first)
         return Series(self.key, self.steps[at], self.values[at], self.rows[at], self.times[at], self.all_finite, known)
-
-
-def have_finite_sums(columns: Sequence[Floats]) -> list[bool]:
-    """For each column whether no cell is NaN or infinite. It looks at the sum, which is quicker than each cell. If the
-    sum overflows, the answer is False too."""
-    add = np.add.reduce
-    with np.errstate(over="ignore", invalid="ignore"):
-        return [isfinite(add(cells)) for cells in columns]
 
 
 def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: ignore[type-arg]

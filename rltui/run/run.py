@@ -165,7 +165,7 @@ class Run:
             named = [(m.canonical, key) for key, m in self._names.meanings.items() if m.canonical is not None]
             keys, table = dict(reversed(named)), self.history.table
             self.algorithm = algorithm(self.dialect, self.config, self.raw_config, keys, self._hints, table)
-        self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
+        self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.all_series())
 
     def _every(self) -> int | None:
         """Steps from one row to the next by the config, if the counted rows then fit into the plan; else None. It

@@ -21,6 +21,7 @@ from threading import Event as Flag
 from threading import Thread
 from urllib.parse import urlsplit
 
+from rltui import environment
 from rltui.events.changes import Event, in_lines
 
 COMMAND_LIMIT_S = 60.0
@@ -105,7 +106,7 @@ class Command:
                 self._words,
                 stdin=subprocess.PIPE,
                 stdout=sys.stderr.fileno(),
-                env={**os.environ, **variables},
+                env={**environment.of_user(), **variables},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

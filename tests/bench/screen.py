@@ -154,7 +154,7 @@ def paint(of: Setting) -> Iterator[Result]:
 
 def whole(of: Setting) -> Iterator[Result]:
     log, times = of.file("wandb"), max(1, of.times // 2)
-    report = [of.case("load", log)["cpu_s"] for _ in range(times)]
+    report = [of.cpu_s("report", log) for _ in range(times)]
     shown, theirs = [], []
     for _ in range(times):
         shown.append(terminal.show(terminal.rltui(log), thousands(of.steps).encode(), rest=True))

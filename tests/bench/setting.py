@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -41,6 +42,14 @@ class Setting:
         done = subprocess.run(command, cwd=ROOT, env=terminal.environment(), capture_output=True, text=True, check=True)
         figures: dict[str, float] = json.loads(done.stdout)
         return figures
+
+    def cpu_s(self, *words: object) -> float:
+        """CPU seconds of a command of rltui, as a user runs it."""
+        command = [sys.executable, "-m", "rltui", *map(str, words)]
+        before = os.times()
+        subprocess.run(command, cwd=ROOT, env=terminal.environment(), stdout=subprocess.DEVNULL, check=True)
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
 
     def median(self, name: str, *arguments: object, figure: str) -> float:
         return statistics.median(self.case(name, *arguments)[figure] for _ in range(self.times))

@@ -126,7 +126,7 @@ class BlockLog:
         used = self._cut(buffer, records)
         self._at += used
         rest = buffer[used:]
-        self._pieces = [rest]
+        self._pieces = [rest] if rest else []
         self._waiting = len(rest)
         return records
 

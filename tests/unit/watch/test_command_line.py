@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from rltui.environment import ONE_THREAD
 from rltui.events.changes import Event
 from rltui.watch.hooks import Command
 from tests.conftest import REPO
@@ -82,6 +84,7 @@ def test_exec_gets_each_event_and_no_shell(tmp_path: Path) -> None:
         "import json, os, sys\n"
         "event = json.load(sys.stdin)\n"
         "kept = json.dumps([sys.argv[1], os.environ['RLTUI_FINDING'], event['quote']])\n"
+        f"assert os.environ.get({ONE_THREAD!r}) == {os.environ.get(ONE_THREAD)!r}, 'not our own'\n"
         f"open({str(kept)!r}, 'a').write(kept + '\\n')\n"
         "print('printed')\n"
     )

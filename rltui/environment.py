@@ -1,0 +1,23 @@
+"""Variables that this process sets for itself, which commands of the user must not inherit."""
+
+from __future__ import annotations
+
+import os
+
+ONE_THREAD = "OPENBLAS_NUM_THREADS"
+"""numpy's linear algebra starts a thread for each core when it is imported: that takes longer than the import, and what
+is computed here is far too small for threads."""
+
+_set: set[str] = set()
+
+
+def use_one_thread() -> None:
+    """To be called before numpy is imported. What the user set stays."""
+    if ONE_THREAD not in os.environ:
+        os.environ[ONE_THREAD] = "1"
+        _set.add(ONE_THREAD)
+
+
+def of_user() -> dict[str, str]:
+    """The environment as the user gave it."""
+    return {name: value for name, value in os.environ.items() if name not in _set}
