@@ -109,6 +109,12 @@ def no_hidden_faults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test gives by `--line` holds for its process, so it would hold for the logs of the next test, too."""
+    monkeypatch.setattr("rltui.readers.console.line_pattern._patterns", ())
+
+
+@pytest.fixture(autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the settings or the terminal of its user, or writes to what rltui keeps for him. (Readline puts
     the size of the terminal into the environment of test workers, and programs believe it more than their own.)"""

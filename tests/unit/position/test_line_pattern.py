@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ STYLES = {
     "behind an odd time": "at 10h{i:02}:07 wave {i} got 0.{i:03}",
     "behind minutes": "{{10:{i:02}:07}} wave {i} got 0.{i:03}",
 }
-
-
-@pytest.fixture(autouse=True)
-def no_pattern_stays() -> Iterator[None]:
-    yield
-    line_pattern.use(())
 
 
 def written(path: Path, style: str) -> Path:

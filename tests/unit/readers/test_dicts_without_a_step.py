@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import random
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rltui.cli import main
-from rltui.readers.console import line_pattern
 from tests.unit.readers.reading import read
 from tests.unit.readers.reported import refused, reported
 from tests.unit.readers.test_lines_of_home_made_loops import rows
@@ -29,12 +27,6 @@ LINES = {
     "objects within": "metrics: {{'policy_loss': {sign}1.{n}, 'reward': {{'mean': 0.{n}, 'std': 0.25}}}}",
     "settings above": f"\nmetrics: {DICT}",
 }
-
-
-@pytest.fixture(autouse=True)
-def no_pattern_stays() -> Iterator[None]:
-    yield
-    line_pattern.use(())
 
 
 def log(line: str, count: int = STEPS) -> str:
