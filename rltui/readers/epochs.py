@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+LOOKS = 16
+"""Rows in which it is seen whether a number stands in a round: a metric that is whole does not."""
+
+
 class UnnamedRounds(Struct):
     """Finds the number that counts the rounds beside a count, whatever it is called: `[1/3] update 4/50`, `chunk 1 step
     3`. It stands from the first row of a round on, and is one more in the row in which the count begins again where it
@@ -24,13 +28,17 @@ class UnnamedRounds(Struct):
 
     key: int | str | None = None
     _first: int = 0
-    _beside: Mapping[int | str, int] = field(default_factory=dict)  # the first count
+    _beside: Mapping[int | str, int] = field(default_factory=dict)  # the first count, and have not changed since
+    _looks: int = 0
 
     def find(self, count: int, beside: Callable[[], Mapping[int | str, int]], last: int | None) -> int | None:
         """Takes a row. `beside`: gives the whole numbers that may count rounds; `last`: the count of the row before,
         None for the first one. Returns the round before this one if this row shows which number counts them."""
         if last is None:
             self._first, self._beside = count, beside()
+        elif count >= last and self._beside and self._looks < LOOKS:
+            self._looks, now = self._looks + 1, beside()
+            self._beside = {key: x for key, x in self._beside.items() if now.get(key, x) == x}
         else:
             self.key = self.begun(count, beside, last)
         return None if self.key is None else self._beside[self.key]
@@ -138,7 +146,7 @@ def epoch_key(keys: Collection[str], step: str | None) -> str | None:
 def round_of(names: Iterable[str]) -> str | None:
     """The one of these names that counts rounds, in each of which the step of the same row may be counted anew; None
     for none."""
-    rounds = words().outer - words().phases
+    rounds = (words().outer | words().rounds) - words().phases
     return next((name for name in names if name.lower() in rounds), None)
 
 

@@ -35,7 +35,8 @@ class TemplateWords(Record):
     its number and the step. `trainings`: kinds of trainings, in the words before their steps; `preparations`:
     those that come before another one. `one_of_many`: before the number of one sample of a step.
     `identities`: what tells the runs of one log apart, in the titles above them; `beginnings`: before them in a title;
-    `relaunches`: before the number of a launch of the same run.
+    `relaunches`: before the number of a launch of the same run;
+    `rounds`: further names of what counts the rounds of an outer loop, beside the step of a row.
     `overall`: in the name of a counter that never begins anew. `ends`: say that a step is over. `gathering`: in the
     name of a bar, work on answers or files, whatever numbers it shows."""
 
@@ -78,6 +79,7 @@ class TemplateWords(Record):
     inner: frozenset[str]
     identities: frozenset[str]
     beginnings: frozenset[str]
+    rounds: frozenset[str]
     relaunches: frozenset[str]
     speakers: frozenset[str]
     texts: frozenset[str]

@@ -66,6 +66,14 @@ def test_where_it_was_opened_makes_no_difference(form: str) -> None:
         assert looked_at([data[:at], data[at:]])[0] == whole
 
 
+@pytest.mark.parametrize("name", ["iter", "Round", "outer_step", "chunk", "curriculum_level"])
+def test_rows_whose_steps_begin_again(name: str, tmp_path: Path) -> None:
+    form = f'{{{{"{name}": {{e}}, "step": {{b}}, "loss": {{loss:.6f}}, "reward": {{reward:.6f}}}}}}\n'
+    for rounds, each in ((4, 12), (40, 3)):
+        (path := tmp_path / "log.jsonl").write_text(log(form, rounds, each, 1))
+        assert losses(path) == [pytest.approx(1 / n, abs=1e-6) for n in range(1, rounds * each + 1)]
+
+
 def test_a_table_whose_steps_begin_again_in_each_iteration(tmp_path: Path) -> None:
     (path := tmp_path / "log.csv").write_text(
         "Iteration,step,loss,reward\n" + log("{e},{b},{loss},{reward}\n", 4, 12, 1)
