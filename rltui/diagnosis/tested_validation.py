@@ -38,9 +38,9 @@ def _held_out(look: Look, test: HeldOut, spell: Spell) -> Outcome:
 
 
 def _risen(sets: Sequence[MetricFacts], test: HeldOut, onset: int) -> Outcome | None:
-    """Where the fall began before the first evaluations, so that none tells what was before: all sets rose since them,
-    and none fell with the reward. None if it is not so."""
-    if any(int(one.series.steps[0]) < onset for one in sets):
+    """Where the fall began before there were evaluations enough to tell what was before: all sets rose since their
+    first one, and none fell with the reward. None if it is not so."""
+    if any(int(one.series.steps.searchsorted(onset)) >= EVALS for one in sets):
         return None
     if any(one.way != one.better for one in sets):
         return None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MOST = 10**12
+"""No epoch has that many steps: a plan that says so is damaged."""
 LOOKS = 16
 """Rows in which it is seen whether a number stands in a round: a metric that is whole does not."""
 
@@ -71,6 +73,7 @@ class CountsByEpoch(Struct):
         """The step of a row. `epoch`: None if the row states none: it belongs to the epoch before it. `total`: the
         steps of one epoch."""
         last = self.last
+        total = total if total is not None and total < MOST else None
         if epoch is None:
             if last is None:
                 return count
