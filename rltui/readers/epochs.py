@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rltui.readers.keys import first_of
-from rltui.readers.name_words import words
+from rltui.readers.name_words import either, words
 from rltui.readers.rows import number
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def epoch_key(keys: Collection[str], step: str | None) -> str | None:
 def round_of(names: Iterable[str]) -> str | None:
     """The one of these names that counts rounds, in each of which the step of the same row may be counted anew; None
     for none."""
-    rounds = (words().outer | words().rounds) - words().phases
-    return next((name for name in names if name.lower() in rounds), None)
+    rounds, none = either("outer", "rounds"), words().phases
+    return next((name for name in names if name.lower() in rounds and name.lower() not in none), None)
 
 
 def epoch_of(value: object) -> int | None:

@@ -72,8 +72,10 @@ class BesideSteps:
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._training = ""  # the training that its words name
         self._marked = False  # its step counts are in Markdown emphasis
-        self.likely = self.is_title = False
+        self.likely = False
         """Whether the newest line probably states a step but is held back."""
+        self.is_title = False
+        """Whether the newest line may be the title of a round."""
         self._whole: frozenset[str] | None = None  # in a copy: names of the block from complete lines
         self._settings, self._numbered, self._inner = SettingsAbove(), NumberedRows(), InnerCounts()
         self._titles = RoundTitles()

@@ -9,14 +9,13 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_whole, slots_of
+from rltui.readers.console.outer_loops import LONGEST
 from rltui.readers.name_words import either, has_word, measures
 
 Rounds = dict[int | str, int]
 """The numbers that may count rounds, by their place in the line, their name, or the words of their title."""
 TITLES = 16
 """Most titles above a step that are remembered."""
-LONGEST = 80
-"""Most characters of a title."""
 MOST = 100_000
 """No round has a higher number: that of a job or process may have."""
 
