@@ -83,7 +83,9 @@ class ColumnSet(dict[str, Column]):
         self._join_axes()
         block, filled = _cells(rows, first, first + len(steps))
         groups: dict[tuple[Axis | None, bytes], dict[str, int]] = {}  # axis and rows -> key -> its place in the block
-        for place, (key, whole) in enumerate(zip(rows.values, np.logical_and.reduce(filled, axis=1).tolist(), strict=True)):
+        for place, (key, whole) in enumerate(
+            zip(rows.values, np.logical_and.reduce(filled, axis=1).tolist(), strict=True)
+        ):
             column = self.get(key)
             group = None if column is None else column.axis, b"" if whole else filled[place].tobytes()
             groups.setdefault(group, {})[key] = place
