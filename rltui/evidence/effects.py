@@ -111,7 +111,7 @@ def noise(x: Floats, off: Floats | None = None) -> float:
         return 0.0
     size = np.abs(off_trend(x) if off is None else off)
     robust = MAD_TO_SD * median(size)
-    if robust <= ROUNDING * float(np.maximum.reduce(np.abs(x))) or few_valued(x, median(x)):
+    if robust <= ROUNDING * float(np.maximum.reduce(np.abs(x))) or few_valued(x):
         robust = rms_but_greatest(size)
     return robust / sqrt(2.0) if isfinite(robust) else 0.0
 

@@ -14,7 +14,7 @@ from math import erfc, inf, sqrt
 import numpy as np
 from msgspec import Struct
 
-from rltui.run.sums import few_valued, levels_of, mean, median, quantile, sd
+from rltui.run.sums import few_valued, levels_of, mean, median, median_and_kind, quantile, sd
 from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution
@@ -30,8 +30,8 @@ WARMUP = 5  # first values that are no spikes: a new critic, a first batch
 
 def sd_m(x: Floats) -> float:
     """Robust standard deviation of the values, slow drift included; that of few values is their plain one."""
-    middle = median(x)
-    return sd(x) if few_valued(x, middle) else MAD_TO_SD * median(np.abs(x - middle))
+    middle, few = median_and_kind(x)
+    return sd(x) if few else MAD_TO_SD * median(np.abs(x - middle))
 
 
 def sd_d(x: Floats) -> float:
@@ -43,7 +43,7 @@ def sd_d(x: Floats) -> float:
         return 0.0
     d = x[1:] - x[:-1]
     robust = MAD_TO_SD * median(np.abs(d - median(d)))
-    if robust == 0.0 or few_valued(x, median(x)):
+    if robust == 0.0 or few_valued(x):
         robust = sqrt(float((d * d).sum()) / len(d))
     return robust / sqrt(2.0)
 
@@ -318,7 +318,7 @@ def running_medians(x: Floats) -> Floats:
 
 def steadied(x: Floats) -> Floats:
     """Running medians; of values so few that no spike could be told from the others, running means of 5."""
-    return smooth(x, 5) if few_valued(x, median(x)) else running_medians(x)
+    return smooth(x, 5) if few_valued(x) else running_medians(x)
 
 
 def _two_segments(y: Floats, margin: int) -> int:

@@ -23,7 +23,10 @@ def median(x: Floats) -> float:
         return nan
     if n % 2:
         return high
-    low = float(ordered[n // 2 - 1])
+    return _middle(float(ordered[n // 2 - 1]), high)
+
+
+def _middle(low: float, high: float) -> float:
     middle = low + 0.5 * (high - low)
     return middle if isfinite(middle) else 0.5 * low + 0.5 * high  # the difference overflows
 
@@ -35,9 +38,24 @@ EACH = 2
 stretch of another value is a change."""
 
 
-def few_valued(x: Floats, middle: float) -> bool:
-    """Whether points have few values, which come by turns, so that their median is one of them whatever their shares: a
-    grade of 0 or 1 in each row, or the mean of four."""
+def median_and_kind(x: Floats) -> tuple[float, bool]:
+    """The median, and whether points have few values, which come by turns, so that their median is one of them whatever
+    their shares: a grade of 0 or 1 in each row, or the mean of four."""
+    n = len(x)
+    if n == 0:
+        return nan, False
+    ordered = x.copy()
+    ordered.sort()
+    if ordered[-1] != ordered[-1]:
+        return nan, False
+    half = n // 2
+    middle = _middle(float(ordered[half - 1]), float(ordered[half])) if n % 2 == 0 else float(ordered[half])
+    beside = ordered[half - 1], ordered[half if n % 2 == 0 else min(half + 1, n - 1)]
+    # points that equal the median lie beside it in order: those of most metrics do not, and are told by a look
+    return middle, middle in beside and _by_turns(x, middle)
+
+
+def _by_turns(x: Floats, middle: float) -> bool:
     off = x != middle
     others = int(np.count_nonzero(off))
     if not EACH <= others <= (1.0 - TIED) * len(x):
@@ -46,31 +64,32 @@ def few_valued(x: Floats, middle: float) -> bool:
     return stretches >= EACH and EACH * len(np.unique(x[off])) <= others
 
 
+def few_valued(x: Floats) -> bool:
+    """Whether points have few values (`median_and_kind`)."""
+    return median_and_kind(x)[1]
+
+
 def level_of(x: Floats) -> float:
     """Where points stand: their median, which no stray one moves, or the mean of points of few values. NaN as of
     `median`."""
-    middle = median(x)
-    return mean(x) if few_valued(x, middle) else middle
+    middle, few = median_and_kind(x)
+    return mean(x) if few else middle
 
 
 def kind_of_level(x: Floats) -> str:
     """What `level_of` is: "mean" or "median"."""
-    return "mean" if few_valued(x, median(x)) else "median"
+    return "mean" if few_valued(x) else "median"
 
 
 def levels_of(table: Floats) -> Floats:
     """The `level_of` each row of a table without NaN."""
     n = table.shape[1]
     ordered = np.sort(table, axis=1)
-    low, high = ordered[:, (n - 1) // 2], ordered[:, n // 2]
+    below, low, high = ordered[:, max(0, n // 2 - 1)], ordered[:, (n - 1) // 2], ordered[:, n // 2]
     out: Floats = low + 0.5 * (high - low)
-    off = table != out[:, None]
-    others = off.sum(axis=1)
-    few = (others >= EACH) & (others <= (1.0 - TIED) * n)
-    if few.any():
-        stretches = off[:, 0] + (off[:, 1:] > off[:, :-1]).sum(axis=1)
-        few &= (stretches >= EACH) & (EACH * (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1) <= others)
-        out[few] = [mean(row) for row in table[few]]
+    for at in np.flatnonzero((below == out) | (ordered[:, min(n - 1, (n - 1) // 2 + 1)] == out)).tolist():
+        if _by_turns(table[at], out[at]):
+            out[at] = mean(table[at])
     return out
 
 
