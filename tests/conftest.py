@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 from jsonschema import Draft202012Validator
 
-from tests.draws import left_out
+from tests.draws import is_drawn, left_out
 
 # a loaded machine is no failure; CI tries the same examples each time, a developer new ones
 settings.register_profile("rltui", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -62,8 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     kept = [item for item in items if not item.get_closest_marker("whole")]
     if config.stash[FEW_OF_EACH]:
-        cases = ((item.nodeid.partition("[")[0], item.nodeid) for item in kept)
-        out = left_out(cases, int(config.getoption("randomly_seed", 0) or 0))
+        seed, test = int(config.getoption("randomly_seed", 0) or 0), lambda item: item.nodeid.partition("[")[0]
+        kept = [item for item in kept if not item.get_closest_marker("long") or is_drawn(test(item), seed)]
+        out = left_out(((test(item), item.nodeid) for item in kept), seed)
         kept = [item for item in kept if item.nodeid not in out]
     if len(kept) < len(items):
         known = {id(item) for item in kept}

@@ -2,7 +2,8 @@
 
 A test of many cases is a table, and a commit seldom breaks one row of it alone. So the suite draws `FEW` of the cases
 of each test, by the seed that also orders the tests: what fails is had again with that seed, and each case has its turn
-within some runs. Whoever names a file, a test or `--whole` gets every case of it."""
+within some runs. Of the tests that are marked `long`, as they take seconds, one in `OF_LONG` is drawn in the same way.
+Whoever names a file, a test or `--whole` gets every case of it."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ import pytest
 
 FEW = 1
 """Cases of a test that a run of the whole suite takes."""
+OF_LONG = 3
+"""A run of the whole suite takes one long test in so many."""
 
 
 def some(draws: Sequence[int], few: int = 1) -> list[Any]:
@@ -29,8 +32,13 @@ def left_out(cases: Iterable[tuple[str, str]], seed: int, few: int = FEW) -> set
     tests: dict[str, list[str]] = defaultdict(list)
     for test, case in cases:
         tests[test].append(case)
-    return {
-        case
-        for names in tests.values()
-        for case in sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[few:]
-    }
+    return {case for names in tests.values() for case in sorted(names, key=lambda name: _place(name, seed))[few:]}
+
+
+def is_drawn(test: str, seed: int, of: int = OF_LONG) -> bool:
+    """Whether a long test has its turn."""
+    return int.from_bytes(_place(test, seed)) % of == 0
+
+
+def _place(name: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed} {name}".encode()).digest()

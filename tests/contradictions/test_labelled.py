@@ -45,6 +45,7 @@ def test_a_labelled_run(label: dict[str, Any], runs_dir: Path) -> None:
         hold(told)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [p for p in PATHS if draws(p.name, SCREEN, "screen")], ids=lambda path: path.name)
 async def test_a_labelled_run_on_the_screen(path: Path) -> None:
     with judged_after(path, age_of(path.name)):

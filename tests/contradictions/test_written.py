@@ -48,12 +48,14 @@ def test_the_report_and_the_lists_of_a_written_run(name: str, tmp_path: Path) ->
     hold(told)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param(name, marks=unless_drawn(name, EVERY, "deep")) for name in WRITTEN])
 def test_a_written_run(name: str, tmp_path: Path) -> None:
     """All that is held of the others, and more."""
     hold(told_of(WRITTEN[name], tmp_path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 12, "contradictions")])
 async def test_a_written_run_on_the_screen(number: int, tmp_path: Path) -> None:
     path = write(draw(number, SEED), tmp_path)
@@ -63,6 +65,7 @@ async def test_a_written_run_on_the_screen(number: int, tmp_path: Path) -> None:
     hold(told)
 
 
+@pytest.mark.long
 async def test_the_picker_of_written_runs(tmp_path: Path) -> None:
     paths = list(write_all(tmp_path, 10, SEED + 1))
     lines = await look_picker(paths)
@@ -74,6 +77,7 @@ async def test_the_picker_of_written_runs(tmp_path: Path) -> None:
         hold(told)
 
 
+@pytest.mark.long
 async def test_the_comparison_of_written_runs(tmp_path: Path) -> None:
     paths = list(write_all(tmp_path, 5, SEED + 2))
     _, text, _ = command("compare", str(tmp_path), "--format", "json")

@@ -28,6 +28,7 @@ def test_every_style_is_wholly_right(part: int, tmp_path: Path) -> None:
         assert outcome.is_right, f"{seed}: {one.told}: {outcome.examples}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", some(range(8), few=2))
 def test_what_stands_below_a_title_is_of_its_step(part: int, tmp_path: Path) -> None:
     for seed in range(part, TITLED, 8):

@@ -83,6 +83,7 @@ async def settle(screen: str, app: RltuiApp, pilot: Pilot[None]) -> None:
     await without_measure(app, pilot)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("screen", SCREENS)
 async def test_picture(screen: str, request: pytest.FixtureRequest) -> None:
     """In all themes and sizes, one after the other: the terminal is made smaller, and the theme is another."""

@@ -121,6 +121,7 @@ def test_a_list_says_what_it_could_not_read(
     (folder / "all" / "closed").chmod(0o755)
 
 
+@pytest.mark.long
 def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "report", SAMPLES, "--all", "--format", "json")
     reports = json.loads(out)
@@ -149,6 +150,7 @@ def test_at_looks_at_no_later_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert "run-crashed" not in {f["id"] for f in report["findings"]}
 
 
+@pytest.mark.long
 def test_last_and_since_narrow_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     whole = json.loads(run(capsys, "report", HEALTHY, "--format", "json")[1])
     last = json.loads(run(capsys, "report", HEALTHY, "--format", "json", "--last", "10")[1])
@@ -195,6 +197,7 @@ def test_an_empty_directory_is_told_what_to_do(capsys: pytest.CaptureFixture[str
     assert "rltui demo" in out
 
 
+@pytest.mark.long
 def test_without_a_terminal_a_run_is_reported_and_nothing_lists_the_runs(tmp_path: Path) -> None:
     def piped(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "rltui", *words]

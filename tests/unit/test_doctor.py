@@ -187,6 +187,7 @@ def test_every_data_file_of_the_package_is_looked_at(monkeypatch: pytest.MonkeyP
     assert {p.relative_to(package) for p in files - seen - {p.resolve() for p in left_out}} == set()
 
 
+@pytest.mark.long
 def test_a_wrong_data_file_is_named_and_ends_a_command_in_one_line(tmp_path: Path) -> None:
     """Of our own package it is a fault of rltui: `doctor` names file and line and goes on, a report ends with 3."""
     shutil.copytree(REPO / "rltui", tmp_path / "rltui", ignore=shutil.ignore_patterns("__pycache__"))

@@ -124,6 +124,7 @@ def test_one_run_does_not_end_the_others(
         json.loads(said.out)
 
 
+@pytest.mark.long
 def test_a_watch_goes_on_with_the_others_and_ends_as_any_crash(
     runs: Path, state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

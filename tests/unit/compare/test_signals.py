@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rltui.compare.signals import PAIRS, signals
 
@@ -32,6 +33,7 @@ def believed(seed: int, effect: float) -> set[str]:
     return {s.setting for s in signals(*sweep(seed, effect)).items if s.q is not None and s.q < BELIEVED}
 
 
+@pytest.mark.long
 def test_a_planted_effect_is_found_and_the_null_ones_beside_it_are_not() -> None:
     found = [believed(seed, 3.0) for seed in range(SWEEPS)]
     assert sum("lr" in names for names in found) >= 0.97 * SWEEPS
@@ -39,6 +41,7 @@ def test_a_planted_effect_is_found_and_the_null_ones_beside_it_are_not() -> None
     assert others <= 0.05 * SWEEPS * 5, "five null settings a sweep"
 
 
+@pytest.mark.long
 def test_where_nothing_acts_nothing_is_found() -> None:
     assert sum(bool(believed(1000 + seed, 0.0)) for seed in range(SWEEPS)) <= 0.09 * SWEEPS  # 5 % plus three sigma
 

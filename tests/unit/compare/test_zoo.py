@@ -50,6 +50,7 @@ def test_healthy_runs_are_good_and_stand_first(zoo: Comparison) -> None:
     assert {r.id for r in zoo.runs if r.group == "good"} == {*HEALTHY, *SLOW}
 
 
+@pytest.mark.long
 def test_what_did_not_learn_is_bad_and_not_ugly(zoo: Comparison) -> None:
     assert {r.id for r in zoo.runs if r.group == "bad"} == set(NOT_LEARNING)
     assert any("too conservative" in text for text in zoo.readings)
@@ -97,6 +98,7 @@ def test_what_matches_nothing_is_one_line_and_exit_2(
     assert err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_command_keeps_the_schema_and_a_terminal_is_told_which_run_is_read_a_file_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

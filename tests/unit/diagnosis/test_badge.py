@@ -79,6 +79,7 @@ def test_the_same_run_before_its_end_goes_on(tmp_path: Path) -> None:
         assert GOES_ON.match(badge), badge
 
 
+@pytest.mark.long
 def test_a_checkpoint_is_kept_only_if_it_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = run_of(tmp_path / "bare", collapsing())
     assert "KEEP" not in report(bare, capsys, "--now", running(bare))["verdict"]["badge"]
@@ -99,6 +100,7 @@ def test_a_checkpoint_that_is_no_better_than_the_start_is_not_kept(
     assert "KEEP" not in verdict["badge"]
 
 
+@pytest.mark.long
 def test_report_page_runs_compare_and_watch_say_the_same_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,6 +170,7 @@ def test_validation_still_rises_only_at_its_best(
         assert not any("still rises" in text for text in said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [learning, collapsing])
 def test_no_advice_to_stop_beside_a_verdict_to_go_on(make: Any, tmp_path: Path) -> None:
     columns = make(N) | {"kl": np.linspace(0.001, 0.1, N), "score": wave(0.5, 0.02, N, 5)}

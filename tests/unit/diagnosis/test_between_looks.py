@@ -44,6 +44,7 @@ def grader_out(of: dict[str, Any], at: int) -> None:
             of[name][at:] = 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [nan_loss, rate_cut, grader_out])
 @pytest.mark.parametrize("asked_before", [True, False])
 @pytest.mark.parametrize("at", [90, 91, 93, ROWS + 11])
@@ -100,6 +101,7 @@ def _first(at: int, fault: Any, asked_before: bool, each: bool) -> int:
     raise AssertionError("nothing was found")
 
 
+@pytest.mark.long
 def test_a_finding_does_not_go_away_with_the_next_row() -> None:
     of = columns(4)
     nan_loss(of, ROWS + 11)
@@ -110,6 +112,7 @@ def test_a_finding_does_not_go_away_with_the_next_row() -> None:
     assert all(open_ones[open_ones.index(True) :])
 
 
+@pytest.mark.long
 def test_rows_one_by_one_and_at_once_are_judged_alike() -> None:
     of = columns(5)
     run, engine = FakeRun(of), Engine()
@@ -123,6 +126,7 @@ def test_rows_one_by_one_and_at_once_are_judged_alike() -> None:
     assert engine.at(run, ROWS + 21).findings == Engine().advance(FakeRun(of).grow(ROWS + 21)).findings
 
 
+@pytest.mark.long
 def test_a_young_run_is_judged_alike_one_by_one_and_at_once() -> None:
     of = columns(9, 200)
     rate_cut(of, 150)
@@ -163,6 +167,7 @@ def asked(engine: Engine, rows: Sequence[int], run: FakeRun, monkeypatch: pytest
     return out
 
 
+@pytest.mark.long
 def test_a_usual_row_asks_few_checks_and_an_unusual_one_all(monkeypatch: pytest.MonkeyPatch) -> None:
     of = columns(6)
     of["entropy"][ROWS + 12] *= 5.0

@@ -245,6 +245,7 @@ def test_a_diagnosis_that_fails_as_a_whole_is_no_clean_report(
     assert "Traceback" not in printed.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["judge", "rule"])
 def test_a_watch_goes_on(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

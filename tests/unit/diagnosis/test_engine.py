@@ -47,6 +47,7 @@ def test_look_rows_are_every_row_then_every_percent_then_rarer() -> None:
     assert next(iter(look_rows(rows[300]))) == rows[301]
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(1, ROWS), max_size=6))
 def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]) -> None:
@@ -57,6 +58,7 @@ def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]
     assert live == Engine().advance(FakeRun(columns).grow())
 
 
+@pytest.mark.long
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(200, 430), min_size=2, max_size=4))
 def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None:
@@ -68,6 +70,7 @@ def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None
     assert engine.at(run, min(cuts)).findings == Engine().advance(FakeRun(columns).grow(min(cuts))).findings
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, ROWS))
 def test_no_look_ahead(seed: int, rows: int) -> None:
@@ -80,6 +83,7 @@ def test_no_look_ahead(seed: int, rows: int) -> None:
     assert then.verdict == fresh.verdict
 
 
+@pytest.mark.long
 def test_no_look_ahead_in_a_long_run() -> None:
     columns = still_run(3, 1000, 0.5)
     columns["score_mean"] = np.where(np.arange(1000) > 600, 0.05, columns["score_mean"])  # type: ignore[arg-type]
@@ -113,6 +117,7 @@ def test_a_restart_that_is_told_late_is_known_from_its_row() -> None:
     assert engine.advance(run) == Engine().advance(run)
 
 
+@pytest.mark.long
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.data())
 def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataObject) -> None:
@@ -129,6 +134,7 @@ def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataO
         assert told == Engine().advance(run)
 
 
+@pytest.mark.long
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 60), min_size=2, max_size=5))
 def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
@@ -149,6 +155,7 @@ def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
         )
 
 
+@pytest.mark.long
 def test_the_newest_row_counts_between_looks() -> None:
     columns = still_run(5, 1003, 0.0)
     columns["pg_loss"] = np.where(np.arange(1003) >= 1001, np.nan, columns["pg_loss"])  # type: ignore[arg-type]

@@ -37,6 +37,7 @@ def test_planted_faults_are_found_soon_and_dated(kind: str) -> None:
     assert seen.decision in ({"continue-watch"} if kind == "steps slow down" else STOPS)
 
 
+@pytest.mark.long
 def test_the_best_checkpoint_costs_less_than_the_raw_maximum() -> None:
     ours, raw = regret(12)
     assert ours < raw

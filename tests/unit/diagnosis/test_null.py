@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rltui.diagnosis.engine import Engine
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import still_run
 
 
+@pytest.mark.long
 def test_null_runs_are_quiet() -> None:
     rows, loud, critical = 0, 0, 0
     for rho in (0.0, 0.5, 0.8):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.unit.diagnosis.written import learning, wave, write
 from tests.unit.reported import told
@@ -50,6 +51,7 @@ def test_a_grader_that_fails_for_some_answers(tmp_path: Path) -> None:
     assert found["causes"][0]["text"].startswith("What training is given changed at that step")
 
 
+@pytest.mark.long
 def test_a_train_reward_that_follows_slowly_is_let_be(tmp_path: Path) -> None:
     assert _found(_page(tmp_path / "slower", np.where(np.arange(ROWS) < SINCE, RISE, (RISE + RISE[SINCE]) / 2))) is None
     assert _found(_page(tmp_path / "lower", RISE - 0.1)) is None

@@ -42,6 +42,7 @@ def trained(seed: int, every: int, falls: float) -> tuple[Rows, Rows]:
     return once, again
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "every", "falls"), [(0, 20, 0.25), (1, 20, 0.0), (2, 20, 0.0), (3, 5, 0.25)])
 def test_an_evaluation_that_is_logged_again_is_no_other_one(
     seed: int, every: int, falls: float, tmp_path: Path

@@ -50,6 +50,7 @@ cells = st.one_of(
 )
 
 
+@pytest.mark.long
 @example([1.7e308, -1.7e308], 1)  # their difference overflows
 @example([1.7e308, 0, 1.7e308, 0, 1], 1)  # a lone zero between two whose sum overflows
 @given(st.lists(cells, min_size=1, max_size=120), st.integers(1, 5))

@@ -195,6 +195,7 @@ def test_a_share_of_right_answers_that_goes_by_degrees_is_no_other_scale() -> No
     assert told == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("digits", "answers"), [(4, 256), (6, 512), (16, 1024), (4, 64), (-4, 256), (-6, 2048)])
 def test_harder_prompts_are_no_smaller_scale(digits: int, answers: int) -> None:
     """Half as many answers are right at once, and their spread is half as large: each mean is a share of as many.

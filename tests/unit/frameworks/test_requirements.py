@@ -170,6 +170,7 @@ def test_wandb_and_the_local_log_give_the_same_diagnosis(name: str, labelled_run
     assert {"reward_mean", "entropy", "phase:rollout"} <= shared
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["zoo/v04-add-s0", "zoo/v10-add-s2"])
 def test_every_local_source_gives_the_same_diagnosis(name: str, labelled_run: Callable[[str], Path]) -> None:
     """JSON lines and TensorBoard hold no config: what the metrics alone tell."""

@@ -28,6 +28,7 @@ def test_import_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_report_as_json_loads_neither_textual_nor_plotext() -> None:
     run = REPO / "sample_runs"
     code = f"""

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.conftest import REPO
-from tests.draws import FEW, left_out
+from tests.draws import FEW, OF_LONG, is_drawn, left_out
 
 REPEATED = "test_every_test_is_run_whatever_the_order_of_its_cases"
 CASES = [(test, f"{test}[{case}]") for test, cases in (("a", 1), ("b", 7), ("c", FEW)) for case in range(cases)]
@@ -29,6 +29,11 @@ def test_every_test_is_run_whatever_the_order_of_its_cases(seed: int) -> None:
 def test_each_case_has_its_turn() -> None:
     everywhere = set.intersection(*(left_out(CASES, seed) for seed in range(100)))
     assert not everywhere
+
+
+def test_each_long_test_has_its_turn_as_often_as_the_others() -> None:
+    turns = [sum(is_drawn(f"test_{k}", seed) for seed in range(300)) for k in range(20)]
+    assert all(0.6 * 300 / OF_LONG < n < 1.4 * 300 / OF_LONG for n in turns)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def literals(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@pytest.mark.long
 def test_no_code_names_a_framework() -> None:
     names = {*dialect_names(), *(dialect(name).title for name in dialect_names())} - {GENERIC, dialect(GENERIC).title}
     package = REPO / "rltui"

@@ -6,12 +6,15 @@ import ast
 import re
 from collections import defaultdict
 
+import pytest
+
 from tests.conftest import REPO
 
 ALIKE: dict[str, str] = {}
 """Class names that may stand in several modules, and why."""
 
 
+@pytest.mark.long
 def test_no_class_name_occurs_twice() -> None:
     """Private classes are known in their module only."""
     homes: dict[str, list[str]] = defaultdict(list)

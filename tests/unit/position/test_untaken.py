@@ -66,6 +66,7 @@ def test_the_same_however_it_comes(style: str) -> None:
     assert [(one.count, one.first, one.text) for one in reader.left_out()] == counts(text)
 
 
+@pytest.mark.long
 def test_forms_without_end_are_counted_all() -> None:
     reader = ConsoleReader()
     names = [f"{a}{b}{c}" for a in "abcdefghijklmnop" for b in "abcdefghijklmnop" for c in "abcdefghij"]

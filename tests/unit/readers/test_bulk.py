@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -210,6 +211,7 @@ ODD_JSON = st.one_of(
 )
 
 
+@pytest.mark.long
 @FEW
 @given(json_logs())
 def test_json_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
@@ -230,6 +232,7 @@ def table(rows: int) -> list[str]:
     return ["step,reward,loss", *(f"{step},{step / 1e4:.60f},{1 / step:.60f}" for step in range(1, rows + 1))]
 
 
+@pytest.mark.long
 def test_a_long_table_goes_through_polars_and_a_bad_row_is_counted_with_its_line(tmp_path: Path) -> None:
     log, written = tmp_path / "metrics.csv", table(3000)
     written[1501:1503] = ["1501,0.1501", "1502,oops,0.5"]
@@ -250,6 +253,7 @@ def test_a_short_table_needs_no_polars(tmp_path: Path) -> None:
     assert not bulk
 
 
+@pytest.mark.long
 def test_numbers_that_break_their_sum_are_read_without_a_word_on_the_terminal(tmp_path: Path) -> None:
     log = tmp_path / "metrics.csv"
     odd = ["inf,-inf" if step % 7 == 0 else f"1.7e308,{-1.7e308 if step % 2 else 0.5}" for step in range(1, 2501)]

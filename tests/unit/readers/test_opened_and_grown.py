@@ -175,6 +175,7 @@ def test_a_step_below_an_object_that_was_printed_before_it_is_read_at_the_end() 
     assert [cells.get("mean_reward") for cells in looked_at([text.encode()])[0].values()] == [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lead", ["", "(main_task pid=4312) ", "[rank0]: "])
 def test_an_error_that_is_being_written_is_told_once_and_whole(lead: str, tmp_path: Path) -> None:
     """However far it was written when the log was opened, as is the checkpoint that was saved before it."""

@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.long
 def test_backslashes_in_printed_values_warn_nobody(tmp_path: Path) -> None:
     """Python 3.12 and later speak on the terminal of each `\\d` in a text that they parse."""
     rows = [f"{{'loss': {i / 10}, 'pattern': '\\d+\\(', 'step': {i}}}" for i in range(1, 9)]

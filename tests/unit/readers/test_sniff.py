@@ -72,6 +72,7 @@ def test_no_bytes_raise() -> None:
         sniff(b"{'[\","[: seed % 5] + random.Random(seed).randbytes(seed).replace(b"\0", b"a"), "x.log")
 
 
+@pytest.mark.long
 def test_labelled_runs(runs_dir: Path) -> None:
     """Every console log, metrics file and trainer state of the labelled runs is told from everything else there: of
     all real runs, and of every sixth of those that one program made, which hold the same kinds of files."""

@@ -105,6 +105,7 @@ def test_endless_line_keeps_no_memory() -> None:
     assert found.steps == [1]
 
 
+@pytest.mark.long
 def test_ever_new_keys_keep_bounded_memory() -> None:
     lines = "".join(f'{{"step": {i}, "k{i}": 1, "k{i + 1}": 2}}\n' for i in range(5200))
     found = read("jsonl", lines)

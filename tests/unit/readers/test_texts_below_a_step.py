@@ -59,6 +59,7 @@ def test_another_launch_after_a_text_is_one(tmp_path: Path) -> None:
     assert reported(path)["run"]["restarts"] == [11]
 
 
+@pytest.mark.long
 def test_where_the_bytes_are_cut_makes_no_difference() -> None:
     data = log("pairs", last=9).encode()
     whole = by_step([data])

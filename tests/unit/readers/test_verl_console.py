@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,7 @@ SHOWN = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.tuples(SHOWN, SHOWN), min_size=1, max_size=6),

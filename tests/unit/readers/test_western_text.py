@@ -51,6 +51,7 @@ RUNS = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(st.lists(RUNS, max_size=30))
 @example([b"\xe2\x96", b" ", b"\x8e"])

@@ -41,6 +41,7 @@ CASES: list[Case] = [(WandbReader, *_wandb_file(2)), (TfeventsReader, *_tf_file(
 IDS = ["wandb", "tfevents"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "data", "ends"), CASES, ids=IDS)
 def test_truncated_at_every_length(
     kind: type[WandbReader] | type[TfeventsReader], data: bytes, ends: list[int]

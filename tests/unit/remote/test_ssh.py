@@ -121,6 +121,7 @@ def test_a_growing_remote_run_gives_the_same_frames(user_ssh: Server, tmp_path: 
             live.opened.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pythonless", [False, True], ids=["agent", "shell"])
 def test_cuts_lose_and_repeat_nothing(
     pythonless: bool, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

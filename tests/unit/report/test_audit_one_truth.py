@@ -317,6 +317,7 @@ def test_the_evidence_of_a_long_phase_is_that_phase(tmp_path: Path, told: Told) 
 # -- H1, H7: an error of ours --
 
 
+@pytest.mark.long
 def test_a_best_of_exactly_0_ends_nothing(tmp_path: Path, told: Told) -> None:
     """The first release divided by it: a traceback of hundreds of lines, and the exit code of a critical finding."""
     rows = [

@@ -59,6 +59,7 @@ def test_nothing_but_the_report_is_written(kind: str, tmp_path: Path, commands: 
     assert json.loads(out.read_text())["checks_failed"] == []
 
 
+@pytest.mark.long
 def test_such_runs_are_compared(tmp_path: Path, commands: Callable[..., tuple[int, str]]) -> None:
     paths = [str(write(tmp_path / kind.replace(" ", "-"), kind)) for kind in HUGE]
     assert commands(["compare", *paths]) == (0, "")

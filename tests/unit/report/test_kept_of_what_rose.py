@@ -68,6 +68,7 @@ def test_a_rise_in_small_batches(tmp_path: Path, seed: int) -> None:
     assert line.startswith("- Keep: the checkpoint of step ")
 
 
+@pytest.mark.long
 def test_of_runs_that_gain_nothing_next_to_none_has_a_checkpoint_that_beats_the_start(tmp_path: Path) -> None:
     beats = 0
     for seed in range(10):
@@ -76,6 +77,7 @@ def test_of_runs_that_gain_nothing_next_to_none_has_a_checkpoint_that_beats_the_
     assert beats <= 1
 
 
+@pytest.mark.long
 def test_a_rise_that_validation_has_nothing_of_makes_no_checkpoint_better(tmp_path: Path) -> None:
     """Most of what there was to gain, and validation where it began: of the six evaluations of one run in 25 chance
     makes one that is better."""

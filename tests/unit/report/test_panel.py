@@ -86,10 +86,12 @@ def history(run: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, str
     return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
 
 
+@pytest.mark.long
 def test_a_report_is_short_and_says_first_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert not wrong_of(ONE, capsys)[1]
 
 
+@pytest.mark.long
 def test_a_median_that_the_rows_do_not_have_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
     data = json.loads(said(ONE, capsys, "--format", "json"))
     told = next(one for one in data["findings"] if FROM_TO.search(one["summary"]))

@@ -97,6 +97,7 @@ def held_out(rises_until: float, gained: float) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 def test_validation_that_holds_does_not_still_gain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = reading(write(tmp_path / "held", held_out(0.4, 0.4), {"val": 10}), capsys)
     assert "gain" not in held, "it held, and the verdict is another one"

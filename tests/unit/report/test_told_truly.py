@@ -211,6 +211,7 @@ def overfits(step: int, row: Row) -> Row:
     return {"eval/accuracy": row["eval/accuracy"] - 0.0015 * max(0, step - 120)} if step % 20 == 0 else {}
 
 
+@pytest.mark.long
 def test_beside_a_clear_verdict_nothing_is_said_to_get_worse(tmp_path: Path) -> None:
     """Validation that falls lately, before a check calls it a fall: headline and pattern say the same of it."""
     told_so = 0

@@ -85,6 +85,7 @@ def outcomes() -> list[Outcome]:
     return [judge(case)[0] for case in CASES]
 
 
+@pytest.mark.long
 def test_rules_speak_where_people_met_the_fault(outcomes: list[Outcome]) -> None:
     asked, missed = sum(o.asked for o in outcomes), [(o.id, m) for o in outcomes for m in o.missed]
     assert asked >= 45

@@ -53,6 +53,7 @@ def loud(run: Path) -> list[str]:
     return [f["id"] for f in active if f["id"] in OF_GROUPS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_healthy_run_is_quiet(tmp_path: Path, groups: int) -> None:
     found = [loud(written(tmp_path / str(seed), seed, groups)) for seed in range(6)]

@@ -204,6 +204,7 @@ def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None
     assert 37 <= episode.end_step <= 41
 
 
+@pytest.mark.long
 def test_what_came_and_went_twice_has_two_episodes_and_rows_one_by_one_say_the_same() -> None:
     def hot(step: float) -> tuple[GpuSample, ...]:
         slow = 20 <= step < 30 or 60 <= step < 75

@@ -112,6 +112,7 @@ def test_the_set_that_the_user_named_is_the_only_one_that_counts(
     assert not any("validation sets" in one for one in said)
 
 
+@pytest.mark.long
 def test_how_often_any_of_many_level_sets_is_said_to_fall() -> None:
     """Looked at after each of 40 evaluations: five sets alarm no more often than one may."""
     p, rng = rules()["val-regression"].values(), np.random.default_rng(78)
@@ -150,6 +151,7 @@ def test_pass_at_k_of_another_set_is_no_evidence(tmp_path: Path) -> None:
     assert "passk-shrink" not in [f["id"] for f in report["findings"] if f["severity"] != "info"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("left_out", ["holes", "turns", "one begins late"])
 def test_their_order_changes_no_advice_if_they_were_not_evaluated_together(tmp_path: Path, left_out: str) -> None:
     def gone(name: str, step: int) -> bool:

@@ -129,6 +129,7 @@ def test_an_error_before_it_is_the_reason(tmp_path: Path) -> None:
     assert "GPU memory ran out" in said["state_because"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("within", ["", "Process exited with code 1"])
 @pytest.mark.parametrize("line", ["exit code: 0", "Process exited with code 1", "Done."])
 @pytest.mark.parametrize("plan", [None, 20_000])

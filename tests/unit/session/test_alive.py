@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from rltui.session import Frame
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
@@ -37,6 +39,7 @@ def word(live: LiveRun, steps: float) -> str:
     return card.verdict
 
 
+@pytest.mark.long
 def test_a_stopped_process_is_hung_and_recovers(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
     with trainer(log) as child:
@@ -55,6 +58,7 @@ def test_a_stopped_process_is_hung_and_recovers(tmp_path: Path) -> None:
             live.close()
 
 
+@pytest.mark.long
 def test_a_long_step_of_a_process_that_works_is_slow_not_hung(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
     with trainer(log, busy_after=30):
@@ -68,6 +72,7 @@ def test_a_long_step_of_a_process_that_works_is_slow_not_hung(tmp_path: Path) ->
             live.close()
 
 
+@pytest.mark.long
 def test_a_killed_process_is_over(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
     with trainer(log) as child:
@@ -79,6 +84,7 @@ def test_a_killed_process_is_over(tmp_path: Path) -> None:
             live.close()
 
 
+@pytest.mark.long
 def test_a_run_that_another_process_resumes_is_alive_as_soon_as_it_writes(tmp_path: Path) -> None:
     """Who writes now is found later: that the one before is gone says nothing any more."""
     log = tmp_path / "metrics.jsonl"

@@ -67,6 +67,7 @@ def test_of_rows_in_json_and_in_csv(tmp_path: Path) -> None:
     assert next(iter(agrees(table).metrics.values())).last_value == STEPS / 1000
 
 
+@pytest.mark.long
 def test_of_several_files_the_one_that_is_believed_says_a_step_the_newer_one_is_newer(tmp_path: Path) -> None:
     """A console rounds, and is ahead of a file that is written late."""
     (tmp_path / "metrics.jsonl").write_text("".join(runs.line(s, score=s / 7) for s in range(1, STEPS + 1)))

@@ -70,6 +70,7 @@ def test_any_pieces(pattern: str, shares: list[float]) -> None:
     assert read_in_pieces(data, log.name, [int(s * len(data)) for s in shares]) == read_whole(log)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(
     every=st.integers(2, 9),

@@ -133,6 +133,7 @@ def test_away_by_the_minutes_of_the_settings() -> None:
     assert attention.seen()
 
 
+@pytest.mark.long
 def test_compare_by_cost_and_direction_of_the_settings(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def compared(*more: str) -> dict[str, Any]:
         assert main(["compare", HEALTHY, FLIP, "--format", "json", *more]) == 0
@@ -152,6 +153,7 @@ def test_compare_by_cost_and_direction_of_the_settings(own: Path, capsys: pytest
     )
 
 
+@pytest.mark.long
 def test_watch_takes_its_address_from_the_settings_and_resumes_only_if_it_may(own: Path, tmp_path: Path) -> None:
     own.write_text('[watch]\nwebhook = "http://127.0.0.1:9/secret"\nresume = false\n[alerts]\nend = true\n')
 

@@ -149,6 +149,7 @@ def test_an_alias_names_a_metric_where_it_is_logged(
     assert "line 2: aliases.reward_maen" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_compare_ranks_by_the_settings(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(REPO / "sample_runs" / name) for name in ("trl-grpo-healthy", "trl-reward-flip")]
 

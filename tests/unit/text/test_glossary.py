@@ -30,6 +30,7 @@ def test_no_text_uses_another_word_than_the_glossary() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.long
 def test_the_texts_are_those_of_help_and_of_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     """The walk sees what is shown: a sentence of the help, of a rule's page, of the keys, of an error."""
     seen = "\n".join(text for _, text in everything())

@@ -46,6 +46,7 @@ def test_no_report_glues_clauses(run: Path) -> None:
     assert not glue_in(*told(run, LATER))
 
 
+@pytest.mark.long
 def test_no_text_of_data_and_code_glues_clauses() -> None:
     wrong = [f"{place}: {one}" for place, text in (*of_data(), *of_code()) for one in glued(text)]
     assert not wrong, "\n".join(wrong)

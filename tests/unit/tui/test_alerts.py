@@ -164,6 +164,7 @@ def test_single_ones_are_switched_off_by_themselves(run: Path) -> None:
     assert "critical opened" not in screen.shown()
 
 
+@pytest.mark.long
 def test_while_you_were_away(run: Path) -> None:
     screen = opened(run)
     screen.close()
@@ -175,6 +176,7 @@ def test_while_you_were_away(run: Path) -> None:
     again.close()
 
 
+@pytest.mark.long
 def test_one_setting_and_there_is_no_record_and_no_digest(run: Path) -> None:
     screen = opened(run, "[away]\nenabled = false\n")
     screen.close()

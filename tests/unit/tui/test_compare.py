@@ -263,6 +263,7 @@ async def test_alone_is_told(tmp_path: Path) -> None:
         await wait_for(pilot, lambda: "no other run found" in screen_text(app), "why there is nothing")
 
 
+@pytest.mark.long
 async def test_a_metric_beside_the_band_of_the_others_and_beside_each() -> None:
     async with opened(Opener(SAMPLES / "trl-grpo-healthy")) as (app, pilot):
         app.open_metric("reward_mean")
@@ -308,6 +309,7 @@ async def test_if_too_few_runs_are_left_the_screen_says_whose_fault_it_is(monkey
         await wait_for(pilot, lambda: "a fault of rltui ended the reading of" in screen_text(app), "why")
 
 
+@pytest.mark.long
 async def test_a_run_that_cannot_be_judged_leaves_the_others_their_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(found: Found, cancelled: Callable[[], bool]) -> RunRow:
         if found.candidate.root.endswith("trl-grpo-healthy"):

@@ -39,6 +39,7 @@ def lines_of(text: str) -> set[str]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_each_screen_leaves_as_markdown_picture_and_copy(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -139,6 +139,7 @@ async def test_copy_picture_and_check_in_go_to_files(tmp_path: Path, monkeypatch
         assert "trl-reward-flip: step 300" in entry.read_text()
 
 
+@pytest.mark.long
 async def test_marks_are_kept_for_the_next_time() -> None:
     async with shown(FLIP) as (app, pilot, _):
         await wait_for(pilot, lambda: app.view.marks is not None, "marks")

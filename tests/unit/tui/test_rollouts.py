@@ -173,6 +173,7 @@ async def test_without_rollouts_it_says_how_to_keep_them(tmp_path: Path) -> None
         assert app.is_running
 
 
+@pytest.mark.long
 async def test_hostile_text_stays_in_its_cell(tmp_path: Path) -> None:
     hostile = (
         "\x1b[2Jboom\x1b]0;t\x07 [bold red]x[/] \u202eabc\u202c hf_abcdefghijklmnopqrstuvwxyz012345 " + "y" * 200_000

@@ -78,6 +78,7 @@ def row(step: int) -> bytes:
     return f'{{"step": {step}, "reward": {step / 100}, "kl": 0.01, "loss": 0.5}}\n'.encode()
 
 
+@pytest.mark.long
 def test_data_from_the_pipe_keys_from_the_terminal(terminal: Terminal) -> None:
     terminal.pipe.write(b"".join(row(step) for step in range(1, 31)))
     terminal.pipe.flush()

@@ -49,6 +49,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     gc.enable()
 
 
+@pytest.mark.long
 async def test_every_key_of_every_screen_is_quick(longest: list[float]) -> None:
     app = RltuiApp(SampleOpener(REPO / "sample_runs" / "trl-reward-flip"), target="here", clock=lambda: 1.8e9)
     took: dict[tuple[str, str], float] = {}

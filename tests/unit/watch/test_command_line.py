@@ -28,6 +28,7 @@ def rltui(*words: str, limit_s: float = 180.0) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.long
 def test_runs_that_are_over_end_the_watch(capsys: pytest.CaptureFixture[str]) -> None:
     both = rltui(str(CRASHED), str(HEALTHY), "--format", "json")
     events = [json.loads(text) for text in both.stdout.splitlines()]
@@ -43,6 +44,7 @@ def test_runs_that_are_over_end_the_watch(capsys: pytest.CaptureFixture[str]) ->
     assert err == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_with_what_was_seen(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "metrics.jsonl"
@@ -59,6 +61,7 @@ def test_a_signal_ends_it_cleanly_with_what_was_seen(tmp_path: Path, number: sig
         assert (watch.returncode, problems) == (0, "")
 
 
+@pytest.mark.long
 def test_a_hang_up_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     """As under nohup."""
     log, out = tmp_path / "metrics.jsonl", tmp_path / "out"
@@ -77,6 +80,7 @@ def test_a_hang_up_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
     assert json.loads(out.read_text().splitlines()[-1])["text"] == "SIGTERM"
 
 
+@pytest.mark.long
 def test_exec_gets_each_event_and_no_shell(tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     script = tmp_path / "hook.py"
@@ -113,6 +117,7 @@ def test_a_command_that_fails_or_hangs_is_told() -> None:
     assert ["exit code 3" in problems[0], "killed after" in problems[1], len(problems)] == [True, True, 2]
 
 
+@pytest.mark.long
 def test_append_writes_check_in_entries(tmp_path: Path) -> None:
     status = tmp_path / "STATUS.md"
     status.write_text("# notes\n")

@@ -152,6 +152,7 @@ def test_any_address_is_taken_or_refused_without_showing_it(text: str) -> None:
     assert said.startswith(("http://", "https://", "webhook: needs an address, as in webhook:https://host/path"))
 
 
+@pytest.mark.long
 def test_a_crash_is_posted_by_the_command(tmp_path: Path) -> None:
     with receiver() as url:
         words = [sys.executable, "-m", "rltui", "watch", str(CRASHED), "--notify", f"webhook:{url}"]
@@ -255,6 +256,7 @@ def test_secrets_and_length_of_a_headline() -> None:
     assert len(headline(loud)) <= 200
 
 
+@pytest.mark.long
 def test_a_watch_writes_them_to_its_terminal(tmp_path: Path) -> None:
     """stdout is redirected; the notification and the bell go to the controlling terminal all the same."""
     master, slave = pty.openpty()

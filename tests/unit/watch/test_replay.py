@@ -103,6 +103,7 @@ def test_each_event_once(tmp_path: Path, shape: Any, expected: tuple[str, str]) 
     assert (code, events[-1]["code"]) == (1, 1)
 
 
+@pytest.mark.long
 def test_until_stop_ends_there_with_the_right_code(tmp_path: Path) -> None:
     lines = list(rows(400, peak_then_decline))
     code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, until="stop", timeout_s=180.0))
@@ -189,6 +190,7 @@ def test_a_healthy_run_makes_no_noise(tmp_path: Path) -> None:
     assert code == 0
 
 
+@pytest.mark.long
 def test_a_stall_and_its_recovery_are_told_once(tmp_path: Path) -> None:
     log, out = tmp_path / "metrics.jsonl", io.StringIO()
     with trainer(log, step_s=0.05, virtual_s=0.05) as child:
@@ -211,6 +213,7 @@ def test_a_stall_and_its_recovery_are_told_once(tmp_path: Path) -> None:
     assert codes == [1], "a stall beyond doubt is critical"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "finding"),
     [

@@ -40,6 +40,7 @@ def told(events: list[dict[str, Any]]) -> Counter[tuple[str, Any, Any]]:
     return Counter((e["event"], e.get("finding"), e.get("subject")) for e in events if e["event"] not in left_out)
 
 
+@pytest.mark.long
 def test_killed_and_started_again(tmp_path: Path) -> None:
     """The reward dips from step 100 to 140: the collapse opens, the watch is killed, and nobody watches while the
     collapse passes."""
@@ -95,6 +96,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
     assert status.read_text().count("## ") >= 3
 
 
+@pytest.mark.long
 def test_the_same_watch_never_repeats_itself_unless_it_is_told_to(tmp_path: Path) -> None:
     """As cron starts it every hour, also after the end of the run."""
     log, out = tmp_path / "console.log", tmp_path / "out.jsonl"
@@ -114,6 +116,7 @@ def test_the_same_watch_never_repeats_itself_unless_it_is_told_to(tmp_path: Path
     assert codes == [1, 1, 1], "what was seen counts in each"
 
 
+@pytest.mark.long
 def test_it_waits_for_a_run_that_is_not_there_yet(tmp_path: Path) -> None:
     log, out = tmp_path / "later" / "console.log", tmp_path / "out.jsonl"
     watch = started(log.parent, out, "--wait", "60")
@@ -126,6 +129,7 @@ def test_it_waits_for_a_run_that_is_not_there_yet(tmp_path: Path) -> None:
     assert (missing.returncode, says.decode().count("\n")) == (2, 1)
 
 
+@pytest.mark.long
 def test_another_kind_of_watch_has_its_own_memory(tmp_path: Path) -> None:
     log, out = tmp_path / "console.log", tmp_path / "out.jsonl"
     log.write_text("".join(list(rows(60, outage))[:50]))

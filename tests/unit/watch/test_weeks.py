@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from rltui.events.changes import Changes, SeenSoFar
@@ -54,6 +55,7 @@ def running(*paths: Path, **options: Any) -> Any:
     made.thread.join(180)
 
 
+@pytest.mark.long
 def test_a_log_that_rotates_repeats_and_misses_nothing(tmp_path: Path) -> None:
     def row(step: int) -> str:
         return json.dumps({"step": step, "kl": 0.02, "entropy": 1.0, "loss": 0.1, **outage(step)}) + "\n"
@@ -90,6 +92,7 @@ def test_several_runs_each_with_its_own_story(tmp_path: Path) -> None:
     assert run.codes == [1]
 
 
+@pytest.mark.long
 def test_heartbeats_with_check_in_entries(tmp_path: Path) -> None:
     log, status = tmp_path / "console.log", tmp_path / "STATUS.md"
     log.write_text("".join(list(rows(60, lambda step: {"reward": rising(step)}))[:50]))
