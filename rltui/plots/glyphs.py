@@ -10,7 +10,8 @@ from msgspec import Struct, field
 
 
 class GlyphSet(Struct, frozen=True):
-    """One-cell signs. `spark`: eight rising levels. `eighths`: partly filled cells of a meter, one to seven eighths."""
+    """One-cell signs. `spark`: seven rising levels; none fills its cell, so that
+    the row above stands apart. `eighths`: partly filled cells of a meter, one to seven eighths."""
 
     name: str
     critical: str = "✗"
@@ -33,7 +34,7 @@ class GlyphSet(Struct, frozen=True):
     rule: str = "─"
     grid: str = "·"
     separator: str = "·"
-    spark: str = "▁▂▃▄▅▆▇█"
+    spark: str = "▁▂▃▄▅▆▇"
     full: str = "█"
     empty: str = "░"
     eighths: str = "▏▎▍▌▋▊▉"
@@ -80,7 +81,7 @@ _ASCII = _pairs(
     ("\u00a0\u2009\u202f", "   "),
 )
 BLOCK = GlyphSet("block")
-BRAILLE = GlyphSet("braille", spark="⡀⣀⣄⣤⣦⣶⣷⣿", full="⣿", empty="⣀", eighths="⡀⡄⡆⡇⣇⣧⣷")
+BRAILLE = GlyphSet("braille", spark="⡀⣀⣄⣤⣦⣶⣷", full="⣿", empty="⣀", eighths="⡀⡄⡆⡇⣇⣧⣷")
 ASCII = GlyphSet(
     "ascii",
     critical="x",
@@ -101,7 +102,7 @@ ASCII = GlyphSet(
     rule="-",
     grid=".",
     separator=".",
-    spark="_.,:-=+#",
+    spark="_.,:-=+",
     full="#",
     empty=".",
     eighths="..:====",

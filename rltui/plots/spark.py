@@ -15,7 +15,7 @@ from rltui.plots.glyphs import BLOCK, GlyphSet
 
 Floats = NDArray[np.float64]
 
-LEVELS = 8
+LEVELS = len(BLOCK.spark)
 MEDIAN_SHARE = 0.35  # least range as a share of the median: a smaller one looks flat
 JITTERS = 3.0  # least range in mean step-to-step differences: a smaller one is noise
 HOLD_SPACINGS = 1.5  # a sparse metric keeps its value for this many of its spacings, then there is a gap

@@ -24,6 +24,14 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 1 else set_cell_size(text, max(0, width))
 
 
+def shortened(text: str, width: int) -> str:
+    """The name in at most `width` cells: what was left out is its middle, since both ends tell it from its like."""
+    if cell_len(text) <= width or width < 5:
+        return cut(text, width)
+    end = (width - 1) // 2
+    return set_cell_size(text, width - 1 - end).rstrip() + "…" + text[-end:].lstrip()
+
+
 def put(text: str, width: int, role: str = "fg", align: str = "<") -> Segment:
     """The text as a column: cut, padded, aligned."""
     text = cut(text, width)

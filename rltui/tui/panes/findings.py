@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from rich.cells import cell_len
 
 from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
 from rltui.report.courses import evidence_change, evidence_course
 from rltui.report.recording import evidence_label
-from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
+from rltui.tui.rows import SELECTED, Row, cut, fitted, length, put, scrolled, shortened, title
 from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
@@ -18,12 +19,57 @@ if TYPE_CHECKING:
     from rltui.report.model import Report
 
 ARROW = (" → ", "dim")
-LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 21, 8, 7, 5
+CHANGE, NUMBER, SINCE, LIFE = 8, 7, 5, 10
+LONGEST_TITLE, LONGEST_LABEL = 54, 21
+"""Cells that titles and names of metrics get at most."""
+LEAST_TITLE, LEAST_LABEL = 16, 11
+"""Cells from which on they can be told apart: a pane that has not so many shows fewer numbers."""
+HINT = 12
+"""Cells from which on the config value behind a finding is shown."""
+WHOLE, WORDS = 120, 92
+"""Narrower panes show no middle, life and hint of a finding; still narrower ones only the glyph of its severity."""
 TINY = 5e-4
 """Smaller values are written as `3e-4`."""
-NARROW_HEAD = f"{'from':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
-WORDS_FROM = 76
-"""Narrower panes show only the glyph of a severity."""
+
+
+class Columns(Struct, frozen=True):
+    """Widths of the columns of one pane: a number always has the name of what it measures on its left."""
+
+    words: int
+    title: int
+    label: int
+    numbers: int  # of first → mid → last that are shown
+    unit: int
+    change: int
+    before_since: str
+    since: int
+    life: int
+
+    @classmethod
+    def of(cls, width: int, titles: int, labels: int, units: int, last_step: int) -> Columns:
+        """`titles`, `labels`, `units`: the longest ones. `last_step`: the greatest number in the column of steps."""
+        whole = width >= WHOLE
+        words = 12 if width >= WORDS else 2
+        before = "  since " if whole else "  "
+        since = max(len(integer(last_step)), 0 if whole else SINCE)
+        numbers = 3 if whole else 2
+        room = width - 1 - words - _measured(numbers, units + 1) - len(before) - since - (LIFE if whole else 0)
+        if room < LEAST_TITLE + LEAST_LABEL + 2 and numbers > 1:
+            numbers, room = 1, room + NUMBER + len(ARROW[0]) + CHANGE
+        label = min(labels, LONGEST_LABEL, max(LEAST_LABEL, room - titles - 2)) + 1
+        title = min(titles + 1, LONGEST_TITLE, room - label) if whole else room - label
+        return cls(
+            words, title, label, numbers, units + 1, CHANGE if numbers > 1 else 0, before, since, LIFE if whole else 0
+        )
+
+    @property
+    def measured(self) -> int:
+        """The name of the metric and all of its numbers."""
+        return self.label + _measured(self.numbers, self.unit) - CHANGE + self.change
+
+
+def _measured(numbers: int, unit: int) -> int:
+    return numbers * NUMBER + (numbers - 1) * len(ARROW[0]) + unit + CHANGE
 
 
 class Listed(Struct, frozen=True):
@@ -96,13 +142,13 @@ def _note(view: View, items: list[Listed], room: int) -> str:
     return " · ".join(told)
 
 
-def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
+def _head(view: View, width: int, focus: bool, items: list[Listed], cols: Columns) -> Row:
     resolved = sum(f.status == "resolved" for f in view.report.findings) if view.report else 0
+    right: Row = []
     if any(item.finding is not None for item in items):
-        words = "first → mid → last" if width >= 120 else NARROW_HEAD if width >= WORDS_FROM else "from → last"
-        right: Row = [(words, "dim")]
-    else:
-        right = []
+        words = ("last", "from → last", "first → mid → last")[cols.numbers - 1]
+        gap = cols.unit + cols.change + len(cols.before_since) + cols.since
+        right = [(words if cols.life else f"{words}{'since':>{gap}}", "dim")]
     if resolved and width >= 100:
         right = [
             (f"{resolved} resolved, ", "dim"),
@@ -110,7 +156,7 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
             (" shows them" + ("   " if right else ""), "dim"),
             *right,
         ]
-    room = width - 14 - len("".join(text for text, _ in right))
+    room = width - 15 - len("".join(text for text, _ in right))
     return title(width, "1", "Findings", right or None, focus, _note(view, items, room))
 
 
@@ -129,74 +175,72 @@ def metric_of(view: View, evidence: Evidence) -> str:
     return known or (evidence.metric if evidence_label(evidence) is None else f"{evidence.metric} {evidence.key}")
 
 
-def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
-    """`0.034 →  0.052 →  0.159 %   4.8×`, with the label in front if there is room."""
-    wide = width >= 120
-    label_w = (LABEL_WIDE if width >= 150 else LABEL) if wide else 0
-    if evidence is None:
-        return [(" " * (label_w + (3 * NUMBER + 6 if wide else 2 * NUMBER + 3) + 3 + CHANGE), "fg")]
+def named(view: View, evidence: Evidence) -> tuple[str, str, str]:
+    """The metric of an evidence, its name on the screen and its unit."""
     name = view.name_of(evidence.metric) or evidence.metric
-    label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
-    row: Row = [put(label, label_w - 1, "dim"), (" ", "fg")] if wide else []
+    return name, *(evidence_label(evidence) or (view.label(name), view.unit(name)))
+
+
+def _numbers(view: View, evidence: Evidence, cols: Columns, strong: bool, role: str) -> Row:
+    """`KL to reference  0.034 →  0.052 →  0.159 nats   4.8×`."""
+    name, label, unit = named(view, evidence)
+    row: Row = [put(shortened(label, cols.label - 1), cols.label, "dim")]
     course = evidence_course(evidence, view.metric(name))
-    if wide and len(course) == 2:
-        row.append((" " * (NUMBER + len(ARROW[0])), "fg"))
     between = evidence_change(evidence, view.metric(name), view.flagged.get(name))
-    for value in course[:-1] if wide else between[:1]:
+    before = course[:-1] if cols.numbers == 3 else between[: cols.numbers - 1]
+    row.append((" " * ((cols.numbers - 1 - len(before)) * (NUMBER + len(ARROW[0]))), "fg"))
+    for value in before:
         row += [put(fitting(view, name, value), NUMBER, "fg", ">"), ARROW]
     row += [
         put(fitting(view, name, course[-1]), NUMBER, "strong" if strong else "fg", ">"),
-        (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
+        put(f" {unit}", cols.unit, "dim"),
     ]
     times = 100.0 if unit == "%" else 1.0
     ends = (None if x is None else x * times for x in between)
-    return [*row, put(change(*ends), CHANGE, role, ">")]
+    return [*row, put(change(*ends), cols.change, role, ">")]
 
 
-def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> Row:
+def _called(finding: Finding) -> str:
+    return ("└ " if finding.root else "") + finding.title + (f" · {finding.subject}" if finding.subject else "")
+
+
+def _row(view: View, item: Listed, width: int, selected: bool, cols: Columns) -> Row:
     start: Row = [("▌", SELECTED)] if selected else [(" ", "fg")]
     if item.finding is None:
-        name, needs, enable = item.check or ("", "", "")
-        unknown = f"? {called('unknown'):<10}" if width >= WORDS_FROM else "? "
-        row: Row = [*start, (unknown, "dim"), put(name, title_w - 1, "fg"), (" ", "fg")]
-        if width >= 120:
-            return [*row, put(f"needs {needs}", 24, "dim"), put(f" {enable}", max(0, width - title_w - 38), "dim")]
-        return [*row, put(f" needs {needs}", max(0, width - title_w - 1 - len(unknown)), "dim")]
+        return start + _not_run(item.check or ("", "", ""), width - 1)
     f = item.finding
     resolved = f.status == "resolved"
     shown = "resolved" if resolved else f.severity
     role = "dim" if resolved else ROLE[f.severity]
     later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
-    name = ("└ " if f.root else "") + f.title + (f" · {f.subject}" if f.subject else "")
     seen = view.acknowledged(f)
     name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
-    words = f"{GLYPH[shown]} {called(shown):<10}" if width >= WORDS_FROM else f"{GLYPH[shown]} "
-    row = [*start, (words, "dim" if later else role)]
+    words = f"{GLYPH[shown]} {called(shown)}" if cols.words > 2 else GLYPH[shown]
+    row = [*start, put(words, cols.words, "dim" if later else role)]
     if f.evidence:
-        row += [put(name, title_w - 1, name_role), (" ", "fg")]
-        row += _numbers(view, f.evidence[0], width, selected, role if selected else "fg")
+        row += [put(cut(_called(f), cols.title - 1), cols.title, name_role)]
+        row += _numbers(view, f.evidence[0], cols, selected, role if selected else "fg")
     else:  # nothing was measured, so the title has the room of the numbers
-        row.append(put(name, title_w + length(_numbers(view, None, width, False, "fg")), name_role))
+        row.append(put(_called(f), cols.title + cols.measured, name_role))
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
-    since = "   since " if width >= 120 else "  "
-    row += [(since if onset else " " * len(since), "dim"), put(onset, _since_width(view, width), "fg", ">")]
-    if width >= 120:
-        row.append(put(f"   {'seen' if seen else f.life}", 11, "fg" if f.life == "worse" else "dim"))
-    room = width - sum(len(t) for t, _ in row)
-    if room > 8 and width >= 120:
-        row.append(put(hint(f), room, "dim"))
+    row += [(cols.before_since if onset else " " * len(cols.before_since), "dim"), put(onset, cols.since, "fg", ">")]
+    if cols.life:
+        row.append(put(f"   {'seen' if seen else f.life}", cols.life, "fg" if f.life == "worse" else "dim"))
+        room = width - length(row)
+        if room >= HINT:
+            row.append(put(hint(f), room, "dim"))
     return row
 
 
-def _title_width(view: View, width: int) -> int:
-    """Width that the other columns leave for the title in a narrow pane."""
-    words = 12 + 2 if width >= WORDS_FROM else 2 + 2
-    return max(8, width - 1 - words - (2 * NUMBER + 6) - CHANGE - _since_width(view, width))
-
-
-def _since_width(view: View, width: int) -> int:
-    """Width of the onset's column, at a middle width with room for its heading."""
-    return max(len(integer(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
+def _not_run(check: tuple[str, str, str], width: int) -> Row:
+    """A check that could not run, what it needs, and what would enable it, as far as there is room."""
+    name, needs, enable = check
+    unknown = f"? {called('unknown'):<10}" if width >= WORDS else "? "
+    row: Row = [(unknown, "dim"), put(name, min(LONGEST_TITLE, max(LEAST_TITLE, len(name))) + 2, "fg")]
+    row.append((f"needs {needs}", "dim"))
+    if width >= WHOLE and enable:
+        row.append((f"   {enable}", "dim"))
+    return fitted(row, width)
 
 
 def _why_none(view: View, report: Report) -> str:
@@ -213,30 +257,33 @@ def draw(
 ) -> tuple[list[Row], dict[int, int], int]:
     """The rows, the index of the item of each row, and the first row shown."""
     items = listed(view, everything)
-    head = [_head(view, width, focus, items)]
+    found = [item.finding for item in items if item.finding is not None]
+    titles = max((cell_len(_called(f)) for f in found), default=0)
+    told = [named(view, one) for f in found for one in f.evidence[:2]]
+    labels, units = (max((cell_len(one[part]) for one in told), default=0) for part in (1, 2))
+    cols = Columns.of(width, titles, labels, units, view.span[1])
+    head = [_head(view, width, focus, items, cols)]
     if view.report is None:
         return head, {}, 0
     if not items:
         return [*head, [(f"   {_why_none(view, view.report)}", "dim")]], {}, 0
-    wide_w = next((w for least, w in ((200, 54), (180, 46), (150, 36), (140, 38), (120, 31)) if width >= least), 0)
-    title_w = wide_w or _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []
     keep = 0
     for i, item in enumerate(items):
         if i == selected:
             keep = len(rows)
-        rows.append(_row(view, item, width, i == selected, title_w))
+        rows.append(_row(view, item, width, i == selected, cols))
         owners.append(i)
         second = item.finding.evidence[1] if item.finding and len(item.finding.evidence) > 1 else None
-        if i == selected and second is not None and height > len(items) + 1 and width >= 120:
+        if i == selected and second is not None and height > len(items) + 1 and cols.life:
             more: Row = [
-                (" " * (13 + title_w), "fg"),
-                *_numbers(view, second, width, False, "fg"),
-                (" " * (20 + len(integer(view.span[1]))), "fg"),
+                (" " * (1 + cols.words + cols.title), "fg"),
+                *_numbers(view, second, cols, False, "fg"),
+                (" " * (len(cols.before_since) + cols.since + cols.life), "fg"),
             ]
-            room = width - sum(len(t) for t, _ in more)
-            rows.append([*more, put(second.text, max(0, room), "dim")])
+            room = width - length(more)
+            rows.append([*more, put(second.text, room, "dim")] if room >= HINT else more)
             owners.append(i)
     shown, top = scrolled(rows, height - 1, keep, top)
     return head + shown, {y + 1: owners[top + y] for y in range(len(shown))}, top

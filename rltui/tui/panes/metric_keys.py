@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rltui.tui.rows import shortened
+
 
 def parted(key: str) -> tuple[str, str]:
     """`timing_s/gen` -> `timing_s/`, `gen`; `E2E (Tokens/sec)` has no prefix."""
@@ -16,6 +18,5 @@ def prefix_of(keys: list[str]) -> str:
 
 
 def key_in(key: str, prefix: str, width: int) -> str:
-    """The key below a heading that has its prefix; of one that is too long the end, which tells it from its like."""
-    key = key.removeprefix(prefix)
-    return key if len(key) <= width else f"…{key[len(key) - width + 1 :]}"
+    """The key below a heading that has its prefix; one that is too long without its middle."""
+    return shortened(key.removeprefix(prefix), width)

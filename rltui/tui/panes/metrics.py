@@ -13,7 +13,7 @@ from rltui.report.courses import change_of
 from rltui.tui.headings import Heading, headings
 from rltui.tui.lists import Order, matches
 from rltui.tui.panes.metric_keys import key_in, prefix_of
-from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
+from rltui.tui.rows import SELECTED, Row, put, scrolled, shortened, title, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 KINDS = ("metric", "constant", "missing")
 MOST_DECIMALS = 5
-SIGN = " %"
-"""Stands behind a percentage if there is no column for units. Other values leave this place free."""
 RECENT = 50
 """The last this many points decide how many decimals a metric has, so that its width is steady."""
 
@@ -179,11 +177,9 @@ class Columns(Struct, frozen=True):
     @classmethod
     def of(cls, width: int) -> Columns:
         if width < 66:
-            name, now, unit, chg, key = 17, 9, 0, 8, 0
-        elif width < 76:
-            name, now, unit, chg, key = 21, 9, 0, 8, 0
+            name, now, unit, chg, key = 17, 8, 6, 8, 0
         elif width < 90:
-            name, now, unit, chg, key = 21, 9, 6, 8, 0
+            name, now, unit, chg, key = 21, 8, 6, 8, 0
         elif width < 140:
             name, now, unit, chg, key = 21, 9, 6, 8, 21
         elif width < 200:
@@ -201,7 +197,7 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
     """Step labels, and below them the marks of best checkpoint, onset and cursor."""
     first, last = view.axis()
     lead = (" " * (3 + cols.name), "fg")
-    when = ("now" if view.cursor is None else "then") + ("" if cols.unit else "  ")
+    when = "now" if view.cursor is None else "then"
     text = f"{when:>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
     heads = text + (f"{'key':>6}" if cols.key else "")
     rows = [[lead, (labels(first, last, cols.spark), "dim"), (heads, "dim")]]
@@ -252,7 +248,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
         return [
             start,
             ("? ", "dim"),
-            put(view.label(line.name), cols.name - 1, "dim"),
+            put(shortened(view.label(line.name), cols.name - 1), cols.name - 1, "dim"),
             put(" not logged", rest + 1, "dim"),
         ]
     finding = view.flagged.get(line.name)
@@ -276,17 +272,14 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     row: Row = [
         start,
         (f"{glyph} ", "dim" if later else role or "fg"),
-        put(view.label(line.name), cols.name - 1, strong),
+        put(shortened(view.label(line.name), cols.name - 1), cols.name - 1, strong),
     ]
     row += [(" ", "fg"), *_spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)]
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
         decimals = None  # would read as zero
     shown = "0" if tiny and now == 0 else view.value(line.name, now, decimals)  # 0.000 could be any small rate
-    sign = "" if cols.unit or len(shown) >= cols.now - len(SIGN) else SIGN if now is not None and scale != 1.0 else "  "
-    row.append(put(shown + sign, cols.now, strong, ">"))
-    if cols.unit:
-        row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
+    row += [put(shown, cols.now, strong, ">"), put(f" {view.unit(line.name)}", cols.unit, "dim")]
     moved = _moved(metric, finding if view.last_rows is None else None, scale)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key:

@@ -12,12 +12,12 @@ def test_every_sign_takes_one_cell(glyphs: GlyphSet) -> None:
         if name in ("name", "enter", "_table"):
             continue
         text = getattr(glyphs, name)
-        assert len(text) == {"spark": 8, "eighths": 7}.get(name, 1), name
+        assert len(text) == {"spark": 7, "eighths": 7}.get(name, 1), name
         assert glyphs is not ASCII or text.isascii(), name
 
 
 def test_spark_levels_differ_within_a_set() -> None:
-    assert all(len(set(g.spark)) == 8 for g in (BLOCK, BRAILLE, ASCII))
+    assert all(len(set(g.spark)) == 7 for g in (BLOCK, BRAILLE, ASCII))
 
 
 def test_text_is_replaced_one_to_one() -> None:

@@ -33,7 +33,7 @@ def test_a_real_rise_fills_the_height() -> None:
     shown = levels(sparkline(STEPS, np.linspace(0.03, 0.2, N), 37, 1, N))
     assert shown == sorted(shown)
     assert shown[0] == 0
-    assert shown[-1] == 7
+    assert shown[-1] == 6
 
 
 def test_range_is_the_largest_of_robust_range_median_share_and_jitter() -> None:
@@ -55,7 +55,7 @@ def test_one_huge_value_does_not_flatten_the_rest() -> None:
     values[400] = 1e9
     shown = levels(sparkline(STEPS, values, 37, 1, N))
     assert shown[0] < 3
-    assert shown[18] == 7
+    assert shown[18] == 6
     assert shown[-1] > shown[0]
 
 
@@ -99,8 +99,8 @@ def test_bucket_means_are_means_of_the_steps_in_the_cell() -> None:
 
 def test_fixed_bounds_and_ascii() -> None:
     power = [0.0, 350.0, 700.0]
-    assert sparkline([1, 2, 3], power, 3, 1, 3, bounds=(0, 700)) == "▁▄█"
-    assert sparkline([1, 2, 3], power, 3, 1, 3, ASCII, bounds=(0, 700)) == "_:#"
+    assert sparkline([1, 2, 3], power, 3, 1, 3, bounds=(0, 700)) == "▁▄▇"
+    assert sparkline([1, 2, 3], power, 3, 1, 3, ASCII, bounds=(0, 700)) == "_:+"
 
 
 def test_downsample_keeps_spikes_and_skips_nan() -> None:

@@ -128,5 +128,5 @@ def test_a_heading_has_a_prefix_only_if_all_keys_below_it_begin_with_it(keys: li
 
 
 def test_a_key_that_is_too_long_keeps_its_end() -> None:
-    assert key_in("response_length_non_aborted/clip_ratio", "", 18) == "…borted/clip_ratio"
+    assert key_in("response_length_non_aborted/clip_ratio", "", 18) == "response_…ip_ratio"
     assert len(key_in("response_length_non_aborted/clip_ratio", "", 18)) == 18
