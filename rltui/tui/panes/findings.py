@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rltui.report.model import Report
 
 ARROW = (" → ", "dim")
-CHANGE, NUMBER, SINCE, LIFE = 8, 7, 5, 10
+CHANGE, NUMBER, SINCE, LIFE = 8, 7, 5, 11
 LONGEST_TITLE, LONGEST_LABEL = 54, 21
 """Cells that titles and names of metrics get at most."""
 LEAST_TITLE, LEAST_LABEL = 16, 11
@@ -32,7 +32,7 @@ TINY = 5e-4
 """Smaller values are written as `3e-4`."""
 
 
-class Columns(Struct, frozen=True):
+class FindingColumns(Struct, frozen=True):
     """Widths of the columns of one pane: a number always has the name of what it measures on its left."""
 
     words: int
@@ -46,7 +46,7 @@ class Columns(Struct, frozen=True):
     life: int
 
     @classmethod
-    def of(cls, width: int, titles: int, labels: int, units: int, last_step: int) -> Columns:
+    def of(cls, width: int, titles: int, labels: int, units: int, last_step: int) -> FindingColumns:
         """`titles`, `labels`, `units`: the longest ones. `last_step`: the greatest number in the column of steps."""
         whole = width >= WHOLE
         words = 12 if width >= WORDS else 2
@@ -110,11 +110,12 @@ def config_value(value: object) -> str:
     return str(value)
 
 
-def hint(finding: Finding) -> str:
-    """The config values behind a finding, or else the text of its first evidence."""
+def hint(finding: Finding, room: int) -> str:
+    """The config values behind a finding, as many as there is room for, or else the text of its first evidence."""
     tied = [c for c in finding.causes if c.status == "supported" and c.config_key and c.value is not None]
     if tied:
-        return ", ".join(f"{short_key(c.config_key or '')} {config_value(c.value)}" for c in tied[:2])
+        told = [f"{short_key(c.config_key or '')} {config_value(c.value)}" for c in tied[:2]]
+        return told[0] if len(", ".join(told)) > room else ", ".join(told)
     return finding.evidence[0].text if finding.evidence else ""
 
 
@@ -142,7 +143,7 @@ def _note(view: View, items: list[Listed], room: int) -> str:
     return " · ".join(told)
 
 
-def _head(view: View, width: int, focus: bool, items: list[Listed], cols: Columns) -> Row:
+def _head(view: View, width: int, focus: bool, items: list[Listed], cols: FindingColumns) -> Row:
     resolved = sum(f.status == "resolved" for f in view.report.findings) if view.report else 0
     right: Row = []
     if any(item.finding is not None for item in items):
@@ -181,7 +182,7 @@ def named(view: View, evidence: Evidence) -> tuple[str, str, str]:
     return name, *(evidence_label(evidence) or (view.label(name), view.unit(name)))
 
 
-def _numbers(view: View, evidence: Evidence, cols: Columns, strong: bool, role: str) -> Row:
+def _numbers(view: View, evidence: Evidence, cols: FindingColumns, strong: bool, role: str) -> Row:
     """`KL to reference  0.034 →  0.052 →  0.159 nats   4.8×`."""
     name, label, unit = named(view, evidence)
     row: Row = [put(shortened(label, cols.label - 1), cols.label, "dim")]
@@ -204,7 +205,7 @@ def _called(finding: Finding) -> str:
     return ("└ " if finding.root else "") + finding.title + (f" · {finding.subject}" if finding.subject else "")
 
 
-def _row(view: View, item: Listed, width: int, selected: bool, cols: Columns) -> Row:
+def _row(view: View, item: Listed, width: int, selected: bool, cols: FindingColumns) -> Row:
     start: Row = [("▌", SELECTED)] if selected else [(" ", "fg")]
     if item.finding is None:
         return start + _not_run(item.check or ("", "", ""), width - 1)
@@ -225,10 +226,10 @@ def _row(view: View, item: Listed, width: int, selected: bool, cols: Columns) ->
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
     row += [(cols.before_since if onset else " " * len(cols.before_since), "dim"), put(onset, cols.since, "fg", ">")]
     if cols.life:
-        row.append(put(f"   {'seen' if seen else f.life}", cols.life, "fg" if f.life == "worse" else "dim"))
+        row.append(put(f"  {'seen' if seen else f.life}", cols.life, "fg" if f.life == "worse" else "dim"))
         room = width - length(row)
         if room >= HINT:
-            row.append(put(hint(f), room, "dim"))
+            row.append(put(hint(f, room), room, "dim"))
     return row
 
 
@@ -258,10 +259,10 @@ def draw(
     """The rows, the index of the item of each row, and the first row shown."""
     items = listed(view, everything)
     found = [item.finding for item in items if item.finding is not None]
-    titles = max((cell_len(_called(f)) for f in found), default=0)
+    titles = max((cell_len(_called(f)) for f in found if f.evidence), default=0)
     told = [named(view, one) for f in found for one in f.evidence[:2]]
     labels, units = (max((cell_len(one[part]) for one in told), default=0) for part in (1, 2))
-    cols = Columns.of(width, titles, labels, units, view.span[1])
+    cols = FindingColumns.of(width, titles, labels, units, view.span[1])
     head = [_head(view, width, focus, items, cols)]
     if view.report is None:
         return head, {}, 0

@@ -130,10 +130,28 @@ MOST = 16
 """The pane asks for room for this many GPUs; the GPU screen has all."""
 
 
+OVER = ("finished", "crashed")
+"""States of a run that needs this machine no more."""
+SLACK_S = 60.0
+"""Samples so soon after the newest row of a run are taken to be of its time."""
+
+
+def of_another_time(view: View) -> bool:
+    """Whether the run was over before the first sample: what this machine does now has nothing to do with it."""
+    report, recording = view.report, view.recording
+    if report is None or recording is None or report.run.state not in OVER:
+        return False
+    seen, as_of = sample_columns(recording), recording.run.as_of
+    return not len(seen) or as_of is None or float(seen.times[0]) > as_of + SLACK_S
+
+
+NOT_SAMPLED = "not sampled while it ran"
+
+
 def needed(view: View) -> int:
     """Rows that the pane would like to have."""
     report = view.report
-    if report is None:
+    if report is None or of_another_time(view):
         return 2
     host = report.hardware.host
     rows = 2 + min(MOST, len(report.hardware.gpus)) if report.hardware.gpus else 3
@@ -150,6 +168,8 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
     rows = [_heading(view, width, focus)]
     if height < 2:
         return rows
+    if of_another_time(view):
+        return [*rows, [(f"   {NOT_SAMPLED}; ", "dim"), ("4", "key"), (" shows this machine", "dim")]]
     hardware = report.hardware
     if height < 4 and (hardware.gpus or width >= 70):
         return [*rows, _one_line(view, width, seen)]

@@ -10,6 +10,8 @@ from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSampl
 from rltui.report.model import Report
 from rltui.run.hardware import GENERATION, PhaseHardware
 from rltui.session import Frame
+from rltui.tui.panes.gpu import draw as draw_gpu
+from rltui.tui.view import View
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 
@@ -170,3 +172,21 @@ async def test_a_recording_tells_of_no_processes(open_app: Open) -> None:
         assert "recorded by the run" in text
         assert "Processes" not in text
         assert "Host" in text
+
+
+def test_a_run_that_was_over_before_has_no_figures_of_this_machine() -> None:
+    _, report = canned.make()
+    view = View()
+    view.take(report)
+    shown = "".join(text for row in draw_gpu(view, 55, 12, focus=False) for text, _ in row)
+    assert "RAM" in shown
+    over = replace(report, run=replace(report.run, state="finished"))
+    assert over.recording is not None
+    late = replace(over.recording, run=replace(over.recording.run, as_of=1.0))
+    view = View()
+    view.take(replace(over, recording=late))
+    rows = draw_gpu(view, 55, 12, focus=False)
+    shown = "".join(text for row in rows for text, _ in row)
+    assert "not sampled while it ran" in shown
+    assert "RAM" not in shown
+    assert all(sum(len(text) for text, _ in row) <= 55 for row in rows)
