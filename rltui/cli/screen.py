@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 
 from rltui import __version__
@@ -18,6 +19,10 @@ from rltui.cli.arguments import (
     reading_options,
     use_lines,
 )
+from rltui.tui import SMALLEST
+
+NO_CURSOR = ("", "dumb", "unknown")
+"""Values of TERM of terminals that only print lines."""
 
 
 def run(words: list[str]) -> int:
@@ -46,15 +51,39 @@ def run(words: list[str]) -> int:
     args = parser.parse_args(words)
     if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
         raise Stop("--speed needs --replay and a number of steps a second above 0")
-    if not sys.stdout.isatty():
-        if args.run:
-            from rltui.cli.report import print_reports
+    if args.run:
+        _no_command(args.run[0])
+    if sys.stdout.isatty() and not (why := _no_room_for_a_screen()):
+        return open_screen(args.run, args)
+    if sys.stdout.isatty():
+        print(f"rltui: {why}, so this is the report and no screen", file=sys.stderr)
+    if args.run:
+        from rltui.cli.report import print_reports
 
-            return print_reports(locate_runs(args.run, args.format_in, args.line), args)
-        from rltui.cli import runs
+        return print_reports(locate_runs(args.run, args.format_in, args.line), args)
+    from rltui.cli import runs
 
-        return runs.run([])
-    return open_screen(args.run, args)
+    return runs.run([])
+
+
+def _no_command(word: str) -> None:
+    """Raises Stop if a word is no file but nearly the name of a command."""
+    if os.path.exists(word) or ":" in word or os.sep in word or word == "-":
+        return
+    from difflib import get_close_matches
+
+    if close := get_close_matches(word, COMMANDS, 1, 0.7):
+        raise Stop(f"{word}: no such file or directory, and no command: did you mean rltui {close[0]}?")
+
+
+def _no_room_for_a_screen() -> str:
+    """Why the terminal can hold no screen; empty if it can."""
+    if os.environ.get("TERM", "") in NO_CURSOR:
+        return f"TERM is {os.environ.get('TERM') or 'not set'}, a terminal that cannot move its cursor"
+    width, height = shutil.get_terminal_size()
+    if 0 < width < SMALLEST[0] or 0 < height < SMALLEST[1]:
+        return f"the terminal has {width}x{height} cells and the screen needs {SMALLEST[0]}x{SMALLEST[1]}"
+    return ""
 
 
 def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
@@ -91,7 +120,7 @@ def demo(words: list[str]) -> int:
     )
     parser.parse_args(words)
     root = sample_runs()
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not _no_room_for_a_screen():
         return open_screen([root], None)
     from rltui.cli import runs
 

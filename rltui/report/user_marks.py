@@ -1,4 +1,5 @@
-"""What the user marked about a run (acknowledged findings, pinned metrics), kept in the user's state directory."""
+"""What the user marked about a run (acknowledged findings, pinned metrics), and which commands the user runs, kept in
+the user's state directory."""
 
 from __future__ import annotations
 
@@ -44,9 +45,12 @@ def load_marks(run_path: str, state_dir: str, place: str = "") -> Marks:
 
 def save_marks(marks: Marks, run_path: str, state_dir: str, place: str = "") -> str:
     """Writes the marks, whole or not at all, and returns the path. Raises OSError."""
-    path = _file(run_path, state_dir, place)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     data = {"run": run_path, "place": place, "acknowledged": sorted(marks.acknowledged), "pinned": marks.pinned}
+    return _write(_file(run_path, state_dir, place), data)
+
+
+def _write(path: str, data: object) -> str:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.part"
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE), "wb") as out:
@@ -57,6 +61,23 @@ def save_marks(marks: Marks, run_path: str, state_dir: str, place: str = "") -> 
             os.unlink(temporary)
         raise
     return path
+
+
+def load_used(state_dir: str) -> dict[str, int]:
+    """How often each command was run from the palette; nothing if there is no file, or if it is not one of ours."""
+    try:
+        with open(os.path.join(state_dir, USED), "rb") as file:
+            return {str(name): int(times) for name, times in orjson.loads(file.read()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def save_used(used: dict[str, int], state_dir: str) -> str:
+    """Writes how often each command was run, and returns the path. Raises OSError."""
+    return _write(os.path.join(state_dir, USED), used)
+
+
+USED = "commands.json"
 
 
 def first_time(state_dir: str) -> bool:

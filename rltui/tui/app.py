@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.app import App, SuspendNotSupported
 from textual.screen import Screen
 
 from rltui import settings
@@ -60,14 +60,8 @@ class RltuiApp(SeveralRuns):
     """`opener` finds and opens runs; `clock` gives seconds since the epoch."""
 
     TITLE = "rltui"
-    ENABLE_COMMAND_PALETTE = True
-    CSS = """
-    CommandPalette { background: transparent; }
-    SearchIcon { display: none; }
-    """
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar = []
-    COMMANDS: ClassVar = App.COMMANDS | {lambda: _go_provider()}
 
     def __init__(
         self,
@@ -361,8 +355,11 @@ class RltuiApp(SeveralRuns):
         self.say("mouse on" if self.mouse_on else "mouse off: the terminal selects text")
 
     def action_command_palette(self) -> None:
-        compat.page_only_what_is_there()
-        super().action_command_palette()
+        from rltui.tui.screens.palette import PaletteScreen
+
+        on = self.screen.name or ""
+        if on != PaletteScreen.NAME:
+            self.push_screen(PaletteScreen(on))
 
     def interrupt(self) -> None:
         now = time.monotonic()
@@ -370,14 +367,3 @@ class RltuiApp(SeveralRuns):
             self.exit()
         self._interrupted = now
         self.say("press Ctrl+c again to quit", "warn")
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from rltui.tui.commands import verbs
-
-        yield from verbs(self)
-
-
-def _go_provider() -> type:
-    from rltui.tui.commands import GoProvider
-
-    return GoProvider

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -63,12 +63,6 @@ INNER = (
         "textual._styles_cache:StylesCache.get_inner_outer",
         "its cache keeps closed screens alive: `forget_closed_screens`",
         "0474849e92f4",
-        patched=True,
-    ),
-    Inner(
-        "textual.widgets:OptionList._move_page",
-        "paging before the first layout raises KeyError: `page_only_what_is_there`",
-        "375ccc8a950f",
         patched=True,
     ),
     Inner(
@@ -297,22 +291,6 @@ def end_without_a_word(app: App[None]) -> Callable[[], BaseException | None]:
     app.panic = fatal  # type: ignore[method-assign]
     threading.excepthook = in_thread
     return lambda: app._exception or next(iter(died), None)
-
-
-def page_only_what_is_there() -> None:
-    """Ignores paging in a list that has no layout yet: in Textual 8.2 it raises KeyError."""
-    from textual.widgets import OptionList
-
-    page = OptionList._move_page
-    if getattr(page, "guarded", False):
-        return
-
-    def guarded(self: OptionList, direction: Literal[-1, 1]) -> None:
-        if self._index_to_line:
-            page(self, direction)
-
-    guarded.guarded = True  # type: ignore[attr-defined]
-    OptionList._move_page = guarded  # type: ignore[method-assign]
 
 
 def bind(screen: Screen[Any], bindings: Iterable[Binding]) -> None:

@@ -148,6 +148,8 @@ KEYS: tuple[Key, ...] = (
         ("metric", "values", "first_movers"), rank=43),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,
         "config", ("main", "finding"), rank=50),
+    Key("config.difference", "I", "I", "difference", "its config beside that of the best run around it",
+        "Screens", RUN, "config difference", ("config",), rank=36),
     Key("pipeline", "P", "P", "show('pipeline')", "the five pipeline stages", "Screens", RUN,
         "pipeline", ("main",), rank=61),
     Key("coverage", "C", "C", "show('coverage')", "what is not logged, and how to log it", "Screens", RUN,
@@ -159,7 +161,7 @@ KEYS: tuple[Key, ...] = (
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out
-    Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back (never quits)", "Out",
+    Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back, to the list of runs", "Out",
         footer="back", footer_on=ALL[1:-1], rank=90),
     Key("back", "q", "q", "back", "back, or quit on the first screen", "Out", footer="quit",
         footer_on=("picker",), rank=90),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -105,6 +105,23 @@ class Places(App[None]):
         else:
             self.open_run(number, path)
 
+    def open_rollouts(self, step: int) -> None:
+        """Opens the rollouts of a step."""
+        from rltui.tui.screens.rollouts import RolloutsScreen
+
+        self.open_place(lambda: RolloutsScreen(step))
+
+    def open_config(self, keys: Sequence[str]) -> None:
+        """Opens the config at some keys: the filter holds them, and Esc shows the others too."""
+        from rltui.tui.screens.config import ConfigScreen
+
+        def make() -> ConfigScreen:
+            screen = ConfigScreen()
+            screen.pattern = " | ".join(keys) or None
+            return screen
+
+        self.open_place(make)
+
     def open_log(self, step: int) -> None:
         """Opens the log at the lines of a step."""
         from rltui.tui.screens.log import LogScreen
@@ -149,6 +166,7 @@ class Places(App[None]):
             self.pop_screen()
         self._last = None
         self.view.leave(name)
+        self.view.several = True
         if isinstance(self.screen, MainScreen):
             self.screen.start_over()
         self.worker.open(index)

@@ -59,6 +59,7 @@ class View:
         self.marks: Marks | None = None
         self.mark: int | None = None  # the step that `m` marked
         self.paused = False
+        self.several = False  # the run was picked from a list, to which Esc leads back
         self.last_rows: int | None = None  # numbers are of the last this many rows; None: of the whole run
         self.now = 0.0
         self.wire = ""

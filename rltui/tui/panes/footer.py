@@ -41,6 +41,8 @@ def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
         ]
     gap = "   " if wide else "  "
     items = footer(screen, _idle(view))
+    if screen == "main" and view.several:
+        items.append(("Esc", "all runs"))
     last = [item for item in items if item[0] in LAST]
     first = [item for item in items if item[0] not in LAST][: MOST - len(last)]
     room = width - 2 - length(tail) - (2 if tail else 0)

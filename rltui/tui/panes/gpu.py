@@ -169,7 +169,7 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
     if height < 2:
         return rows
     if of_another_time(view):
-        return [*rows, [(f"   {NOT_SAMPLED}; ", "dim"), ("4", "key"), (" shows this machine", "dim")]]
+        return [*rows, [(f"   {NOT_SAMPLED}, ", "dim"), ("4", "key"), (" shows this machine", "dim")]]
     hardware = report.hardware
     if height < 4 and (hardware.gpus or width >= 70):
         return [*rows, _one_line(view, width, seen)]

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rltui.tui import compat, keys
+from rltui.tui import SMALLEST, compat, keys
 from rltui.tui.panes import footer
 from rltui.tui.panes.phases import slow_steps
 from rltui.tui.rows import SELECTED, Row, fitted
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rltui.tui.shell import Painter, Shell
 
 
-SMALLEST = Size(60, 20)
+LEAST = Size(*SMALLEST)
 LAST_ROWS = (200, 50)
 Places = dict[str, Region]
 
@@ -101,7 +101,7 @@ class PaneScreen(Screen[None]):
 
     def arranged(self, size: Size) -> Places:
         """The places of all panes. Below the smallest size only one, which says so."""
-        if size.width < SMALLEST.width or size.height < SMALLEST.height:
+        if size.width < LEAST.width or size.height < LEAST.height:
             self._places = {"footer": Region(0, 0, size.width, size.height)}
         else:
             self._places = self.places(size)
@@ -128,10 +128,10 @@ class PaneScreen(Screen[None]):
                 pane.rows = self._content(pane.id or "", place)
 
     def _content(self, name: str, place: Region) -> list[Row]:
-        if self.size.width < SMALLEST.width or self.size.height < SMALLEST.height:
+        if self.size.width < LEAST.width or self.size.height < LEAST.height:
             return [
                 [(f" {self.size.width}x{self.size.height} is too small", "strong")],
-                [(f" rltui needs {SMALLEST.width}x{SMALLEST.height}", "fg")],
+                [(f" rltui needs {LEAST.width}x{LEAST.height}", "fg")],
             ]
         pane = f"pane {name} of the screen {self.NAME}"
         try:
@@ -202,6 +202,8 @@ class PaneScreen(Screen[None]):
     def action_escape(self) -> None:
         if self.leave():
             self.redraw()
+        elif self.rltui.at_top and self.view.several:
+            self.rltui.worker.list_runs()
         else:
             self.rltui.close_screen()
 
@@ -251,6 +253,10 @@ class PaneScreen(Screen[None]):
     def action_compare(self) -> None:
         """Compares this run with those around it. From the config screen: their configs."""
         self.rltui.open_comparison(tab="config" if self.NAME == "config" else "good")
+
+    def action_difference(self) -> None:
+        """The config of this run beside that of the best one around it."""
+        self.rltui.open_comparison(tab="config")
 
     def action_mark(self) -> None:
         self.view.mark = self.view.at

@@ -256,6 +256,19 @@ class FindingScreen(PaneScreen):
     def action_knowledge(self) -> None:
         self.rltui.open_knowledge(self.key[0])
 
+    def action_show(self, screen: str) -> None:
+        """Opens the rollouts of the onset, and the config at the keys of causes and fixes."""
+        finding = self.found
+        if screen == "rollouts" and finding is not None and finding.onset_step is not None:
+            self.rltui.open_rollouts(finding.onset_step)
+        elif screen == "config" and finding is not None:
+            named = [c.config_key for c in likely(finding) if c.config_key]
+            named += [fix.config_key for fix in finding.fixes if fix.config_key]
+            logged = {entry.key for entry in self.view.report.config.values()} if self.view.report else set[str]()
+            self.rltui.open_config([key for key in dict.fromkeys(named) if key in logged])
+        else:
+            super().action_show(screen)
+
     def action_pane(self, name: str) -> None:
         """Opens the log at the lines of the onset."""
         finding = self.found

@@ -14,6 +14,8 @@ from rltui.tui.rows import Row, length, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 UNEVEN = 2
+AROUND = 8
+"""Rows of the screen that hold no keys."""
 LEGEND = (
     ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? not known", "dim"), ("● live", "ok"),
     ("◆ best step or checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
@@ -51,6 +53,8 @@ class HelpScreen(TextScreen):
         each = width // columns - 2
         rows = rows_of(self.about, each, self.view.glyphs.enter)
         if columns == 2:
+            if len(rows) > 2 * (self.size.height - AROUND):  # all keys at once are worth more than air
+                rows = [row for row in rows if row]
             left, right = _halves(rows)
             pairs: Iterator[tuple[Row, Row]] = zip_longest(left, right, fillvalue=[])
             rows = [_beside(a, b, each + 2) for a, b in pairs]

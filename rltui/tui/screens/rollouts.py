@@ -32,8 +32,10 @@ class RolloutsScreen(PaneScreen):
     NAME = "rollouts"
     PANES: ClassVar[tuple[str, ...]] = ("header", "groups", "numbers", "prompt", "left", "right")
 
-    def __init__(self) -> None:
+    def __init__(self, step: int | None = None) -> None:
+        """`step`: whose rollouts are shown first; None: those of the step cursor, or the newest."""
         super().__init__()
+        self.step = step
         self.page: RolloutPage | None = None
         self.problem = ""
         self.query_: Query | None = None
@@ -51,7 +53,7 @@ class RolloutsScreen(PaneScreen):
     def on_mount(self) -> None:
         from rltui.report.rollouts_page import Query
 
-        self.query_ = Query(step=self.view.cursor)
+        self.query_ = Query(step=self.view.cursor if self.step is None else self.step)
         self._ask()
         super().on_mount()
 

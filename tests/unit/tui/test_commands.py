@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.command import CommandList
-
 from rltui.cli import COMMANDS
-from rltui.tui.commands import SHELL, verbs
+from rltui.tui.screens.commands import SHELL, verbs
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, Open, screen_text, wait_for
 
@@ -19,7 +17,7 @@ async def test_every_verb_of_the_command_line_is_there(open_app: Open) -> None:
     commands = set(COMMANDS)
     assert {"report", "compare", "doctor"} < commands
     async with open_app([canned.make()]) as (app, _):
-        names = {verb.title for verb in verbs(app)}
+        names = {verb.name for verb in verbs(app)}
     assert {OWN_NAME.get(command, command) for command in commands} <= names
 
 
@@ -28,7 +26,7 @@ async def test_every_verb_of_the_command_line_is_there(open_app: Open) -> None:
 )
 async def test_pages(open_app: Open, verb: str, words: str) -> None:
     async with open_app([canned.make()], NARROW) as (app, pilot):
-        next(v for v in verbs(app) if v.title == verb).callback()
+        next(v for v in verbs(app) if v.name == verb).do()
         await wait_for(pilot, lambda: bool(app.view.pages), "the page")
         await pilot.pause()
         assert app.screen.name == "knowledge"
@@ -41,9 +39,9 @@ async def test_pages(open_app: Open, verb: str, words: str) -> None:
 async def test_verbs_of_the_shell_give_the_command(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, _):
         for verb in verbs(app):
-            if verb.title in SHELL:
-                verb.callback()
-                assert f"rltui {verb.title}" in app.view.message
+            if verb.name in SHELL:
+                verb.do()
+                assert f"rltui {verb.name}" in app.view.message
 
 
 async def test_the_palette_opens_by_key_and_finds_a_verb_and_a_step(open_app: Open) -> None:
@@ -58,17 +56,6 @@ async def test_the_palette_opens_by_key_and_finds_a_verb_and_a_step(open_app: Op
         await wait_for(pilot, lambda: "every pane as it was" in screen_text(app), "the step")
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.view.cursor == 340, "the cursor")
-
-
-async def test_paging_before_the_list_is_laid_out_does_no_harm(open_app: Open) -> None:
-    async with open_app([canned.make()]) as (app, pilot):
-        await pilot.press("colon")
-        commands = app.screen.query_one(CommandList)
-        commands._index_to_line.clear()
-        commands.highlighted = None
-        commands._move_page(1)
-        await pilot.press("pagedown", "pageup", "escape")
-        assert app.is_running
 
 
 async def test_the_first_time_a_hint_names_the_keys_that_lead_to_all_others(open_app: Open, own_state: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.tui.app import RltuiApp
-from rltui.tui.commands import verbs
+from rltui.tui.screens.commands import verbs
 from tests.unit.diagnosis.written import learning, wave, write
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, SampleOpener, is_read, screen_text, wait_for
