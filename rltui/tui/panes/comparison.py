@@ -1,4 +1,4 @@
-"""The parts of a comparison without plots: settings, what to run next, equal budgets, two configs, notes."""
+"""The parts of a comparison: settings, what to run next, equal budgets, two configs, notes, curves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rltui.tui.rows import Row, clip, cut, put, title, wrap
 
 if TYPE_CHECKING:
     from rltui.compare.model import Comparison, ConfigDiff
+    from rltui.plots.glyphs import GlyphSet
 
 
 def cost_word(name: str) -> str:
@@ -119,3 +120,24 @@ def notes(c: Comparison, width: int) -> list[Row]:
     spread_ = "" if c.spread is None else "worst {}, median {}, best {}".format(*map(number, c.spread))
     flags = ", ".join(f"{word} {count}" for word, count in c.flag_counts.items())
     return bullets([x for x in (*c.cautions, spread_, flags, *c.notes, *c.limits, *c.readings) if x], width)
+
+
+def curves(c: Comparison, own: str | None, here: str | None, width: int, height: int, glyphs: GlyphSet) -> list[Row]:
+    """The metric of all runs over the steps on one axis: the selected run and the one that is open stand out. `own`,
+    `here`: their ids."""
+    from rltui.plots.chart import Line, draw
+
+    drawn = {name: points for name, points in c.curves.items() if points}
+    roles = dict.fromkeys(drawn, "faint") | {own or "": "warn"} | {here or "": "accent"}
+    order = sorted(drawn, key=lambda name: (name == here, name == own))  # the last one is on top
+    lines = [Line([x for x, _ in drawn[name]], [y for _, y in drawn[name]], role=roles[name]) for name in order]
+    legend: Row = []
+    for name, role, what in ((here, "accent", "selected"), (own if own != here else None, "warn", "this run")):
+        if name in drawn:
+            legend += [("━ ", role), (f"{cut(name or '', 28)}, {what}   ", "dim")]
+    others = len(drawn.keys() - {own, here})
+    legend += [("━ ", "faint"), (f"{others} others", "dim")] if others else []
+    head = title(width, "", f"{c.primary.label} over steps", legend)
+    if not lines:
+        return [head, [("   no run logged it", "dim")]]
+    return [head, *(list(row) for row in draw(lines, width, height - 1, glyphs=glyphs).rows)]

@@ -31,6 +31,8 @@ ABOUT = {
 }
 SPARK = 24
 LEAST_FRONT = 11  # rows of the front's plot with its legend
+FRONT, CURVES, LEAST_CURVES = 13, 22, 9
+"""Rows of the front if curves stand below it, and of these at most and at least."""
 AXES = ("tokens", "gpu_hours", "hours", "steps")
 
 
@@ -39,7 +41,7 @@ class CompareScreen(PaneScreen):
     their configs."""
 
     NAME = "compare"
-    PANES: ClassVar[tuple[str, ...]] = ("header", "top", "body", "front", "aside")
+    PANES: ClassVar[tuple[str, ...]] = ("header", "top", "body", "front", "aside", "curves")
 
     def __init__(self, picked: tuple[int, ...] = (), tab: str = "good") -> None:
         super().__init__()
@@ -106,9 +108,12 @@ class CompareScreen(PaneScreen):
             table = min(len(self._runs()) + 3, body // 2)
             places["body"] = Region(1, 7, width - 2, table)
             rest = body - table - 1
-            half = 78
-            places["front"] = Region(1, 8 + table, half, rest)
-            places["aside"] = Region(half + 4, 8 + table, width - half - 5, rest)
+            half = min(78, width // 2)
+            front = min(rest, max(FRONT, rest - CURVES)) if rest >= FRONT + LEAST_CURVES else rest
+            places["front"] = Region(1, 8 + table, half, front)
+            places["aside"] = Region(half + 4, 8 + table, width - half - 5, front)
+            if rest - front >= LEAST_CURVES:
+                places["curves"] = Region(1, 9 + table + front, width - 2, rest - front - 2)
         elif self.tab in GROUPS and body - len(self._runs()) - 3 >= LEAST_FRONT and self.comparison is not None:
             table = len(self._runs()) + 3
             places["body"] = Region(1, 7, width - 2, table)
@@ -128,6 +133,9 @@ class CompareScreen(PaneScreen):
             return self._front(width, height)
         if pane == "aside":
             return self._aside(width, height)
+        if pane == "curves":
+            here = self._runs()[self.selected].id if self.selected < len(self._runs()) else None
+            return comparison.curves(self.comparison, self._own(), here, width, height, self.view.glyphs)
         if self.tab in GROUPS:
             return self._table(width, height)
         return self._scrolled(self._text(width), height)

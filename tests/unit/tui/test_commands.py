@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from rltui.cli import COMMANDS
 from rltui.tui.screens.commands import SHELL, verbs
 from tests.unit.tui import canned

@@ -323,3 +323,15 @@ async def test_a_run_that_cannot_be_judged_leaves_the_others_their_verdicts(monk
         assert isinstance(picker, PickerScreen)
         await wait_for(pilot, lambda: sum(row.decision is not None for row in picker.rows.values()) == 5, "the others")
         await wait_for(pilot, lambda: app.many.fault is not None, "the fault of the one")
+
+
+async def test_the_curves_of_all_runs_stand_on_one_axis() -> None:
+    """The selected run and the one that is open are named; on a small screen the list has the room."""
+    for size, there in (((160, 50), True), ((80, 24), False)):
+        async with opened(Opener(SAMPLES / "trl-reward-flip"), size) as (app, pilot):
+            await pilot.press("c")
+            await wait_for(pilot, lambda app=app: "higher is better" in screen_text(app), "the comparison")  # type: ignore[misc]
+            text = screen_text(app)
+            assert ("selected" in text) == there
+            assert ("this run   " in text) == there
+            assert any("⠁" <= char <= "⣿" for char in text.split("selected")[-1]) == there

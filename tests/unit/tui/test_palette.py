@@ -13,7 +13,13 @@ from tests.unit.tui.conftest import NARROW, Open, screen_text, wait_for
 
 @pytest.mark.parametrize(
     ("words", "screen"),
-    [("coverage", "coverage"), ("rollouts", "rollouts"), ("pipeline", "pipeline"), ("cfg", "config"), ("chkp", "decision")],
+    [
+        ("coverage", "coverage"),
+        ("rollouts", "rollouts"),
+        ("pipeline", "pipeline"),
+        ("cfg", "config"),
+        ("chkp", "decision"),
+    ],
 )
 async def test_words_and_enter_in_one_write_run_what_was_typed(open_app: Open, words: str, screen: str) -> None:
     async with open_app([canned.make()], NARROW) as (app, pilot):
