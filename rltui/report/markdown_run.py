@@ -11,6 +11,7 @@ from rltui.prose import counted, sentence, several
 from rltui.readers.base import LeftOut
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import GpuNow, HostNow, PhaseUse, Report, RunIdentity
+from rltui.report.signal_budget import signal_budget
 from rltui.run.attempts import Attempt
 
 
@@ -312,7 +313,25 @@ def _sentence(text: str) -> str:
 def pipeline(report: Report) -> list[str]:
     rows = [[plain(stage.stage), LEVELS[stage.status], plain(stage.because)] for stage in report.pipeline]
     stages = table(["stage", "status", "because"], rows) or ["Not looked at yet."]
-    return [*stages, *_invariants(report), *_constants(report)]
+    return [*stages, *_signal(report), *_invariants(report), *_constants(report)]
+
+
+def _signal(report: Report) -> list[str]:
+    """What each stage lets through of a step's signal; nothing if nothing tells it."""
+    rows = [
+        [one.stage, f"{percent(one.share)} of {one.of}", percent(one.at_start), _step(one.since)]
+        for one in signal_budget(report)
+        if one.share is not None
+    ]
+    return (
+        ["", *table(["what is left of a step's signal", "now", "at the start", "less since step"], rows)]
+        if rows
+        else []
+    )
+
+
+def _step(step: int | None) -> str:
+    return "" if step is None else str(step)
 
 
 def _constants(report: Report) -> list[str]:

@@ -6,12 +6,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rltui.manual.glossary import called
+from rltui.plots.glyphs import meter
+from rltui.plots.numbers import integer, percent
+from rltui.report.signal_budget import START, signal_budget
 from rltui.tui.panes.verdict import STAGES
-from rltui.tui.rows import Row, cut, length, put, wrap
+from rltui.tui.rows import Row, clip, cut, length, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
+    from rltui.tui.view import View
 
 NAME_W, BESIDE = 42, 76
 ORDER = ("fail", "warn", "pass", "unknown")
@@ -84,8 +88,32 @@ def _blocked(name: str, needs: str, enable: str, width: int) -> list[Row]:
     ]
 
 
+def _budget(view: View, width: int) -> list[Block]:
+    """A waterfall of one step: what each stage lets through."""
+    report = view.report
+    if report is None:
+        return []
+    bar_w = max(10, min(40, width - 66))
+    rows: list[Row] = [[(" WHAT IS LEFT OF A STEP'S SIGNAL", "dim")]]
+    for one in signal_budget(report):
+        row: Row = [(" ", "fg"), put(one.stage, 22, "fg")]
+        if one.share is None:
+            row += [put("? not known", bar_w, "dim"), (f"   log {view.label(one.metric)}", "dim")]
+        else:
+            filled, track = meter(one.share, bar_w, view.glyphs)
+            row += [(filled, "crit" if one.since is not None else "ink"), (track, "rule")]
+            row += [put(percent(one.share), 7, "strong", ">"), put(f" of {one.of}", 15, "dim")]
+            if one.at_start is not None and one.of != START and abs(one.at_start - one.share) >= 0.005:
+                row.append((f" {percent(one.at_start)} at the start", "dim"))
+            if one.since is not None:
+                row += [(" since ", "dim"), (integer(one.since), "fg")]
+        rows.append(clip(row, width))
+    return [("signal", [*rows, []])]
+
+
 class PipelineScreen(TextScreen):
-    """All five stages in order, each with the reason for its status and with its findings."""
+    """All five stages in order, each with the reason for its status and with its findings, and how much of a step's
+    signal is left at each."""
 
     NAME = "pipeline"
     HEAD = "Pipeline"
@@ -108,6 +136,7 @@ class PipelineScreen(TextScreen):
                 if finding.stage == stage.stage and finding.status == "active":
                     rows.append([(" " * (17 if beside else 3), "fg"), (f"· {finding.title}", "dim")])
             blocks.append((stage.stage, [*rows, []]))
+        blocks += _budget(self.view, width)
         outlook = self.view.outlook
         if outlook is None:
             return blocks

@@ -82,7 +82,7 @@ def test_a_change_is_one_number_at_every_width(tmp_path: Path, capsys: pytest.Ca
         texts = ["".join(text for text, _ in row) for row in drawn]
         rows = [text for text in texts if "Reward collapsed" in text]
         assert rows, (width, texts)
-        assert back in rows[0], (width, texts)
+        assert (back in rows[0]) == (width > 60), (width, texts)  # the smallest screen has no column for it
     assert metrics._moved(view.metric("score_mean"), view.flagged.get("score_mean"), 1.0) == back
 
 

@@ -1,0 +1,71 @@
+"""How much of a step's signal is left at each stage, from the rewards to the gradient: what a group of equal rewards, a
+clipped token or a gradient near zero takes away, and since when."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rltui.report.courses import name_of
+from rltui.report.model import MetricSummary, Report
+
+
+class Passed(Struct, frozen=True):
+    """One stage. `share`, `at_start`: what it lets through in the last and in the first window, 0 to 1; None if nothing
+    that tells it is logged. `of`: of what it is a share. `since`: the step from which on a finding says that it fell.
+    `metric`: the logged metric that tells it, or the one that would."""
+
+    stage: str
+    of: str
+    share: float | None
+    at_start: float | None
+    since: int | None
+    metric: str
+
+
+START = "its start"
+
+
+def _left(metric: MetricSummary) -> tuple[float | None, float | None]:
+    """What is left of all, of a metric that is the share that is lost: in the first and in the last window."""
+    first, last = metric.ends
+    return None if first is None else _share(1.0 - first), None if last is None else _share(1.0 - last)
+
+
+def _of_start(metric: MetricSummary) -> tuple[float | None, float | None]:
+    """How large it is, beside how large it was first."""
+    first, last = metric.ends
+    if not first or last is None or first < 0.0:
+        return None, None
+    return 1.0, _share(last / first)
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+STAGES = (
+    ("spread of rewards", START, ("reward_std",), _of_start),
+    ("groups with variance", "all groups", ("frac_reward_zero_std",), _left),
+    ("advantages", START, ("advantage_abs_mean", "advantage_max"), _of_start),
+    ("unclipped tokens", "all tokens", ("clip_frac",), _left),
+    ("gradient", START, ("grad_norm",), _of_start),
+)
+
+
+def signal_budget(report: Report) -> tuple[Passed, ...]:
+    """The stages in their order. Those that change nothing are shares of what was there, the others of their start: a
+    gradient has no whole."""
+    onsets: dict[str, int | None] = {}  # of the worst open finding on each metric, notes included
+    for finding in report.findings:
+        if finding.status == "active" and finding.evidence:
+            told = finding.evidence[0].metric
+            onsets.setdefault(name_of(report, told) or told, finding.onset_step)
+    found = []
+    for stage, of, names, ends in STAGES:
+        name = next((one for one in names if one in report.metrics), names[0])
+        metric = report.metrics.get(name)
+        first, last = ends(metric) if metric is not None else (None, None)
+        fell = first is not None and last is not None and last < first
+        since = onsets.get(name) if fell else None
+        found.append(Passed(stage, of, last, first, since, name))
+    return tuple(found)
