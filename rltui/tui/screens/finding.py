@@ -31,6 +31,7 @@ ROOMY = 10
 LOWEST = 4
 """Least rows of a chart and its caption."""
 SUMMARY = 3
+TO_DO = "to do: "
 READABLE = 100
 """Most columns of a text that has the whole width."""
 
@@ -60,6 +61,7 @@ class FindingScreen(PaneScreen):
         air = 1 if height >= 30 else 0
         finding = self.found
         top = 1 + (min(SUMMARY, len(self._summary(finding, width))) if finding is not None else 1)
+        top += len(self._to_do(finding, width)) if finding is not None else 0
         places = {"header": Region(0, 0, width, 1), "top": Region(0, 1 + air, width, top)}
         y = 1 + top + 2 * air
         body = height - y - 1 - air
@@ -119,7 +121,20 @@ class FindingScreen(PaneScreen):
             head += part if length([*head, *part]) < width else []
         indent = " " * (len(shown) + 5)
         lines = wrapped(finding.summary, width - len(indent) - 1, SUMMARY)
-        return [clip(head, width - 1), *[[(indent, "fg"), (line, "fg")] for line in lines]]
+        return [
+            clip(head, width - 1),
+            *[[(indent, "fg"), (line, "fg")] for line in lines],
+            *self._to_do(finding, width),
+        ]
+
+    def _to_do(self, finding: Finding, width: int) -> list[Row]:
+        """The first thing to do, on a screen on which the causes would push it out of sight."""
+        if width >= 120 or not finding.fixes or finding.status == "resolved":
+            return []
+        first = finding.fixes[0]
+        text = first.text + (f" ({fix_setting(first)})" if first.config_key else "")
+        lines = wrapped(text, width - len(TO_DO) - 2, 2)
+        return [[(f" {TO_DO if not i else ' ' * len(TO_DO)}", "dim"), (line, "fg")] for i, line in enumerate(lines)]
 
     def _summary(self, finding: Finding, width: int) -> list[str]:
         shown = called("resolved" if finding.status == "resolved" else finding.severity)
