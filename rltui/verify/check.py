@@ -61,6 +61,11 @@ def as_text(checks: Sequence[Check]) -> str:
         "",
         f"{len(checks) - len(skipped)} checks, {len(wrong)} marked !!, {doubtful} marked ?, {len(skipped)} skipped",
     ]
+    looked = {c.stage for c in checks if c.mark != "skip"}
+    blind = [stage for stage in STAGES if stage not in looked]
+    lines.append(f"{len(looked)} of {len(STAGES)} stages were looked at")
+    if blind:
+        lines[-1] += f". Not looked at, so neither right nor wrong: {', '.join(blind)}"
     if skipped:
         lines.append(f"Skipped, so neither right nor wrong: {', '.join(skipped)}")
     lines.append(f"Violated: {', '.join(f'{c.stage}: {c.name}' for c in wrong)}" if wrong else CLEAN)

@@ -1,81 +1,92 @@
-"""Probes of the policy loss. It must fall if good tokens become likelier and rise if bad ones do. Each advantage acts
-on its own sample, each token counts, padding does not, and the clip acts on the right side."""
+"""Probes of the policy loss by its gradient. It must make good tokens likelier and bad ones less likely. Each advantage
+acts on its own sample, each token counts, padding does not, and the clip acts on the right side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
-from rltui.verify.adapters import Adapters, Floats, plain
+from rltui.verify.adapters import Adapters, Floats
 from rltui.verify.check import Check, Mark, guarded
-from rltui.verify.loss import LOSS, MASK, MOVED
+from rltui.verify.loss import LOSS, MASK
+from rltui.verify.slopes import Slopes
 
-STEP = 0.05
-FAR, FARTHER = 0.6, 0.65
-"""Log-ratios outside every usual clip range, and below 3, where a dual clip begins."""
+FAR = 0.6
+"""A log-ratio outside every usual clip range, and below 3, where a dual clip begins."""
 SHARE = 1e-3
 """A smaller relative change of the loss is rounding."""
-
-Ask = Callable[..., float]
+GOOD = np.array([1.0, 0.5, 0.25])
+STILL = np.zeros(MASK.shape)
 
 
 def loss_probes(adapters: Adapters) -> Iterator[Check]:
     """`loss(log_probs, old_log_probs, advantages, mask)`: one number, lower is better."""
-    function = adapters.functions["loss"]
-    assert function is not None
-
-    def ask(change: Floats, advantages: Floats, mask: Floats = MASK) -> float:
-        old = np.full(mask.shape, -1.0)
-        arrays = (adapters.array(old + change), adapters.array(old), adapters.array(advantages))
-        return float(plain(function(*arrays, adapters.array(mask))))
-
+    slopes = Slopes(adapters)
     for name, probe in (
+        ("gradient of the loss", _gradient),
         ("loss", _signs),
         ("loss of bad samples", _bad),
         ("advantages in the loss", _own),
         ("tokens in the loss", _tokens),
+        ("weight of a token", _weights),
         ("length of the padding", _padding),
         ("side of the clip", _clip),
     ):
-        yield from guarded(LOSS, name, partial(probe, ask))
+        yield from guarded(LOSS, name, partial(probe, slopes))
 
 
-GOOD = np.array([1.0, 0.5, 0.25])
+def _gradient(slopes: Slopes) -> Iterator[Check]:
+    name, how = "gradient of the loss", "by autograd, at log-probs of -1"
+    if slopes.torch is None:
+        yield Check(LOSS, name, "skip", "only the values are known: the functions take no torch tensors", how)
+        return
+    if not slopes.carried(GOOD, MASK):
+        value = "none reaches the log-probs: something on the way is detached (.item(), .detach(), numpy, no_grad)"
+        yield Check(LOSS, name, "!!", value, how)
+        return
+    yield Check(LOSS, name, "", "it reaches the log-probs", how)
+    moved = slopes.by_differences(STILL, GOOD, MASK)
+    by_value, by_autograd = float((moved * MASK).sum()), float((slopes.at(STILL, GOOD, MASK) * MASK).sum())
+    if abs(by_value) <= slopes.nothing:
+        yield Check(
+            LOSS, "value of the loss", "", "stands still, as the ratio is held at 1: only its gradient counts", how
+        )
+    elif by_value * by_autograd < 0:
+        value = f"the gradient is {by_autograd:.4g} and the loss moves by {by_value:.4g}: they point against each other"
+        yield Check(LOSS, "value of the loss", "!!", value, how)
 
 
-def _signs(ask: Ask) -> Iterator[Check]:
-    still = ask(np.zeros(MASK.shape), GOOD)
+def _signs(slopes: Slopes) -> Iterator[Check]:
+    still = slopes.value(STILL, GOOD, MASK)
     finite = bool(np.isfinite(still))
     yield Check(LOSS, "loss is finite", "" if finite else "!!", f"{still:.5f}", "log-probs all -1, advantages above 0")
-    likelier = ask(STEP * MASK, GOOD) - still
-    value = f"{_moves(likelier)} when good tokens become likelier"
-    yield Check(LOSS, "sign of the loss", "" if likelier < -MOVED else "!!", value, "it must fall")
-    padding = abs(ask(STEP * (1 - MASK), GOOD) - still)
+    slope = slopes.at(STILL, GOOD, MASK)
+    likelier = float((slope * MASK).sum())
+    value = f"{_moves(likelier, slopes.nothing)} when good tokens become likelier"
+    yield Check(LOSS, "sign of the loss", "" if likelier < -slopes.nothing else "!!", value, "it must fall")
+    padding = float(np.abs(slope * (1 - MASK)).max())
     value = f"moves by {padding:.4g} when padding changes"
-    yield Check(LOSS, "mask in the loss", "" if padding <= MOVED else "!!", value, "padding must not count")
+    yield Check(LOSS, "mask in the loss", "" if padding <= slopes.nothing else "!!", value, "padding must not count")
 
 
-def _moves(by: float) -> str:
-    return f"{'falls' if by < 0 else 'rises'} by {abs(by):.4g}" if abs(by) > MOVED else "does not move"
+def _moves(by: float, nothing: float) -> str:
+    return f"{'falls' if by < 0 else 'rises'} by {abs(by):.4g}" if abs(by) > nothing else "does not move"
 
 
-def _bad(ask: Ask) -> Iterator[Check]:
-    likelier = ask(STEP * MASK, -GOOD) - ask(np.zeros(MASK.shape), -GOOD)
-    value = f"{_moves(likelier)} when tokens of advantages below 0 become likelier"
-    yield Check(LOSS, "loss of bad samples", "" if likelier > MOVED else "!!", value, "it must rise")
+def _bad(slopes: Slopes) -> Iterator[Check]:
+    likelier = float((slopes.at(STILL, -GOOD, MASK) * MASK).sum())
+    value = f"{_moves(likelier, slopes.nothing)} when tokens of advantages below 0 become likelier"
+    yield Check(LOSS, "loss of bad samples", "" if likelier > slopes.nothing else "!!", value, "it must rise")
 
 
-def _own(ask: Ask) -> Iterator[Check]:
-    """Gives one of three samples an advantage: only its tokens may change the loss."""
-    moved = np.zeros((3, 3))
-    for paid, advantages in enumerate(np.eye(3)):
-        still = ask(np.zeros(MASK.shape), advantages)
-        for changed in range(3):
-            tokens = STEP * MASK * (np.arange(3) == changed)[:, None]
-            moved[paid, changed] = abs(ask(tokens, advantages) - still)
-    acts = moved > MOVED
+def _own(slopes: Slopes) -> Iterator[Check]:
+    """Gives one of three samples an advantage: only its tokens may get a gradient."""
+    signed = np.array([(slopes.at(STILL, one, MASK) * MASK).sum(1) for one in np.eye(3)])
+    moved = np.abs(signed)
+    acts = moved > slopes.nothing
+    own, others = signed.diagonal(), signed[~np.eye(3, dtype=bool)]
     mark: Mark = "!!"
     if (acts == np.eye(3, dtype=bool)).all():
         mark, value = "", "each acts on its own sample"
@@ -83,22 +94,19 @@ def _own(ask: Ask) -> Iterator[Check]:
         value = "they do not change the loss"
     elif acts.all() and np.ptp(moved, axis=0).max() <= SHARE * moved.max():
         value = "the loss does not depend on the advantages"
-    elif not acts.diagonal().any():
+    elif (acts.sum(1) <= 1).all():
         value = "the advantage of a sample acts on another sample: they are in the wrong order"
+    elif (own < 0).all() and (others >= -slopes.nothing).all():
+        mark, value = "?", "the advantage of one sample makes those of others fall, as after whitening in the loss"
     else:
-        mark, value = "?", "the advantage of one sample acts on the tokens of others, as after whitening in the loss"
+        value = "the advantage of one sample also acts on the tokens of others"
     yield Check(LOSS, "advantages in the loss", mark, value, "an advantage of 1 for one sample of three, else 0")
 
 
-def _tokens(ask: Ask) -> Iterator[Check]:
+def _tokens(slopes: Slopes) -> Iterator[Check]:
     """Whether each token of a completion counts, including the first and the last."""
-    still = ask(np.zeros(MASK.shape), np.ones(3))
-    silent = []
-    for row, column in np.argwhere(MASK > 0):
-        change = np.zeros(MASK.shape)
-        change[row, column] = STEP
-        if abs(ask(change, np.ones(3)) - still) <= MOVED:
-            silent.append((int(row), int(column)))
+    slope = np.abs(slopes.at(STILL, np.ones(3), MASK))
+    silent = [(int(row), int(column)) for row, column in np.argwhere((slope <= slopes.nothing) & (MASK > 0))]
     name, how = "tokens in the loss", "each token up to the first eos, one at a time"
     if not silent:
         yield Check(LOSS, name, "", f"all {int(MASK.sum())} tokens count", how)
@@ -110,25 +118,50 @@ def _tokens(ask: Ask) -> Iterator[Check]:
     yield Check(LOSS, name, "!!", value, how)
 
 
-def _padding(ask: Ask) -> Iterator[Check]:
-    """Compares the loss of the same samples in a wider batch: it differs if padding is in the denominator."""
+def _weights(slopes: Slopes) -> Iterator[Check]:
+    """How the loss is averaged: pipelines that are right differ in it, and it decides how long answers count."""
+    weight = -slopes.at(STILL, np.ones(3), MASK)
+    held, length = weight[MASK > 0], MASK.sum(1)
+    name, how = "weight of a token", "the gradient of each token at advantages of 1"
+    if not (held > slopes.nothing).all():
+        return  # told by the other probes
+    alike = np.ptp(held) <= SHARE * held.max()
+    of_answers = (weight * MASK).sum(1)
+    if alike:
+        total = 1.0 / float(held.mean())
+        ways = {
+            float(MASK.sum()): "mean over all tokens of the batch, as in DAPO",
+            float(MASK.size): "mean over all places, padding included",
+            float(len(MASK)): "sum over the tokens of an answer, mean over answers",
+            1.0: "sum over all tokens: the step grows with the batch",
+        }
+        told = next((way for n, way in ways.items() if abs(total - n) <= SHARE * n), f"sum divided by {total:.4g}")
+        yield Check(LOSS, name, "?" if total <= 1.0 + SHARE else "", told, how)
+    elif np.ptp(of_answers) <= SHARE * of_answers.max() and np.ptp(weight[MASK > 0] * length.repeat(length)) <= SHARE:
+        yield Check(LOSS, name, "", "mean over each answer, then over answers, as in GRPO", how)
+    else:
+        value = f"tokens count from {held.min():.3g} to {held.max():.3g}, and not by the length of their answer"
+        yield Check(LOSS, name, "?", value, how)
+
+
+def _padding(slopes: Slopes) -> Iterator[Check]:
+    """Compares the gradient of the same samples in a wider batch: it differs if padding is in the denominator."""
     wide = np.pad(MASK, ((0, 0), (0, len(MASK[0]))))
-    narrow_loss, wide_loss = ask(np.zeros(MASK.shape), GOOD), ask(np.zeros(wide.shape), GOOD, wide)
-    off = abs(wide_loss - narrow_loss) > SHARE * max(abs(narrow_loss), MOVED)
-    value = f"{narrow_loss:.4f} becomes {wide_loss:.4f} in a batch twice as wide"
+    narrow, wider = (float((slopes.at(np.zeros(m.shape), GOOD, m) * m).sum()) for m in (MASK, wide))
+    off = abs(wider - narrow) > SHARE * max(abs(narrow), slopes.nothing)
+    value = f"{narrow:.4f} becomes {wider:.4f} in a batch twice as wide"
     if off:
         value += ": padding is in the denominator"
     how = "the same, unless the loss is divided by a fixed length as in Dr. GRPO"
     yield Check(LOSS, "length of the padding", "?" if off else "", value, how)
 
 
-def _clip(ask: Ask) -> Iterator[Check]:
+def _clip(slopes: Slopes) -> Iterator[Check]:
     """Which tokens are clipped after they moved far. A good token that became likelier, or a bad one that became less
     likely, must be clipped; the other two kinds must not."""
 
     def slides(way: float, advantages: Floats) -> bool:
-        near, far = (ask(way * at * MASK, advantages) for at in (FAR, FARTHER))
-        return abs(far - near) > MOVED
+        return bool((np.abs(slopes.at(way * FAR * MASK, advantages, MASK) * MASK) > slopes.nothing).any())
 
     done = slides(1, GOOD), slides(-1, -GOOD)
     behind = slides(-1, GOOD), slides(1, -GOOD)
@@ -140,19 +173,18 @@ def _clip(ask: Ask) -> Iterator[Check]:
     elif any(done) and not all(behind):
         mark, value = "!!", "it clips tokens that moved the wrong way, and not those that moved far enough"
     elif not any(behind):
-        mark, value = "?", "it also clips tokens that moved the wrong way: no gradient brings them back"
+        mark, value = "!!", "it also clips tokens that moved the wrong way: no gradient brings them back"
     else:
         mark, value = "?", "it clips on one side only"
     yield Check(LOSS, "side of the clip", mark, value, "log-ratios of 0.6 up and down, good samples and bad ones")
     if not any(done) and all(behind):
-        yield _range(ask)
+        yield _range(slopes)
 
 
-def _range(ask: Ask) -> Check:
+def _range(slopes: Slopes) -> Check:
     """The clip bounds: the loss where it is clipped, divided by the loss at a ratio of 1."""
-    zero = np.zeros(MASK.shape)
-    high = ask(FAR * MASK, GOOD) / ask(zero, GOOD) - 1
-    low = 1 - ask(-FAR * MASK, -GOOD) / ask(zero, -GOOD)
+    high = slopes.value(FAR * MASK, GOOD, MASK) / slopes.value(STILL, GOOD, MASK) - 1
+    low = 1 - slopes.value(-FAR * MASK, -GOOD, MASK) / slopes.value(STILL, -GOOD, MASK)
     mark: Mark = "!!" if min(low, high) < 0 else "?" if low > high * (1 + SHARE) + SHARE else ""
     value = f"1 − {low:.4g} to 1 + {high:.4g}"
     if mark:

@@ -66,7 +66,7 @@ def told(**changes: Any) -> dict[str, Check]:
     ],
 )
 def test_right_losses_pass(right: Any) -> None:
-    assert {c.name: c.value for c in told(loss=right).values() if c.mark} == {}
+    assert {c.name: c.value for c in told(loss=right).values() if c.mark not in ("", "skip")} == {}
 
 
 def early(log_probs: Any, old_log_probs: Any, advantages: Any, mask: Any) -> Any:
@@ -88,7 +88,7 @@ WRONG: list[tuple[Any, str, str, str]] = [
         "!!",
         "moved the wrong way, and not",
     ),
-    (of_tokens(lambda r, a: -np.clip(r, 0.8, 1.2) * a), "side of the clip", "?", "no gradient brings them back"),
+    (of_tokens(lambda r, a: -np.clip(r, 0.8, 1.2) * a), "side of the clip", "!!", "no gradient brings them back"),
     (of_tokens(clipped(0.28, 0.2)), "clip range", "?", "1 − 0.28 to 1 + 0.2"),
     (of_tokens(lambda r, a: clipped()(1 / r, a)), "sign of the loss", "!!", "rises by"),
     (of_tokens(lambda r, a: clipped()(r / r, a)), "sign of the loss", "!!", "does not move when"),

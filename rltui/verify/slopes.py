@@ -1,0 +1,70 @@
+"""How a loss moves with each token's log-probability: by autograd if the user's functions take tensors, as this is what
+trains, else by differences. TRL's `exp(lp - lp.detach())` has a value that stands still and a right gradient."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from rltui.records import cached
+from rltui.verify.adapters import Adapters, Floats, plain
+from rltui.verify.loss import MASK
+
+DIFFERENCE = 1e-4
+"""Half the change of a log-probability between the two values of a difference: less than GSPO's clip range over the
+length of an answer."""
+ROUNDING, LEAST = 1e-2, 1e-9
+"""A slope below this share of the largest one, or below this, is rounding."""
+
+
+class Slopes:
+    """The user's `loss(log_probs, old_log_probs, advantages, mask)`, near log-probs that were all -1."""
+
+    def __init__(self, adapters: Adapters) -> None:
+        self.adapters = adapters
+        self.function: Any = adapters.functions["loss"]
+        self.torch: Any = sys.modules.get("torch") if adapters.backend == "torch" else None
+
+    @cached
+    def nothing(self) -> float:
+        """Slopes up to this size are none. What is right divides by up to the longest answer that is allowed."""
+        slope = self.at(np.zeros(MASK.shape), np.ones(len(MASK)), MASK)
+        return max(LEAST, ROUNDING * float(np.abs(slope).max()))
+
+    def _arrays(self, change: Floats, advantages: Floats, mask: Floats) -> list[Any]:
+        old = np.full(mask.shape, -1.0)
+        kind = "float32" if self.torch is not None or self.adapters.backend == "torch" else "float64"
+        held = [self.adapters.array(values, kind) for values in (old + change, old, advantages)]
+        return [*held, self.adapters.array(mask)]
+
+    def value(self, change: Floats, advantages: Floats, mask: Floats) -> float:
+        """The loss after the log-probs changed by `change`."""
+        return float(plain(self.function(*self._arrays(change, advantages, mask))))
+
+    def carried(self, advantages: Floats, mask: Floats) -> bool:
+        """Whether the loss carries a gradient to the log-probs. Only of functions that take tensors."""
+        return bool((np.abs(self.at(np.zeros(mask.shape), advantages, mask)) > 0).any())
+
+    def at(self, change: Floats, advantages: Floats, mask: Floats) -> Floats:
+        """The slope of the loss by the log-probability of each token, shape of `mask`."""
+        if self.torch is None:
+            return self.by_differences(change, advantages, mask)
+        arrays = self._arrays(change, advantages, mask)
+        arrays[0].requires_grad_(True)
+        found = self.function(*arrays)
+        if not getattr(found, "requires_grad", False):
+            return np.zeros(mask.shape)
+        found.sum().backward()
+        return plain(arrays[0].grad) if arrays[0].grad is not None else np.zeros(mask.shape)
+
+    def by_differences(self, change: Floats, advantages: Floats, mask: Floats) -> Floats:
+        """The same from the values of the loss alone."""
+        out = np.zeros(mask.shape)
+        for place in np.ndindex(mask.shape):
+            step = np.zeros(mask.shape)
+            step[place] = DIFFERENCE
+            ends = [self.value(change + way * step, advantages, mask) for way in (1, -1)]
+            out[place] = (ends[0] - ends[1]) / (2 * DIFFERENCE)
+        return out
