@@ -15,6 +15,7 @@ from rltui.tui.screens import commands
 from rltui.tui.screens.base import PaneScreen, Places
 
 NAME_WIDTH, KEY_WIDTH = 20, 7
+HINTS: Row = [("↵", "key"), (" run   ", "dim"), ("↑ ↓", "key"), (" choose   ", "dim"), ("Esc", "key"), (" back", "dim")]
 
 
 class PaletteScreen(PaneScreen):
@@ -47,7 +48,7 @@ class PaletteScreen(PaneScreen):
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "line":
-            return [title(width, ":", "Commands"), [(f" {self.pattern}▏", "strong")]]
+            return [title(width, ":", "Commands", HINTS), [(f" {self.pattern}▏", "strong")]]
         rows: list[Row] = []
         for i, verb in enumerate(self.listed):
             start = ("▌", SELECTED) if i == self.selected else (" ", "fg")

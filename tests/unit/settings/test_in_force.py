@@ -21,6 +21,7 @@ from rltui.run.names import own_aliases
 from rltui.settings import SettingsError, parse
 from rltui.tui import keys, start
 from rltui.tui.away import Attention
+from rltui.tui.screens.commands import verbs
 from tests.conftest import REPO
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import Open, open_app, own_state  # noqa: F401
@@ -103,12 +104,12 @@ async def test_a_key_of_the_user_works_and_the_old_one_does_not(own: Path, open_
 
 async def test_the_palette_has_digest_and_alerts(own: Path, open_app: Open) -> None:  # noqa: F811
     async with open_app([canned.make()]) as (app, pilot):
-        commands = {command.title: command for command in app.get_system_commands(app.screen)}
-        commands["alerts"].callback()
+        commands = {verb.name: verb for verb in verbs(app)}
+        commands["alerts"].do()
         assert not app.alerts.on
-        commands["alerts"].callback()
+        commands["alerts"].do()
         assert app.alerts.on
-        commands["digest"].callback()
+        commands["digest"].do()
         await pilot.pause()
         assert app.screen.name == "digest"
 

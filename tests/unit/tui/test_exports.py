@@ -105,8 +105,8 @@ async def test_the_palette_writes_the_screen_below_it(
     async with app.run_test(size=WIDE) as pilot:
         await wait_for(pilot, lambda: is_read(app), "the run is read")
         await pilot.press("i", "colon", *verb)
-        await wait_for(pilot, lambda: app.screen.name is None, "the palette")
-        await pilot.press("enter", "enter")
+        await wait_for(pilot, lambda: app.screen.name == "palette", "the palette")
+        await pilot.press("enter")
         suffix = ".svg" if verb == "picture" else ".md"
         await wait_for(pilot, lambda: any(p.stat().st_size for p in tmp_path.glob(f"*{suffix}")), "the file")
         text = next(tmp_path.glob(f"*{suffix}")).read_text(encoding="utf-8")

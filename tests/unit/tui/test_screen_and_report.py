@@ -127,7 +127,7 @@ async def test_a_pane_that_is_there_takes_the_focus_first(open_app: Open) -> Non
 
 async def test_the_palette_has_the_snapshot(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, _):
-        assert {"snapshot", "report"} <= {verb.title for verb in verbs(app)}
+        assert {"snapshot", "report"} <= {verb.name for verb in verbs(app)}
 
 
 @pytest.mark.parametrize("size", [WIDE, (120, 36), NARROW])
