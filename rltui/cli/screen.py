@@ -53,9 +53,9 @@ def run(words: list[str]) -> int:
         raise Stop("--speed needs --replay and a number of steps a second above 0")
     if args.run:
         _no_command(args.run[0])
-    if sys.stdout.isatty() and not (why := _no_room_for_a_screen()):
+    if (why := _no_screen()) is None:
         return open_screen(args.run, args)
-    if sys.stdout.isatty():
+    if why:
         print(f"rltui: {why}, so this is the report and no screen", file=sys.stderr)
     if args.run:
         from rltui.cli.report import print_reports
@@ -70,20 +70,22 @@ def _no_command(word: str) -> None:
     """Raises Stop if a word is no file but nearly the name of a command."""
     if os.path.exists(word) or ":" in word or os.sep in word or word == "-":
         return
-    from difflib import get_close_matches
+    from rltui.settings.parse import nearest
 
-    if close := get_close_matches(word, COMMANDS, 1, 0.7):
-        raise Stop(f"{word}: no such file or directory, and no command: did you mean rltui {close[0]}?")
+    if close := nearest(word, COMMANDS, 0.7):
+        raise Stop(f"{word}: no such file or directory, and no command: did you mean rltui {close}?")
 
 
-def _no_room_for_a_screen() -> str:
-    """Why the terminal can hold no screen; empty if it can."""
+def _no_screen() -> str | None:
+    """Why the terminal can hold no screen: None if it can, empty if there is no terminal."""
+    if not sys.stdout.isatty():
+        return ""
     if os.environ.get("TERM", "") in NO_CURSOR:
         return f"TERM is {os.environ.get('TERM') or 'not set'}, a terminal that cannot move its cursor"
     width, height = shutil.get_terminal_size()
     if 0 < width < SMALLEST[0] or 0 < height < SMALLEST[1]:
         return f"the terminal has {width}x{height} cells and the screen needs {SMALLEST[0]}x{SMALLEST[1]}"
-    return ""
+    return None
 
 
 def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
@@ -120,7 +122,7 @@ def demo(words: list[str]) -> int:
     )
     parser.parse_args(words)
     root = sample_runs()
-    if sys.stdout.isatty() and not _no_room_for_a_screen():
+    if _no_screen() is None:
         return open_screen([root], None)
     from rltui.cli import runs
 

@@ -13,7 +13,6 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from rltui.evidence.beside_rows import OVER
 from rltui.evidence.clock import Clock
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts
@@ -46,7 +45,7 @@ def ended(look: Look, state: RunState | None) -> bool:
         return False
     planned = look.settings.planned_steps
     silent = state.state in ("stalled", "unknown")
-    return state.state in OVER or bool(silent and planned and look.step >= planned)
+    return state.over or bool(silent and planned and look.step >= planned)
 
 
 class OpenFinding(Protocol):
@@ -98,7 +97,7 @@ class StopCase(Struct, frozen=True):
     @property
     def over(self) -> bool:
         """The run said that it ended."""
-        return self.state is not None and self.state.state in OVER
+        return self.state is not None and self.state.over
 
     @property
     def ended(self) -> bool:

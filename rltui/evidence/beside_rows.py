@@ -46,8 +46,6 @@ MACHINE = ("gpu.", "host.")
 LEAST_STEPS = 5
 LAST_S = 300.0
 """How far back samples count as the present: five minutes."""
-OVER = ("finished", "crashed")
-"""States of a run in which no further checkpoint will be saved."""
 
 
 class Sampled(Struct, frozen=True, dict=True):
@@ -361,4 +359,4 @@ class Standing(Struct, frozen=True):
     @property
     def over(self) -> bool:
         """No further save is to come."""
-        return self.state is not None and self.state.state in OVER
+        return self.state is not None and self.state.over

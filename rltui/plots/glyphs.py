@@ -10,8 +10,8 @@ from msgspec import Struct, field
 
 
 class GlyphSet(Struct, frozen=True):
-    """One-cell signs. `spark`: seven rising levels; none fills its cell, so that
-    the row above stands apart. `eighths`: partly filled cells of a meter, one to seven eighths."""
+    """One-cell signs. `spark`: seven rising levels; none fills its cell, so that the row above stands apart. `eighths`:
+    partly filled cells of a meter, one to seven eighths."""
 
     name: str
     critical: str = "✗"

@@ -17,7 +17,7 @@ from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
 from rltui.prose import capital, ended, listed
 from rltui.records import as_dict
-from rltui.report.causes import cause_setting, fix_setting, likely
+from rltui.report.causes import cause_setting, fix_line, likely
 
 if TYPE_CHECKING:
     from rltui.report.model import MetricSummary, Report
@@ -197,7 +197,7 @@ def _nothing_wrong(report: Report) -> str:
             return "look at what was not read (below)."
         if state == "stalled" or report.run.broke_off:
             return f"look whether the run still goes on. {wanted}".rstrip()
-        if state in ("finished", "crashed"):
+        if report.run.over:
             return f"log more in the next run, this one is over. {wanted}{_unnamed(report)}".rstrip()
         return f"wait, or log more. {wanted}{_unnamed(report)}" if wanted else "wait for more rows."
     if report.run.before_again and state != "finished":
@@ -207,7 +207,7 @@ def _nothing_wrong(report: Report) -> str:
         return f"look whether the run still goes on. Its log ends {end}."
     if report.run.error_after:
         return "look whether all was saved."
-    if state in ("finished", "crashed"):
+    if report.run.over:
         return "nothing, the run is over."
     if report.verdict.decision == "continue" or costly_note(report) is not None:
         return "let it run."
@@ -236,7 +236,7 @@ def _unnamed(report: Report) -> str:
 def fix_text(fix: Fix) -> str:
     """What to change, from which value to which. If the values are not known, only the first of the keys."""
     if fix.value is not None and fix.to is not None:
-        return f"{fix.text} ({fix_setting(fix)})"
+        return fix_line(fix)
     key = first_key(fix.config_key)
     if not key:
         return fix.text

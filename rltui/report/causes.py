@@ -47,6 +47,12 @@ def same_change(fix: Fix) -> tuple[str | None, str]:
     return (None, fix.act) if fix.act else (fix.config_key, fix.text)
 
 
+def fix_line(fix: Fix) -> str:
+    """What to do, and in brackets the setting that it is about, if there is one."""
+    setting = fix_setting(fix)
+    return f"{fix.text} ({setting})" if setting else fix.text
+
+
 def fix_setting(fix: Fix) -> str:
     """`actor.optim.lr: 1e-05 → 3.3e-06`; the keys alone if the value now is not known; empty without a key."""
     if fix.config_key is None or fix.value is None or fix.to is None:

@@ -71,13 +71,14 @@ def name_of(report: Report, metric: str) -> str | None:
     return next((name for name, m in report.metrics.items() if m.key == metric), None)
 
 
-def headed(report: Report) -> dict[str, Finding]:
-    """Name of a metric -> the worst open finding that it heads."""
+def headed(report: Report, notes: bool = False) -> dict[str, Finding]:
+    """Name of a metric -> the worst open finding that it heads; `notes`: also those at info."""
     from rltui.evidence.model import SEVERITY_RANK  # not at the top: the first paint needs no report
 
     found: dict[str, Finding] = {}
     for finding in report.findings:
-        if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:
+        loud = notes or finding.severity in ("critical", "warning")
+        if loud and finding.status == "active" and finding.evidence:
             name = name_of(report, finding.evidence[0].metric) or finding.evidence[0].metric
             known = found.get(name)
             if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:

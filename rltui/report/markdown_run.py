@@ -323,11 +323,8 @@ def _signal(report: Report) -> list[str]:
         for one in signal_budget(report)
         if one.share is not None
     ]
-    return (
-        ["", *table(["what is left of a step's signal", "now", "at the start", "less since step"], rows)]
-        if rows
-        else []
-    )
+    found = table(["what is left of a step's signal", "now", "at the start", "less since step"], rows)
+    return ["", *found] if found else []
 
 
 def _step(step: int | None) -> str:

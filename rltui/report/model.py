@@ -76,6 +76,13 @@ class RunIdentity(Struct, frozen=True):
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
     @property
+    def over(self) -> bool:
+        """It ended, well or not: no row and no save will come."""
+        from rltui.run.liveness import ENDED  # not at the top: the first paint judges no run
+
+        return self.state in ENDED
+
+    @property
     def before_restarts(self) -> list[str]:
         """For each restart what had ended the attempt before it; empty if the logs do not say."""
         out, left = [], list(self.ends)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rltui.report.courses import name_of
+from rltui.report.courses import headed
 from rltui.report.model import MetricSummary, Report
 
 
@@ -55,17 +55,12 @@ STAGES = (
 def signal_budget(report: Report) -> tuple[Passed, ...]:
     """The stages in their order. Those that change nothing are shares of what was there, the others of their start: a
     gradient has no whole."""
-    onsets: dict[str, int | None] = {}  # of the worst open finding on each metric, notes included
-    for finding in report.findings:
-        if finding.status == "active" and finding.evidence:
-            told = finding.evidence[0].metric
-            onsets.setdefault(name_of(report, told) or told, finding.onset_step)
-    found = []
+    found, findings = [], headed(report, notes=True)
     for stage, of, names, ends in STAGES:
         name = next((one for one in names if one in report.metrics), names[0])
         metric = report.metrics.get(name)
         first, last = ends(metric) if metric is not None else (None, None)
         fell = first is not None and last is not None and last < first
-        since = onsets.get(name) if fell else None
+        since = findings[name].onset_step if fell and name in findings else None
         found.append(Passed(stage, of, last, first, since, name))
     return tuple(found)

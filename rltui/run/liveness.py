@@ -21,6 +21,7 @@ from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
 from rltui.run.table import Table
 
 State = Literal["running", "stalled", "finished", "crashed", "unknown"]
+ENDED: tuple[State, ...] = "finished", "crashed"
 
 _STATES: dict[Word, State] = {
     "hung": "stalled",
@@ -58,6 +59,11 @@ class RunState(Struct, frozen=True):
     told_at: int | None = None
     broke_off: bool = False
     last_words: bool = False
+
+    @property
+    def over(self) -> bool:
+        """It ended, well or not: no row and no save will come."""
+        return self.state in ENDED
 
     @property
     def sure(self) -> bool:

@@ -3,7 +3,7 @@ metrics, themes) says by `Settings.wrong` which exist."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,10 +21,15 @@ _SSH = lazy(r"(?:[\w.+\\-]+@)?(?:[\w.%-]+|\[[\w:.%]+\])(?::\d{1,5})?")
 _HOST_NAME = lazy(r"[\w.-]{2,}")
 
 
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
+    """The known name that is most like a word; empty if none is `alike`, from 0 to 1."""
+    return next(iter(get_close_matches(name, list(known), 1, alike)), "")
+
+
 def near(name: str, known: Sequence[str], else_: str = "") -> str:
     """`did you mean X?`, or the names that there are, or `else_`."""
-    close = get_close_matches(name, known, 1, 0.6)
-    return f"did you mean {close[0]}?" if close else else_ or f"there are: {', '.join(known)}"
+    close = nearest(name, known)
+    return f"did you mean {close}?" if close else else_ or f"there are: {', '.join(known)}"
 
 
 def parse(text: str, file: str) -> Settings:

@@ -94,7 +94,7 @@ def theme_names() -> tuple[str, ...]:
 
 
 def textual_theme(theme: Theme) -> TextualTheme | None:
-    """The same colours for what Textual itself draws (the command palette). None for an ANSI theme: Textual has one."""
+    """The same colours for what Textual draws (scroll bars, selections). None for an ANSI theme: Textual has one."""
     if theme.ansi:
         return None
     colour = {role: style.color.name for role, style in theme.styles.items() if style.color is not None}

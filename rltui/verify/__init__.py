@@ -3,6 +3,7 @@
 adapters.py   the user's functions, from a file that they write, for torch, numpy or lists
 advantages.py, decoding.py, loss.py, policy_loss.py, kl.py   the probes; `verify` runs all of them, stage by stage. A
               function that is not defined is skipped, and the output says so; an error in one never stops the others
+slopes.py     how a loss moves with each log-probability: by autograd, or by differences
 log.py        the same questions asked of a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """

@@ -17,7 +17,6 @@ HALF_DOUBT, HALF_WRONG = 0.02, 0.2
 """Half precision keeps 11 bits: a log-probability near -10 rounds by 0.005. More is lost inside the sum."""
 LOSS = "loss"
 EOS_ID = 2
-MOVED = 1e-7
 IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 

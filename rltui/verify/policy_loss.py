@@ -39,16 +39,17 @@ def loss_probes(adapters: Adapters) -> Iterator[Check]:
 
 def _gradient(slopes: Slopes) -> Iterator[Check]:
     name, how = "gradient of the loss", "by autograd, at log-probs of -1"
-    if slopes.torch is None:
+    if not slopes.by_autograd:
         yield Check(LOSS, name, "skip", "only the values are known: the functions take no torch tensors", how)
         return
-    if not slopes.carried(GOOD, MASK):
+    slope = slopes.at(STILL, GOOD, MASK)
+    if not slope.any():
         value = "none reaches the log-probs: something on the way is detached (.item(), .detach(), numpy, no_grad)"
         yield Check(LOSS, name, "!!", value, how)
         return
     yield Check(LOSS, name, "", "it reaches the log-probs", how)
     moved = slopes.by_differences(STILL, GOOD, MASK)
-    by_value, by_autograd = float((moved * MASK).sum()), float((slopes.at(STILL, GOOD, MASK) * MASK).sum())
+    by_value, by_autograd = float((moved * MASK).sum()), float((slope * MASK).sum())
     if abs(by_value) <= slopes.nothing:
         yield Check(
             LOSS, "value of the loss", "", "stands still, as the ratio is held at 1: only its gradient counts", how

@@ -25,7 +25,7 @@ class Slopes:
     def __init__(self, adapters: Adapters) -> None:
         self.adapters = adapters
         self.function: Any = adapters.functions["loss"]
-        self.torch: Any = sys.modules.get("torch") if adapters.backend == "torch" else None
+        self.by_autograd = adapters.backend == "torch" and "torch" in sys.modules
 
     @cached
     def nothing(self) -> float:
@@ -35,7 +35,7 @@ class Slopes:
 
     def _arrays(self, change: Floats, advantages: Floats, mask: Floats) -> list[Any]:
         old = np.full(mask.shape, -1.0)
-        kind = "float32" if self.torch is not None or self.adapters.backend == "torch" else "float64"
+        kind = "float32" if self.adapters.backend == "torch" else "float64"
         held = [self.adapters.array(values, kind) for values in (old + change, old, advantages)]
         return [*held, self.adapters.array(mask)]
 
@@ -43,13 +43,9 @@ class Slopes:
         """The loss after the log-probs changed by `change`."""
         return float(plain(self.function(*self._arrays(change, advantages, mask))))
 
-    def carried(self, advantages: Floats, mask: Floats) -> bool:
-        """Whether the loss carries a gradient to the log-probs. Only of functions that take tensors."""
-        return bool((np.abs(self.at(np.zeros(mask.shape), advantages, mask)) > 0).any())
-
     def at(self, change: Floats, advantages: Floats, mask: Floats) -> Floats:
         """The slope of the loss by the log-probability of each token, shape of `mask`."""
-        if self.torch is None:
+        if not self.by_autograd:
             return self.by_differences(change, advantages, mask)
         arrays = self._arrays(change, advantages, mask)
         arrays[0].requires_grad_(True)

@@ -65,7 +65,7 @@ class Lasting(Struct):
             self._since = None
             return ""
         first, began = self._since = self._since or (rows, now)
-        if report.run.state in ("finished", "crashed"):
+        if report.run.over:
             return f"the run has {'ended' if report.run.state == 'finished' else 'crashed'}"
         comes = report.run.state != "stalled"
         if now - began < self.seconds or (comes and rows - first < self.rows):

@@ -130,7 +130,6 @@ MOST = 16
 """The pane asks for room for this many GPUs; the GPU screen has all."""
 
 
-OVER = ("finished", "crashed")
 """States of a run that needs this machine no more."""
 SLACK_S = 60.0
 """Samples so soon after the newest row of a run are taken to be of its time."""
@@ -139,7 +138,7 @@ SLACK_S = 60.0
 def of_another_time(view: View) -> bool:
     """Whether the run was over before the first sample: what this machine does now has nothing to do with it."""
     report, recording = view.report, view.recording
-    if report is None or recording is None or report.run.state not in OVER:
+    if report is None or recording is None or not report.run.over:
         return False
     seen, as_of = sample_columns(recording), recording.run.as_of
     return not len(seen) or as_of is None or float(seen.times[0]) > as_of + SLACK_S

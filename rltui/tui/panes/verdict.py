@@ -45,7 +45,7 @@ def best(view: View, width: int) -> Row:
     if report is None or found is None:
         return []
     if found.path:
-        ended = report.run.state in ("finished", "crashed")
+        ended = report.run.over
         stop = ended or report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now")
         keep = "Keep " if stop and found.worth_keeping else "Best " if ended else "Best so far "
         name = found.path.rstrip("/").rsplit("/", 1)[-1]

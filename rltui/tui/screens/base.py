@@ -47,6 +47,15 @@ class PaneLayout(Layout):
         ]
 
 
+def typed(text: str, event: events.Key) -> str:
+    """A line of text after a key: a printable one, Backspace, or Ctrl+u, which empties it."""
+    if event.key == "backspace":
+        return text[:-1]
+    if event.key == "ctrl+u":
+        return ""
+    return text + event.character if event.is_printable and event.character else text
+
+
 class PaneScreen(Screen[None]):
     """A screen of panes. Subclasses say which panes (`PANES`), where (`places`) and with what (`draw`)."""
 
@@ -186,13 +195,11 @@ class PaneScreen(Screen[None]):
             if not self.pattern:
                 self.end_filter()
             else:
-                self.pattern = self.pattern[:-1]
-        elif event.key == "ctrl+u":
-            self.pattern = ""
-        elif event.is_printable and event.character:
-            self.pattern += event.character
+                self.pattern = typed(self.pattern, event)
         elif event.key in ("ctrl+c", "ctrl+z"):
             return
+        else:
+            self.pattern = typed(self.pattern, event)
         event.stop()
         event.prevent_default()
         self.redraw()

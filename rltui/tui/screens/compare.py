@@ -109,11 +109,12 @@ class CompareScreen(PaneScreen):
             places["body"] = Region(1, 7, width - 2, table)
             rest = body - table - 1
             half = min(78, width // 2)
-            front = min(rest, max(FRONT, rest - CURVES)) if rest >= FRONT + LEAST_CURVES else rest
+            front = rest
+            if rest >= FRONT + LEAST_CURVES:
+                front = max(FRONT, rest - CURVES)
+                places["curves"] = Region(1, 9 + table + front, width - 2, rest - front - 2)
             places["front"] = Region(1, 8 + table, half, front)
             places["aside"] = Region(half + 4, 8 + table, width - half - 5, front)
-            if rest - front >= LEAST_CURVES:
-                places["curves"] = Region(1, 9 + table + front, width - 2, rest - front - 2)
         elif self.tab in GROUPS and body - len(self._runs()) - 3 >= LEAST_FRONT and self.comparison is not None:
             table = len(self._runs()) + 3
             places["body"] = Region(1, 7, width - 2, table)

@@ -77,7 +77,7 @@ class DecisionScreen(TextScreen):
     def _no_gain(self) -> str:
         """Why the gain of more steps is not given."""
         run = self.view.report.run if self.view.report else None
-        if run is not None and run.state in ("finished", "crashed"):
+        if run is not None and run.over:
             return f"the run has {'ended' if run.state == 'finished' else run.state}, so no more steps will come"
         if run is None or run.steps.last is None:
             return "no training step is logged, so the gain of more steps is not known"

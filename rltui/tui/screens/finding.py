@@ -11,7 +11,7 @@ from rltui.manual.glossary import called
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.report.answer import cause_text
-from rltui.report.causes import fix_setting, likely
+from rltui.report.causes import fix_line, likely
 from rltui.report.courses import evidence_change, evidence_course
 from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
@@ -131,9 +131,7 @@ class FindingScreen(PaneScreen):
         """The first thing to do, on a screen on which the causes would push it out of sight."""
         if width >= 120 or not finding.fixes or finding.status == "resolved":
             return []
-        first = finding.fixes[0]
-        text = first.text + (f" ({fix_setting(first)})" if first.config_key else "")
-        lines = wrapped(text, width - len(TO_DO) - 2, 2)
+        lines = wrapped(fix_line(finding.fixes[0]), width - len(TO_DO) - 2, 2)
         return [[(f" {TO_DO if not i else ' ' * len(TO_DO)}", "dim"), (line, "fg")] for i, line in enumerate(lines)]
 
     def _summary(self, finding: Finding, width: int) -> list[str]:
@@ -299,7 +297,7 @@ class FindingScreen(PaneScreen):
             return super().copied()
         lines = [f"{finding.severity}: {finding.title} (since step {finding.onset_step})", finding.summary, ""]
         lines += [f"- cause: {cause_text(cause)}" for cause in likely(finding)]
-        lines += [f"- fix: {f.text}" + (f" ({fix_setting(f)})" if f.config_key else "") for f in finding.fixes]
+        lines += [f"- fix: {fix_line(fix)}" for fix in finding.fixes]
         return "\n".join([*lines, *[f"- refuted if: {text}" for text in finding.refute]])
 
     def action_move(self, by: int) -> None:

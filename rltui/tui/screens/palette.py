@@ -12,7 +12,7 @@ from textual.geometry import Region, Size
 from rltui.tui import keys
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.screens import commands
-from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.screens.base import PaneScreen, Places, typed
 
 NAME_WIDTH, KEY_WIDTH = 20, 7
 HINTS: Row = [("↵", "key"), (" run   ", "dim"), ("↑ ↓", "key"), (" choose   ", "dim"), ("Esc", "key"), (" back", "dim")]
@@ -34,10 +34,15 @@ class PaletteScreen(PaneScreen):
         self.used = load_used(self.state_dir)
         self.pattern, self.typing = "", True
         self.selected = self.top = 0
+        self._found: tuple[str | None, list[commands.Verb]] = None, []
 
     @property
     def listed(self) -> list[commands.Verb]:
-        return commands.found(self.rltui, self.pattern or "", self.opened_on, self.used)
+        """What fits the pattern; asked again only if that changes."""
+        if self._found[0] != self.pattern:
+            found = commands.found(self.rltui, self.pattern or "", self.opened_on, self.used)
+            self._found = self.pattern, found
+        return self._found[1]
 
     def places(self, size: Size) -> Places:
         return {
@@ -76,14 +81,7 @@ class PaletteScreen(PaneScreen):
         if step is not None:
             self.selected = max(0, min(self.selected + step, len(self.listed) - 1))
         else:
-            text = self.pattern or ""
-            if event.key == "backspace":
-                text = text[:-1]
-            elif event.key == "ctrl+u":
-                text = ""
-            elif event.is_printable and event.character:
-                text += event.character
-            self.pattern, self.selected, self.top = text, 0, 0
+            self.pattern, self.selected, self.top = typed(self.pattern or "", event), 0, 0
         self.redraw()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -105,8 +103,7 @@ class PaletteScreen(PaneScreen):
         if not 0 <= number < len(listed := self.listed):
             return
         verb = listed[number]
-        known = {one.name for one in commands.verbs(self.rltui)}
-        if verb.name in known:
+        if verb.name in {one.name for one in commands.verbs(self.rltui)}:  # no jump to a metric or a step
             used = {**self.used, verb.name: self.used.get(verb.name, 0) + 1}
             self.rltui.worker.write("", lambda: save_used(used, self.state_dir))
         self.rltui.close_screen()
