@@ -238,8 +238,8 @@ class Engine:
         return then if rows == near else self._step(feed, then, rows, calm.lasts(rows), calm.beside_stay(rows, near))
 
     def _step(self, feed: LookFeed, state: State, n: int, calm: bool = False, same: bool = False) -> State:
-        """One look: every detector once, then the life of every finding. `calm`: only those that have one, and those of
-        evaluations unless these are the `same` as before, as each other one is news."""
+        """One look: every detector once, then the life of every finding. `calm`: only those with a finding that is open
+        or begins, and those of evaluations unless these are the `same` as before, as each other one is news."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
@@ -250,7 +250,8 @@ class Engine:
         guard = Guard(state.failed)
         asked = self._running(feed)
         if calm:
-            wanted = lived.keys() if same else lived.keys() | self._of_evaluations
+            stirs = {rule_id for (rule_id, _), life in lives.items() if not life.quiet}
+            wanted = stirs if same else stirs | self._of_evaluations
             asked = [one for one in asked if one[0] in wanted]
         for rule_id, rule, detect in asked:
             noted = memory.get(rule_id)

@@ -281,11 +281,14 @@ def _closed_by(seen: LifeSigns, last: int | None, of: str) -> RunState | None:
     quote = quoted(said)
     if said.kind != "failed":
         return replace(_ended(seen, "finished", f"its log ends by saying so, at {of}", quote), last_words=True)
-    code = _CODE.search(quote)
-    why = "its log ends by saying that it failed" if code is None else f"the process exited with code {_named(code[1])}"
-    return replace(_crashed(seen, f"{why} at {of}", quote, None, [said]), last_words=True)
+    code, crash = _CODE.search(quote), named_end([said], seen.notes.of_kind("fault"))
+    how = "with an error" if _RAISED.search(quote) else "by saying that it failed"
+    why = f"its log ends {how}" if code is None else f"the process exited with code {_named(code[1])}"
+    why = why if crash is None else crash.title
+    return replace(_crashed(seen, f"{why} at {of}", quote, crash, [said]), last_words=True)
 
 
+_RAISED = re.compile(r"[A-Z]\w*(?:Error|Exception)\b")
 _CODE = re.compile(r"(?i)(?:code|status|exit\w*|error)\W{0,3}(-?\d+)\W*$")
 
 

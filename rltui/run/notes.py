@@ -17,6 +17,7 @@ LAST_KEPT = 250
 SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
+_RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _DONE = re.compile(r"(?<![\w/.-])saved(?![\w/.-])", re.IGNORECASE)
 FATAL = ("traceback", "oom", "killed", "fault")
 UNDER_WAY = ("phase", "validation", "checkpoint")
@@ -151,8 +152,10 @@ class NoteSource(Struct):
 
 
 def _shape(note: Note) -> tuple[str, str]:
-    """What two errors of one kind have in common: the text without its numbers."""
-    return note.kind, _NUMBER.sub("0", note.text)[:120]
+    """What two errors of one kind have in common: the text without its numbers; of one without a traceback its name, as
+    who catches it says more each time."""
+    name = _RAISED.search(note.text[:80]) if note.kind == "failed" else None
+    return note.kind, name[0] if name is not None else _NUMBER.sub("0", note.text)[:120]
 
 
 def quoted(note: Note) -> str:

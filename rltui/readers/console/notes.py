@@ -194,6 +194,7 @@ class NoteFinder:
             key = prefix, frame[1]
             if len(self._open) < 64:
                 self._open[key] = _Traceback(bare=True, begun=line, lead=frame[1])
+        ended: str | None = None  # the last line of a traceback says more than its words
         if key in self._open:
             traceback = self._open[key]
             ended = self._follow(key, message.removeprefix(traceback.lead))
@@ -204,7 +205,7 @@ class NoteFinder:
         for rule in _rules() if held else ():
             if rule.kind in seen and not rule.ungraded:
                 continue
-            if rule.kind in LAST_WORDS and not seen.isdisjoint(_SAYS_MORE):
+            if rule.kind in LAST_WORDS and (ended is not None or not seen.isdisjoint(_SAYS_MORE)):
                 continue
             if held.isdisjoint(rule.any):
                 continue
