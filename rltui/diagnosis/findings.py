@@ -191,7 +191,8 @@ def _explained(
         back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
         if not back or weight(other) <= weight(root) or SEVERITY_RANK[other.severity] == 0:
             continue
-        circular = {text.text for text in catalogue[other.id].causes if text.names(root.id)}
+        shown = root.evidence[0].metric if root.evidence else ""
+        circular = {text.text for text in catalogue[other.id].causes if text.names(root.id) or text.is_of(shown)}
         supported = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
         taken = [cause for cause in supported if cause.text not in circular]
         if taken and taken[0] is other.causes[0]:

@@ -22,14 +22,15 @@ from rltui.rules.expected_validation import HeldOut
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     """The metric went this way by at least `by` of its level before: from the finding's onset on ("onset"), or over the
     whole run ("start"). Of a metric that has members any member will do, and the one that moved most is told. `extra`:
-    of a reward's parts only those that are not the task. `first`: it must have set out by the time the finding began,
-    as a cause does not follow its effect. `decisive`: whoever finds it need not look further."""
+    of a reward's parts only those that are not the task. `first`: it set out by the time the finding began, as a cause
+    does not follow its effect; false of what shows with the finding and is no event before it. `decisive`: whoever
+    finds it need not look further."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
     since: Literal["onset", "start", "either"] = "onset"
-    first: bool = False
+    first: bool = True
     extra: bool = False
     assumed: bool = False
     unmet: Unmet = "contradicts"

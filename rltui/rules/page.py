@@ -10,7 +10,7 @@ from msgspec import Meta
 from rltui.data_files import Record
 from rltui.evidence.model import Basis, Kind, Severity
 from rltui.frameworks.load import lever
-from rltui.rules.expectation import AnyOf, Configured, OtherFinding, Test
+from rltui.rules.expectation import AnyOf, Configured, MetricMoved, OtherFinding, Stands, Test
 from rltui.rules.traits import Trait
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -61,6 +61,11 @@ class CauseText(Record, frozen=True):
         """The cause is what another rule finds; `later` False: and has to find no later than this one."""
         others = (test for test in _flat(self.tests) if isinstance(test, OtherFinding))
         return any(rule in test.rules for test in others if later or not test.during)
+
+    def is_of(self, metric: str) -> bool:
+        """The cause is how one metric is or went, and nothing else."""
+        tests = list(_flat(self.tests))
+        return bool(tests) and all(isinstance(test, MetricMoved | Stands) and test.metric == metric for test in tests)
 
 
 def _flat(tests: Iterable[Test]) -> Iterator[Test]:
