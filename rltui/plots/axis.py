@@ -47,21 +47,24 @@ def labels(
     width: int,
     place: Callable[[float], int] | None = None,
     write: Callable[[float], str] = lambda x: f"{x:.0f}",
+    reached: float | None = None,
 ) -> str:
     """Round labels, left-aligned at their cells, in exactly `width` characters. The ends have labels if there is room.
 
-    `place` maps a step to its cell (default: `column`).
+    `place` maps a step to its cell (default: `column`). `reached`: the newest step of a run that has not filled its
+    axis yet; it has the last label, and nothing beyond it has one.
     """
     at = place or (lambda step: column(step, first, last, width))
     row = [" "] * max(0, width)
-    end = write(last)
+    end = write(last if reached is None else reached)
     if len(end) > width:
         return " " * width
-    row[width - len(end) :] = end
+    stop = width if reached is None else max(len(end), min(width, at(reached) + 1))
+    row[stop - len(end) : stop] = end
     gap = round_step((last - first) * (len(end) + 4) / width, 1) if last > first else 0.0
     if not gap > 0.0:  # also of a range that is next to no number
         return "".join(row) if width < 2 * len(end) + 1 else f"{end:<{width}}"
-    room = width - len(end) - 1  # one blank before the last label
+    room = stop - len(end) - 1  # one blank before the last label
     free = 0
     gap = max(1.0, gap) if float(first).is_integer() and float(last).is_integer() else gap
     middle = [k * gap for k in range(floor(first / gap) + 1, ceil(last / gap))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import inf
 from typing import Literal
@@ -10,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rltui.hardware.base import GpuSample, ProcessFact
+from rltui.readers.base import Note
 from rltui.run.progress import ENDED, LearnedPace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
@@ -65,6 +67,21 @@ class StallCard(Struct, frozen=True):
     unread: str = ""  # why no file of the run can be read at the moment
 
 
+_ANNOUNCED = re.compile(r"Started: '([^'\n]+)'|▶\s*([^\n|:(]+)|Timer (\w+) start")
+_WORDS = re.compile(r"\W*((?!Started|Finished)[A-Za-z][A-Za-z _-]{2,23}): \d")
+PHASE = 24
+"""Most characters of a phase's name: a word or two, never a line of the log."""
+
+
+def phase_name(phase: Note) -> str:
+    """The name of the phase that a log announces: `generate` of "Started: 'generate'", "▶ generate" or "Timer
+    generate start"; of a validation or a save its kind."""
+    if phase.kind != "phase":
+        return phase.kind
+    found = _ANNOUNCED.search(phase.text) or _WORDS.match(phase.text)
+    return next(part for part in found.groups() if part).strip()[:PHASE] if found is not None else ""
+
+
 def weigh(
     pulse: Pulse, pace: LearnedPace, at: str, planned: bool, now: float, phase_takes: Usual | None = None
 ) -> StallCard:
@@ -98,7 +115,7 @@ def weigh(
     return StallCard(
         verdict=word,
         because=tuple(text for text in evidence if text),
-        phase=pulse.phase.text if pulse.phase is not None else "",
+        phase=phase_name(pulse.phase) if pulse.phase is not None else "",
         since=pulse.phase_at if in_phase else pulse.moved_at,
         usual_s=clocked.median_s * stride if clocked is not None else None,
         high_s=clocked.high_s * stride if clocked is not None else None,

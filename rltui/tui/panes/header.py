@@ -1,8 +1,8 @@
-"""The top line: the run, its progress, and whether it is alive. The age of the last step is the screen's only clock."""
+"""The top line: the run, its progress, whether it is alive, and what it does now."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.plots.numbers import duration, integer
 from rltui.tui.rows import Row, Segment, cut, length, spread
@@ -17,9 +17,6 @@ STATES = {
     "finished": ("✓ ", "finished", "ok"),
     "unknown": ("? ", "state unknown", "dim"),
 }
-
-PHASE = 24
-"""Most characters of a phase here: a word or two, never a line of the log."""
 
 
 def age_text(seconds: float) -> str:
@@ -62,10 +59,38 @@ def state(view: View, width: int) -> Row:
         return stall(view, frame.stall, width)
     if report.run.state == "running":
         row: Row = [("● ", "ok"), ("live" if width >= 120 or not age else "", "fg")]
+        if width >= 120 and (phase := under_way(view)) is not None and phase.name:
+            return [*row, (f" {phase.name} {age_text(phase.seconds)}", "dim"), (_usually(phase.usual_s), "dim")]
         return [*row, (f" {age} ago" if width >= 120 else age, "dim")] if age else row
     glyph, word, role = STATES.get(report.run.state, STATES["unknown"])
     since = f" {age}" if age and report.run.state == "stalled" else ""
     return [(glyph, role), (word, "fg" if role == "ok" else role), (since, "dim")]
+
+
+class UnderWay(NamedTuple):
+    """What a live run does now. `name` of the phase, empty if the log announces none. `seconds` since it began, or
+    since the last sign of life. `usual_s`, `high_s`: median and 95th percentile of what it takes in this run."""
+
+    name: str
+    seconds: float
+    usual_s: float | None
+    high_s: float | None
+
+
+def under_way(view: View) -> UnderWay | None:
+    """The step or phase that a live run is in; None of a run that is not live, not running or seen in the past."""
+    report, frame = view.newest, view.recording
+    card = frame.stall if frame is not None and frame.live and frame.loading.done else None
+    if report is None or card is None or card.since is None or view.replaying or view.cursor is not None:
+        return None
+    if view.now <= 0 or report.run.state != "running" or card.verdict not in ("fine", "slow", "hung"):
+        return None
+    own = {item.key.rsplit("/", 1)[-1]: item.name for item in report.phases.items if item.key}  # as the pane names it
+    return UnderWay(own.get(card.phase, card.phase), max(0.0, view.now - card.since), card.usual_s, card.high_s)
+
+
+def _usually(seconds: float | None) -> str:
+    return "" if seconds is None else f", usual {duration(seconds)}"
 
 
 def stall_words(card: StallCard) -> tuple[str, str, str]:
@@ -79,11 +104,9 @@ def stall(view: View, card: StallCard, width: int) -> Row:
     glyph, word, role = stall_words(card)
     row: Row = [(f"{glyph} {word}", role)]
     if card.since is not None and view.now > 0:
-        phase = f"{card.phase} " if card.phase and len(card.phase) <= PHASE and width >= 120 else ""
+        phase = f"{card.phase} " if card.phase and width >= 120 else ""
         row.append((f" {phase}{age_text(view.now - card.since)}", role))
-    if card.usual_s is not None and width >= 120:
-        row.append((f", usual {duration(card.usual_s)}", "dim"))
-    return row
+    return [*row, (_usually(card.usual_s), "dim")] if width >= 120 else row
 
 
 def progress(view: View, width: int, eta: bool = True) -> Row:

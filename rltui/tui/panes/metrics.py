@@ -200,7 +200,7 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
     when = "now" if view.cursor is None else "then"
     text = f"{when:>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
     heads = text + (f"{'key':>6}" if cols.key else "")
-    rows = [[lead, (labels(first, last, cols.spark), "dim"), (heads, "dim")]]
+    rows = [[lead, (labels(first, last, cols.spark, reached=view.span[1]), "dim"), (heads, "dim")]]
     marks, roles, best, worst = [], {"◆": "accent", "▼": "crit", "│": "accent"}, view.best_step(), view.worst
     if best is not None:
         marks.append((best, "◆"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.plots.glyphs import excess
-from rltui.plots.numbers import number
+from rltui.plots.glyphs import bar, excess
+from rltui.plots.numbers import duration, number
+from rltui.tui.panes.header import UnderWay, age_text, under_way
 from rltui.tui.rows import Row, put, title, wrap, wrapped
 from rltui.tui.view import View
 
@@ -20,9 +21,10 @@ SLOW = 1.5
 
 def needed(view: View) -> int:
     """Rows that the pane would like to have."""
+    clock = under_way(view) is not None
     if view.report is None or not view.report.phases.items:
-        return 3
-    return 1 + len(view.report.phases.items) + min(2, len(wrap(remarks(view), NOTE_WIDTH)))
+        return 3 + clock
+    return 1 + clock + len(view.report.phases.items) + min(2, len(wrap(remarks(view), NOTE_WIDTH)))
 
 
 def slow_steps(view: View) -> list[int]:
@@ -99,15 +101,17 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
     rows = [_heading(view, width, focus)]
     if height < 2:
         return rows
-    if not items:
-        return rows + _why_not(view, width)
     total = whole_step(view)
-    if height < 4:
-        return [*rows, _one_line(view, width, items, total)]
     name_w = 18 if width >= 90 else 14
     bar_w = max(4, width - 2 - name_w - 17)
+    if height >= 4 and (now := under_way(view)) is not None:
+        rows.append(_clock(view, now, name_w, bar_w))
+    if not items:
+        return rows + _why_not(view, width)
+    if height < 4:
+        return [*rows, _one_line(view, width, items, total)]
     decimals = 0 if total >= 100 else 1 if total >= 10 else 2 if total >= 1 else 3
-    for item in items[: height - 1]:
+    for item in items[: height - len(rows)]:
         took = seconds(view, item)
         role = colour(view, item)
         if took is None:
@@ -133,8 +137,27 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
     return rows + [[(f"   {line}", "dim")] for line in wrapped(remarks(view), width - 4, left)]
 
 
+def _clock(view: View, now: UnderWay, name_w: int, bar_w: int) -> Row:
+    """What the run does now, since when, and how much of the usual time for it that is. What is over the longest usual
+    time is coloured."""
+    late = now.high_s is not None and now.seconds > SLOW * now.high_s
+    role = "warn" if late else "ink"
+    usual = now.usual_s
+    full = bar(min(1.0, now.seconds / usual), bar_w, view.glyphs) if usual else ""
+    row: Row = [(f" {view.glyphs.live} ", "warn" if late else "ok"), put(now.name or "this step", name_w - 1, "strong")]
+    row += [(" ", "fg"), (full, role), (" " * (bar_w - len(full)), "fg"), put(age_text(now.seconds), 8, "fg", ">")]
+    return [*row, put(f" / {duration(usual)}" if usual else "", 9, "dim")]
+
+
 def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float) -> Row:
     row: Row = [("   ", "fg")]
+    if (now := under_way(view)) is not None and now.name:
+        usual = f" / {duration(now.usual_s)}" if now.usual_s is not None else ""
+        row = [
+            (f" {view.glyphs.live} ", "ok"),
+            (f"{now.name} {age_text(now.seconds)}", "strong"),
+            (f"{usual}   ", "dim"),
+        ]
     for item in sorted(items, key=lambda i: -i.share):
         took = seconds(view, item)
         if took is None or not total:

@@ -155,11 +155,15 @@ class PaneScreen(Screen[None]):
             said = (f" {name} cannot be drawn, by a fault of rltui:", f" {told}")
             return [fitted([(text, "crit" if not y else "dim")], place.width) for y, text in enumerate(said)]
 
+    def clocks(self) -> tuple[str, ...]:
+        """The panes that show a clock now, besides the first one."""
+        return ()
+
     def redraw_edges(self) -> None:
-        """Draws the first pane and the footer again: only these change while nothing arrives."""
+        """Draws again what changes while nothing arrives: the first pane, those with a clock and the footer."""
         for pane in self.query(Pane):  # a screen that is just being opened has none yet
             place = self._places.get(pane.id or "")
-            if place and pane.id in (self.PANES[0], "footer"):
+            if place and pane.id in (self.PANES[0], "footer", *self.clocks()):
                 pane.show(self._content(pane.id, place))
 
     def on_mount(self) -> None:

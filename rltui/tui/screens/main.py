@@ -80,6 +80,9 @@ class MainScreen(PaneScreen):
             y += rows + (1 if rows else 0)
         return places | {"footer": Region(0, height - 1, width, 1)}
 
+    def clocks(self) -> tuple[str, ...]:
+        return ("phases",) if panes.header.under_way(self.view) is not None else ()
+
     def _needed(self, pane: str) -> int:
         """Rows that a pane would like to have."""
         view = self.view

@@ -104,7 +104,7 @@ class PhasesScreen(PaneScreen):
         if card is not None and card.verdict in ("slow", "hung"):
             glyph, word, role = header.stall_words(card)
             head: Row = [(f"{glyph} {word}  ", f"{role}.b")]
-            phase = card.phase if card.phase and len(card.phase) <= header.PHASE else "the step"
+            phase = card.phase or "the step"
             head.append((f"{phase} has gone on for ", "strong"))
             head.append((duration(view.now - card.since) if card.since and view.now else "a while", "strong"))
             if card.usual_s is not None:

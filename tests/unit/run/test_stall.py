@@ -190,7 +190,7 @@ class TestFollowedRun:
         run.heard(1650.0)
         state = run.state(1655.0)
         assert state.card is not None
-        assert (state.card.phase, state.card.since) == ("***** Running Evaluation *****", 1650.0)
+        assert (state.card.phase, state.card.since) == ("validation", 1650.0)
         assert state.card.usual_s is None
 
     def test_what_a_phase_usually_takes_is_learned_as_it_is_seen(self) -> None:
@@ -206,7 +206,7 @@ class TestFollowedRun:
         run.heard(2000.0)
         card = run.state(2031.0).card
         assert card is not None
-        assert (card.phase, card.since, card.usual_s) == ("Generating: 1 of 2", 2000.0, 32.0)
+        assert (card.phase, card.since, card.usual_s) == ("Generating", 2000.0, 32.0)
         assert any("for 31 s, usually 32 s" in text for text in card.because)
 
     def test_a_phase_by_its_logged_timer(self) -> None:
