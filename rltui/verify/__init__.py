@@ -1,8 +1,9 @@
-"""The arithmetic of a training pipeline on small fixed inputs: log-softmax, advantages, decoding, mask, loss.
+"""The arithmetic of a training pipeline on small fixed inputs: rewards, advantages, log-probs, loss, generation.
 
 adapters.py   the user's functions, from a file that they write, for torch, numpy or lists
-advantages.py, decoding.py, loss.py, policy_loss.py, kl.py   the probes; `verify` runs all of them, stage by stage. A
-              function that is not defined is skipped, and the output says so; an error in one never stops the others
+rewards.py, advantages.py, estimators.py, returns.py, loss.py, reference.py, policy_loss.py, kl.py, preference.py,
+decoding.py   the probes; `verify` runs all of them, stage by stage. A function that is not defined is skipped, and the
+              output says so; an error in one never stops the others
 slopes.py     how a loss moves with each log-probability: by autograd, or by differences
 log.py        the same questions asked of a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
@@ -12,16 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rltui.verify import advantages, decoding, kl, loss, policy_loss
+from rltui.verify import advantages, decoding, kl, loss, policy_loss, preference, reference, returns, rewards
 from rltui.verify.adapters import Adapters
 from rltui.verify.check import Check
 
 STAGES: tuple[tuple[str, str, Callable[[Adapters], Iterator[Check]]], ...] = (
+    ("reward", rewards.STAGE, rewards.probes),
+    ("total_reward", rewards.STAGE, rewards.total_probes),
     ("advantage", advantages.STAGE, advantages.probes),
+    ("gae", returns.STAGE, returns.probes),
     ("log_softmax", loss.LOG_PROBS, loss.log_prob_probes),
+    ("sampler_log_probs", reference.STAGE, reference.sampler_probes),
+    ("reference", reference.STAGE, reference.reference_probes),
     ("completion_mask", loss.LOSS, loss.mask_probes),
     ("loss", loss.LOSS, policy_loss.loss_probes),
     ("kl", loss.LOSS, kl.kl_probes),
+    ("dpo_loss", loss.LOSS, preference.probes),
     ("decode", decoding.STAGE, decoding.probes),
 )
 

@@ -18,7 +18,10 @@ Floats = NDArray[np.float64]
 Function = Callable[..., Any]
 MODULE = "rltui_user_adapters"
 """The name under which the user's file runs."""
-NAMES = ("log_softmax", "advantage", "decode", "completion_mask", "loss", "kl")
+NAMES = (
+    *("reward", "total_reward", "decode", "advantage", "gae", "log_softmax", "sampler_log_probs", "reference"),
+    *("completion_mask", "loss", "kl", "dpo_loss"),
+)
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
 
@@ -32,13 +35,17 @@ class Adapters(Struct, frozen=True):
 
     `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
     repeat_interleave (all completions of a prompt side by side) or repeat. `reasoning`: the marks of a reasoning block
-    that decoding removes; None if it keeps the whole text.
+    that decoding removes; None if it keeps the whole text. `advantage`: the
+    estimator that the file declares (`estimators.KNOWN`); empty if it declares none. `examples`: (truth, right
+    completion, wrong completion) for the reward function.
     """
 
     functions: dict[str, Function | None]
     backend: str = "numpy"
     layout: str = "repeat_interleave"
     reasoning: tuple[str, str] | None = None
+    advantage: str = ""
+    examples: tuple[tuple[str, str, str], ...] = ()
 
     def array(self, values: object, kind: str = "float32") -> Any:
         """`values` as a tensor, array or list of the backend; `kind`: float32, float16 or int64."""
@@ -93,7 +100,27 @@ def from_names(names: dict[str, Any]) -> Adapters:
     marks = names.get("REASONING")
     if marks is not None and not (isinstance(marks, tuple | list) and len(marks) == 2):
         raise BadAdapters('REASONING must be two marks, as in ("<think>", "</think>")')
-    return Adapters(functions, backend, layout, (str(marks[0]), str(marks[1])) if marks is not None else None)
+    reasoning = (str(marks[0]), str(marks[1])) if marks is not None else None
+    return Adapters(functions, backend, layout, reasoning, _estimator(names), _examples(names))
+
+
+def _estimator(names: dict[str, Any]) -> str:
+    from rltui.verify.estimators import KNOWN  # which needs this module
+
+    name = names.get("ADVANTAGE") or ""
+    if name and name not in KNOWN:
+        raise BadAdapters(f"ADVANTAGE = {name!r}: must be one of {', '.join(KNOWN)}")
+    return str(name)
+
+
+def _examples(names: dict[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    held = names.get("EXAMPLES") or ()
+    good = isinstance(held, list | tuple) and all(isinstance(one, list | tuple) and len(one) == 3 for one in held)
+    if not good:
+        raise BadAdapters("EXAMPLES must be a list of (truth, right completion, wrong completion)")
+    if names.get("reward") is not None and not held:
+        raise BadAdapters("reward needs EXAMPLES = [(truth, right completion, wrong completion), ...]")
+    return tuple((str(truth), str(right), str(wrong)) for truth, right, wrong in held)
 
 
 def plain(value: Any) -> Floats:

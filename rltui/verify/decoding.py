@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from rltui.verify.adapters import Adapters
 from rltui.verify.check import Check, Mark, guarded
 
 STAGE = "generation"
-PAD, EOS, OPEN_TAG, CLOSE_TAG = "<pad>", "<eos>", "<answer>", "</answer>"
+PAD, EOS, BOS, OPEN_TAG, CLOSE_TAG = "<pad>", "<eos>", "<bos>", "<answer>", "</answer>"
 MARKS = ("<think>", "</think>")
 WORDS = ("the", "answer", "is", "42", "first", "add", "them")
+SAMPLES = ("one two three", "four five", "six seven eight nine ten")
+ASKED = ("what is a", "tell us the", "how much is")
+"""What three prompts ask, a word for each position, and what three samples answer: no word is used twice."""
 
 
 class StubTokenizer:
-    """The part of a tokenizer that decoding needs. Its special tokens are pad, eos and two custom tags."""
+    """The part of a tokenizer that decoding needs. Its special tokens are pad, eos, bos and two custom tags."""
 
     def __init__(self, marks: tuple[str, str]) -> None:
-        self.special = (PAD, EOS, OPEN_TAG, CLOSE_TAG)
-        self.tokens = [*self.special, *marks, *WORDS]
-        self.pad_token, self.eos_token = PAD, EOS
-        self.pad_token_id, self.eos_token_id = 0, 1
+        self.special = (PAD, EOS, BOS, OPEN_TAG, CLOSE_TAG)
+        words = dict.fromkeys((*WORDS, *" ".join((*SAMPLES, *ASKED)).split()))
+        self.tokens = [*self.special, *marks, *words]
+        self.pad_token, self.eos_token, self.bos_token = PAD, EOS, BOS
+        self.pad_token_id, self.eos_token_id, self.bos_token_id = 0, 1, 2
         self.all_special_ids = list(range(len(self.special)))
         self.all_special_tokens = list(self.special)
 
@@ -42,21 +47,71 @@ class StubTokenizer:
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
-    """All probes of `decode(ids, tokenizer)`."""
-    for name, probe in (("decode", _shapes), ("custom tags", _tags)):
+    """All probes of `decode(ids, tokenizer)`, or of `decode(ids, tokenizer, prompt_length)`, whose ids hold the prompts
+    too."""
+    for name, probe in (("decode", _shapes), ("each sample by itself", _each), ("custom tags", _tags)):
         yield from guarded(STAGE, name, partial(probe, adapters))
 
 
-def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str]) -> list[str]:
-    """The decoded texts. The ids are padded on the right, with one eos before the padding."""
+def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], ends: bool = True) -> list[str]:
+    """The decoded texts. The ids are padded on the right, with one eos before the padding. `ends`: false of answers
+    that were cut at the length limit."""
     function = adapters.functions["decode"]
     assert function is not None
-    rows = [tokenizer.ids(f"{text} {EOS}") for text in texts]
+    rows = [tokenizer.ids(f"{text} {EOS}" if ends else text) for text in texts]
     width = max(map(len, rows))
-    got = function([row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows], tokenizer)
+    ids = [row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows]
+    if _takes_prompts(function):
+        asked = [tokenizer.ids(f"{BOS} {ASKED[i % len(ASKED)]}") for i in range(len(ids))]
+        got = function([before + row for before, row in zip(asked, ids, strict=True)], tokenizer, len(asked[0]))
+    else:
+        got = function(ids, tokenizer)
     if not isinstance(got, list | tuple) or len(got) != len(texts) or not all(isinstance(t, str) for t in got):
         raise TypeError(f"expected a list of {len(texts)} strings, got {type(got).__name__}")
     return [" ".join(text.split()) for text in got]
+
+
+def _takes_prompts(function: Any) -> bool:
+    try:
+        held = signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin
+        return False
+    needed = [
+        one for one in held if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    return len(needed) >= 3
+
+
+def _each(adapters: Adapters) -> Iterator[Check]:
+    """Whether each sample comes back whole and as itself: those that end, and those that are cut at the limit."""
+    tokenizer = StubTokenizer(adapters.reasoning or MARKS)
+    for name, ends in (("", True), (", cut at the limit", False)):
+        got = _ask(adapters, tokenizer, SAMPLES if ends else [SAMPLES[2]] * 2, ends)
+        wanted = list(SAMPLES) if ends else [SAMPLES[2]] * 2
+        how = f"from {wanted!r}"
+        if got == wanted:
+            yield Check(STAGE, f"each sample by itself{name}", "", f"{len(got)} texts, each as it was written", how)
+            continue
+        yield Check(STAGE, f"each sample by itself{name}", "!!", f"{got!r}{_lost(got, wanted)}", how)
+
+
+def _lost(got: Sequence[str], wanted: Sequence[str]) -> str:
+    """The usual mistake that explains the texts; empty if none does."""
+    words = [text.split() for text in wanted]
+    guesses = {
+        "the last token is lost": [" ".join(row[:-1]) for row in words],
+        "the first token is lost": [" ".join(row[1:]) for row in words],
+        "each has the text of the first sample": [wanted[0]] * len(wanted),
+        "they are in another order": list(reversed(wanted)),
+    }
+    told = next((said for said, guess in guesses.items() if list(got) == guess), "")
+    if not told and any(BOS in text for text in got):
+        told = "the token of the beginning is left in"
+    if not told and any(word in text.split() for text in got for word in " ".join(ASKED).split()):
+        told = "the prompt is left in"
+    if not told and any(mark in text for text in got for mark in (PAD, EOS)):
+        told = "padding or the end token is left in"
+    return f": {told}" if told else ""
 
 
 def _shapes(adapters: Adapters) -> Iterator[Check]:
@@ -76,12 +131,14 @@ def _shapes(adapters: Adapters) -> Iterator[Check]:
         if left:
             yield Check(STAGE, case, "!!", f"{text!r}: {' and '.join(left)} reach the reward", how)
             continue
-        fault = _contract(case, text, answer, (first, last)) if adapters.reasoning else _kept(case, text)
+        fault = _contract(case, text, answer, (first, last)) if adapters.reasoning else _kept(cases[case], text)
         yield Check(STAGE, case, "!!" if fault else "", f"{text!r}{': ' + fault if fault else ''}", how)
 
 
-def _kept(case: str, text: str) -> str:
-    return "" if text else "the text is lost"
+def _kept(written: str, text: str) -> str:
+    if not text:
+        return "the text is lost"
+    return "" if text == written else "it is not the whole text (REASONING says that a block is removed)"
 
 
 def _contract(case: str, text: str, answer: str, marks: tuple[str, str]) -> str:

@@ -140,10 +140,10 @@ def test_a_mask_that_is_shifted_is_told(way: int, words: str) -> None:
 @pytest.mark.parametrize(
     ("centre", "spread", "mark", "words"),
     [
-        ("group", "group", "", "not changed"),
-        ("group", "none", "", "not changed"),
-        ("group", "batch", "?", "divided by the spread of the batch"),
-        ("batch", "batch", "?", "taken over the batch"),
+        ("group", "group", "", "by mean and spread of the group"),
+        ("group", "none", "", "by the mean of the group alone"),
+        ("group", "batch", "!!", "the spread of the batch: if that is meant, say ADVANTAGE = 'group-batch'"),
+        ("batch", "batch", "!!", "of the whole batch: if that is meant, say ADVANTAGE = 'batch'"),
     ],
 )
 def test_a_group_that_is_changed_by_another(centre: str, spread: str, mark: str, words: str) -> None:
@@ -153,6 +153,6 @@ def test_a_group_that_is_changed_by_another(centre: str, spread: str, mark: str,
         by = rows.std(1, keepdims=True) if spread == "group" else rows.std() if spread == "batch" else 1.0
         return (off / (by + 1e-6)).reshape(-1)
 
-    found = next(c for c in verify(from_names({"advantage": advantage})) if c.name == "groups by themselves")
+    found = next(c for c in verify(from_names({"advantage": advantage})) if c.name == "estimator")
     assert found.mark == mark
     assert words in found.value

@@ -1,0 +1,130 @@
+"""Which estimator the user's advantages are. Group estimators are right without a word; those over the whole batch, or
+without a baseline, only if the adapters file names them, as each is also a common mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from rltui.verify.adapters import Adapters, Floats
+from rltui.verify.check import Check
+
+STAGE, NAME = "advantages", "estimator"
+Ask = Callable[[Floats], Floats]
+CLOSE = 5e-3
+"""Largest relative difference of the same estimator with another constant beside the spread, up to 1e-3 of it."""
+GROUPS = np.array(
+    [
+        [2.0, -1.0, 0.3, 0.7, 1.9, -2.2, 0.0, 3.1],
+        [10.0, 11.0, 12.0, 13.5, 9.0, 10.5, 14.0, 8.0],
+        [0.0, 40.0, 5.0, -20.0, 7.0, 7.0, 1.0, 0.0],
+    ]
+)
+GROUPS = GROUPS * 1000.0  # far beyond any constant beside the spread, which is measured by itself
+LONE = np.eye(1, 16) * 1000.0
+"""One right answer of sixteen: its advantage is 3.9 spreads, beyond most clips."""
+
+
+def _centred(x: Floats) -> Floats:
+    return np.asarray(x - x.mean(1, keepdims=True))
+
+
+def _batch(x: Floats, free: int) -> Floats:
+    return np.asarray((x - x.mean()) / x.std(ddof=free))
+
+
+KNOWN: dict[str, tuple[str, tuple[Callable[[Floats], Floats], ...]]] = {
+    "group": (
+        "by mean and spread of the group (GRPO)",
+        (lambda x: _centred(x) / x.std(1, keepdims=True), lambda x: _centred(x) / x.std(1, keepdims=True, ddof=1)),
+    ),
+    "centred": ("by the mean of the group alone (Dr. GRPO)", (_centred,)),
+    "leave-one-out": ("by the mean of the others (RLOO)", (lambda x: _centred(x) * x.shape[1] / (x.shape[1] - 1),)),
+    "group-batch": (
+        "by the mean of the group and the spread of the batch",
+        (
+            lambda x: _centred(x) / _centred(x).std(),
+            lambda x: _centred(x) / x.std(),
+            lambda x: _centred(x) / x.std(ddof=1),
+        ),
+    ),
+    "batch": ("by mean and spread of the whole batch", (lambda x: _batch(x, 0), lambda x: _batch(x, 1))),
+    "batch-centred": ("by the mean of the whole batch", (lambda x: np.asarray(x - x.mean()),)),
+    "spread": (
+        "divided by the spread of the group, without its mean",
+        (lambda x: x / x.std(1, keepdims=True), lambda x: x / x.std(1, keepdims=True, ddof=1)),
+    ),
+    "none": ("the rewards themselves, without a baseline", (lambda x: x,)),
+}
+"""Name for ADVANTAGE -> what it is in words, and how it is computed of rewards in groups (N, G)."""
+UNSAID = frozenset(("group", "centred", "leave-one-out"))
+"""Right also if the adapters file names no estimator."""
+
+
+def _same(got: Floats, wanted: Floats) -> bool:
+    scale = float(np.abs(wanted).max())
+    return bool(np.isfinite(got).all() and np.abs(got - wanted).max() <= CLOSE * scale)
+
+
+def which(got: Floats) -> str:
+    """The name of the estimator that gives these advantages for `GROUPS`; empty if none does."""
+    return next((name for name, (_, ways) in KNOWN.items() if any(_same(got, way(GROUPS)) for way in ways)), "")
+
+
+def _mistake(got: Floats) -> str:
+    """What was done to a known estimator to get these numbers; empty if nothing that is known."""
+    for _, ways in (KNOWN[name] for name in ("group", "centred", "leave-one-out")):
+        for way in ways:
+            right = way(GROUPS)
+            guesses = {
+                "their size is taken, so that bad answers are rewarded too": np.abs(right),
+                "the sign is turned": -right,
+                "those below 0 are dropped": np.maximum(right, 0.0),
+                "those above 0 are dropped": np.minimum(right, 0.0),
+                "they are in another order than the rewards": np.flip(right, axis=1),
+                "each belongs to the answer before": np.roll(right, 1, axis=1),
+                "each belongs to the answer after": np.roll(right, -1, axis=1),
+                "all answers of a group get the same": np.repeat(right[:, :1], right.shape[1], axis=1),
+            }
+            if not np.allclose(np.sort(got.reshape(-1)), np.sort(right.reshape(-1)), rtol=CLOSE):
+                for low, high in ((-1.0, 1.0), (0.0, 1.0), (-0.5, 0.5), (-2.0, 2.0)):
+                    guesses[f"they are clipped to {low:g} to {high:g}"] = np.clip(right, low, high)
+            found = next((words for words, guess in guesses.items() if _same(got, guess)), "")
+            if found:
+                return found
+            if np.allclose(np.sort(got, 1), np.sort(right, 1), rtol=CLOSE, atol=CLOSE):
+                return "they are in another order than the rewards"
+    return ""
+
+
+def estimator(ask: Ask, adapters: Adapters) -> Iterator[Check]:
+    """Whether the advantages are those of a known estimator, of the one that the adapters file names, and unclipped."""
+    got = ask(GROUPS)
+    name, wanted = which(got), adapters.advantage
+    how = f"declared: {wanted}" if wanted else "three groups of eight rewards, against " + ", ".join(sorted(UNSAID))
+    if wanted and name != wanted:
+        what = KNOWN[name][0] if name else _mistake(got) or "none of the known estimators"
+        yield Check(STAGE, NAME, "!!", f"not {KNOWN[wanted][0]}: {what}", how)
+        return
+    if not name:
+        what = _mistake(got) or "none of the known estimators"
+        yield Check(STAGE, NAME, "!!", what, f"{how} (ADVANTAGE = one of {', '.join(KNOWN)})")
+        return
+    if name not in UNSAID and not wanted:
+        value = f"{KNOWN[name][0]}: if that is meant, say ADVANTAGE = {name!r}"
+        yield Check(STAGE, NAME, "!!", value, how)
+        return
+    yield Check(STAGE, NAME, "", KNOWN[name][0], how)
+    yield _unclipped(ask, name)
+
+
+def _unclipped(ask: Ask, name: str) -> Check:
+    """Whether the advantage of one right answer among sixteen is as large as the estimator makes it."""
+    got = ask(np.concatenate((LONE, -LONE)))
+    wants = [way(np.concatenate((LONE, -LONE))) for way in KNOWN[name][1]]
+    told, how = "one right answer of sixteen", "advantages must not be clipped"
+    if any(_same(got, want) for want in wants):
+        return Check(STAGE, told, "", f"{float(got.max()):.3g}", how)
+    value = f"{float(got.min()):.3g} to {float(got.max()):.3g}, expected {float(wants[0].min()):.3g} to"
+    return Check(STAGE, told, "!!", f"{value} {float(wants[0].max()):.3g}: they are clipped", how)

@@ -1,0 +1,134 @@
+"""Probes of the reward: what it pays for right, wrong, malformed and hostile completions, and how its parts add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import isfinite
+
+import numpy as np
+
+from rltui.verify.adapters import Adapters, plain
+from rltui.verify.check import Check, Mark, guarded
+
+STAGE = "reward"
+Score = Callable[[str], float]
+PARTS = np.array([[1.0, 0.5, -0.25], [0.0, 2.0, 1.0], [-1.0, 0.25, 4.0], [3.0, -2.0, 0.5]])
+WEIGHTS = np.array([1.0, 0.3, -0.5])
+CLOSE = 1e-6
+
+
+def probes(adapters: Adapters) -> Iterator[Check]:
+    """All probes of `reward(completion, truth)`, for each of the examples."""
+    for at, (truth, right, wrong) in enumerate(adapters.examples):
+        which = f" {at + 1}" if len(adapters.examples) > 1 else ""
+        yield from guarded(
+            STAGE, f"right and wrong answer{which}", partial(_order, adapters, truth, right, wrong, which)
+        )
+        yield from guarded(STAGE, f"hostile answers{which}", partial(_hostile, adapters, truth, right, wrong, which))
+
+
+def _ask(adapters: Adapters, truth: str) -> Score:
+    function = adapters.functions["reward"]
+    assert function is not None
+
+    def score(completion: str) -> float:
+        got = plain(function(completion, truth))
+        if got.size != 1:
+            raise ValueError(f"{got.size} numbers for one completion")
+        return float(got.reshape(-1)[0])
+
+    return score
+
+
+def _order(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -> Iterator[Check]:
+    score = _ask(adapters, truth)
+    good, bad = score(right), score(wrong)
+    how = f"of {right[:40]!r} and {wrong[:40]!r}"
+    mark: Mark = "" if isfinite(good) and isfinite(bad) and good > bad else "!!"
+    yield Check(STAGE, f"right and wrong answer{which}", mark, f"{good:.4g} and {bad:.4g}: right must earn more", how)
+    again = [score(right) for _ in range(3)]
+    mark = "" if all(one == good for one in again) else "?"
+    yield Check(STAGE, f"the same answer again{which}", mark, f"{good:.4g}, then {again[-1]:.4g}", "the same number")
+    spaced = {"blanks at its end": f"{right}  \n", "an empty line before it": f"\n\n{right}"}
+    for name, text in spaced.items():
+        got = score(text)
+        mark = "" if abs(got - good) <= CLOSE * max(1.0, abs(good)) else "?"
+        yield Check(STAGE, f"right, with {name}{which}", mark, f"{got:.4g}", f"as without: {good:.4g}")
+
+
+def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -> Iterator[Check]:
+    """Each must earn less than the right answer, and raise nothing: it comes up in every long run."""
+    score = _ask(adapters, truth)
+    good = score(right)
+    for name, text in _texts(truth, right, wrong).items():
+        try:
+            got = score(text)
+        except (Exception, SystemExit) as error:
+            value = f"raises {type(error).__name__}: one such response ends the run"
+            yield Check(STAGE, f"{name}{which}", "!!", value, f"{text[:60]!r}")
+            continue
+        if not isfinite(got):
+            value = f"{got}: the advantages of its whole group are not finite"
+            yield Check(STAGE, f"{name}{which}", "!!", value, f"{text[:60]!r}")
+            continue
+        value = f"{got:.4g}" if got < good else f"{got:.4g}, as much as the right answer: it will be exploited"
+        yield Check(STAGE, f"{name}{which}", "" if got < good else "!!", value, f"{text[:60]!r}")
+
+
+def _texts(truth: str, right: str, wrong: str) -> dict[str, str]:
+    """Completions that are not right, by name; those that the truth and the right answer allow."""
+    out = {
+        "empty": "",
+        "only blanks": " \n\t ",
+        "cut in its first third": right[: max(1, len(right) // 3)],
+        "without words": "\x00\ufffd" * 8 + "{[(<" * 8,
+        "very long": f"{wrong} " * 2000,
+    }
+    if truth and truth in right:
+        for name, other in (
+            ("longer than the truth", f"{truth}{truth[-1]}"),
+            ("with a sign before it", f"-{truth}" if truth[0] not in "-+" else truth[1:]),
+            ("half of the truth", truth[: len(truth) // 2]),
+        ):
+            if other and other.strip() != truth:
+                out[f"an answer {name}"] = right.replace(truth, other)
+        first, _, last = right.rpartition(truth)
+        many = " ".join([*(str(n) for n in range(1, 60)), truth, *(str(n) for n in range(60, 90))])
+        if truth.lstrip("-").isdigit():
+            out["every answer in turn"] = f"{first}{many}{last}"
+    cut = {text for name, text in out.items() if name.startswith("cut") and truth and truth in text}
+    return {name: text for name, text in out.items() if text != right and text not in cut}
+
+
+def total_probes(adapters: Adapters) -> Iterator[Check]:
+    """`total_reward(parts, weights)`: parts (N, P), weights (P,): the total of each answer (N,)."""
+    yield from guarded(STAGE, "total reward", partial(_total, adapters))
+
+
+def _total(adapters: Adapters) -> Iterator[Check]:
+    function = adapters.functions["total_reward"]
+    assert function is not None
+    got = plain(function(adapters.array(PARTS), adapters.array(WEIGHTS))).reshape(-1)
+    wanted, how = PARTS @ WEIGHTS, "parts times weights (1, 0.3, -0.5)"
+    if got.shape != wanted.shape:
+        raise ValueError(f"{got.size} totals for {len(PARTS)} answers")
+    guesses = {
+        "the weights are not used": PARTS.sum(1),
+        "the size of the weights is taken: a penalty is paid": PARTS @ np.abs(WEIGHTS),
+        "the mean of the parts, not their sum": (PARTS * WEIGHTS).mean(1),
+        "divided by the weights' sum": wanted / WEIGHTS.sum(),
+        "the first part alone": PARTS[:, 0] * WEIGHTS[0],
+        "the last part is lost": PARTS[:, :-1] @ WEIGHTS[:-1],
+        "the weights are in another order": PARTS @ WEIGHTS[::-1],
+        "the sign is turned": -wanted,
+        "cut off at 0": np.maximum(wanted, 0.0),
+        "cut off at 1": np.minimum(wanted, 1.0),
+        "the answers are in another order": wanted[::-1],
+    }
+    if np.abs(got - wanted).max() <= 1e-4:
+        yield Check(STAGE, "total reward", "", "the weighted sum of its parts", how)
+        return
+    what = next((words for words, guess in guesses.items() if np.abs(got - guess).max() <= 1e-4), "")
+    shown = ", ".join(f"{value:.3g}" for value in got)
+    yield Check(STAGE, "total reward", "!!", what or f"{shown}; expected {', '.join(f'{v:.3g}' for v in wanted)}", how)
