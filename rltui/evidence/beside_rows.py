@@ -359,5 +359,5 @@ class Standing(Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """No further save is to come."""
+        """Whether no further save will come."""
         return self.state is not None and self.state.over

@@ -60,7 +60,7 @@ def look_distance(n: int) -> int:
 
 
 def look_rows(start: int = 0) -> Iterator[int]:
-    """The row counts at which the run is judged: every row at first, then every 1 %, of a long run every 2 %, of a
+    """The row counts at which the run is judged: every row at first, then every 1 %, for a long run every 2 %, for a
     very long one every 4 %. They depend on nothing else."""
     at = bisect_right(_LOOKS, start)
     while True:
@@ -210,7 +210,7 @@ class LookFeed:
 
     @cached
     def revalued(self) -> list[Revalued]:
-        """Where a validation set went over to another measure (`revalued.Revalued`), oldest first."""
+        """The changes of validation sets to another measure (`revalued.Revalued`), oldest first."""
         main = self.finite("val_score")
         sets = {} if main is None else {main.key: main}
         sets |= {one.key: one for one in self.family("val_score").values()}
@@ -265,7 +265,7 @@ class Look:
 
     @property
     def made(self) -> int:
-        """Steps since the first one of the log."""
+        """Steps since the first step of the log."""
         return self.step - int(self.steps[0]) if self.n else 0
 
     @property
@@ -292,7 +292,7 @@ class Look:
         metrics made from the rewards, rows of an outage and rows before a change of scale are left out. So are
         evaluations that are only logged again."""
         known = self._series
-        if name not in known:  # asked hundreds of times a row
+        if name not in known:  # requested hundreds of times a row
             known[name] = self._measured(name)
         return known[name]
 
@@ -317,8 +317,8 @@ class Look:
 
     @property
     def outages(self) -> tuple[Outage, ...]:
-        """Rows in which the reward's source failed, oldest first: that of the score, else that of what is trained on,
-        which may be graded elsewhere."""
+        """Rows in which the reward's source failed, oldest first: the source of the score, else that of the reward that
+        is trained on, which may be graded elsewhere."""
         if self._known.outages is None:
             self._known.outages = self._find_outages()
         return self._known.outages
@@ -329,8 +329,8 @@ class Look:
 
     @cached
     def rescales(self) -> tuple[Rescale, ...]:
-        """The newest change of scale of the score, and of the reward if that is logged beside it and went over alone:
-        what is optimised is then another number, and the score is what it was."""
+        """The newest change of scale of the score, and that of the reward if it is logged beside the score and changed
+        alone: what is optimised is then another number, and the score is unchanged."""
         found: list[Rescale] = []
         for name in ("score_mean", "reward_mean"):
             finite = self._feed.finite(name)
@@ -354,16 +354,16 @@ class Look:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Rows whose rewards are left out of everything that is said: outages, and what came before another scale or
-        another measure of validation."""
+        """Rows whose rewards are left out of everything: outages, and what came before another scale or another measure
+        of validation."""
         if self._known.gaps is None:
             self._known.gaps = (*self.outages, *self.rescales, *self.revalued)
         return self._known.gaps
 
     @property
     def rate_rounded(self) -> bool:
-        """Whether the learning rate prints as 0 in every row although the policy moves, by its KL to the reference or,
-        if none is logged, its gradient: the log rounds it away."""
+        """Whether the learning rate prints as 0 in every row although the policy moves, judged by its KL to the
+        reference or, if none is logged, by its gradient: the log rounds it away."""
         if not self.is_zero("lr") or self.settings.lr == 0.0 or (self.exact and self.at_reference):
             return False
         kl = self.values("kl_ref")[-STUB_ROWS:]
@@ -371,15 +371,15 @@ class Look:
 
     @property
     def at_reference(self) -> str:
-        """The metric by which the policy is its reference in every row to the last digit that is logged; empty if none
-        is."""
+        """The metric by which the policy equals its reference in every row, to the last digit logged; empty if none
+        shows it."""
         pairs = next((name for name in PAIRS if self.logged(name) is not None), "")  # equal pairs have no margin either
         return next((name for name in ("kl_ref", pairs) if name and self.is_zero(name)), "")
 
     @property
     def exact(self) -> bool:
-        """Whether numbers have more digits than those of a log that rounds, or some are smaller than any rate that is
-        set: a 0 is then a 0."""
+        """Whether numbers have more digits than in a log that rounds, or some are smaller than any learning rate in
+        use: a 0 is then really 0."""
         for name in CENTRED:
             sizes = np.abs(self.values(name)[-STUB_ROWS:])
             if ((sizes > 0.0) & (sizes < SMALL)).any():

@@ -16,8 +16,8 @@ STRAY = 50
 
 
 def times_of_penalty(loss: Floats, kl: Floats) -> float | None:
-    """The factor of the KL if the loss is that product in all rows (both for the same rows, in nats). 0 if the loss
-    contains more. None if there are too few rows. The rows with the larger KL give the factor."""
+    """The factor by which the KL is multiplied, if the loss is this product in all rows (both for the same rows, in
+    nats). 0 if the loss contains more. None if there are too few rows. The rows with the larger KL give the factor."""
     if len(loss) < PENALTY_ROWS or not (kl > 0).any():
         return None
     large = kl >= median(kl[kl > 0])
