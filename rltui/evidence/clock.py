@@ -52,9 +52,9 @@ def enough(rows: float, steps: Ints) -> bool:
 
 
 def whole_parts(n: int, parts: int) -> int:
-    """The number of the `n` rows that a computation too costly for each row uses: n less its remainder by a power of
-    two, which is at least half of an n/`parts`-th. It depends on n alone, so rows read one by one and all at once are
-    judged alike. Spacing that grew with each row would recompute after every `parts` rows, however long the run."""
+    """How many of `n` rows a computation uses that is too costly to repeat at each row: n less its remainder by a power
+    of two, which is at least half of an n/`parts`-th. It depends on n alone, so rows read one by one and all at once
+    are judged alike. Spacing that grew with each row would recompute after every `parts` rows, however long the run."""
     return n - n % (1 << max(0, (n // parts).bit_length() - 1))
 
 

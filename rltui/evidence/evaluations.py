@@ -17,8 +17,8 @@ MOST_ROWS = 0.5
 """If more than this share of the rows holds the metric, its last value may be repeated in each row. It is not 1, as
 some rows may be lost."""
 STANDS = 3
-"""The least number of rows for which each value is repeated. With few questions, two evaluations in a row can be equal
-by chance; it is no chance if none of them lasts only one row or two."""
+"""The least number of rows for which each value is repeated. Two evaluations in a row may be equal by chance if few
+questions are asked, but it is no chance that none lasts only one or two rows."""
 SHORT = 0.05
 """Share of the values that may be repeated in fewer rows: rows may be lost or written twice."""
 OFF = 0.25

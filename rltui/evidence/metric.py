@@ -56,8 +56,9 @@ TREND_LIMIT = 2.81
 BEYOND = 3.0
 """Sd of the noise by which points must lie beyond all others."""
 FEW, BY_CHANCE = 40, 1000
-"""With fewer points than the first, neither the noise nor its correlation is well known if they learn on the way. A
-step that separates all of them is no chance if it is one of at least as many orders as the second."""
+"""With fewer points than the first number, neither the noise nor its correlation is well known if they learn on the
+way. If a step then separates them all, and chance does so in at most one of the second number of orders, it is not
+chance."""
 ORDERED = 0.02
 """Chance below which the order of few points is a course."""
 LEAST_NOISE = 1e-9
@@ -126,7 +127,7 @@ class MetricFacts:
 
     @cached
     def end(self) -> Level:
-        """Mean of the last max(5, 10 %) points, or as many as the user says."""
+        """Mean of the last max(5, 10 %) points, or as many as the user sets."""
         n = len(self.series)
         return self._mean(n - window_rows(n, self._seen.window), n)
 
@@ -435,6 +436,6 @@ class _Alone:
 def alone(
     name: str, series: Series, better: Literal[-1, 1] = 1, held_out: bool = False, window: int | None = None
 ) -> MetricFacts:
-    """Facts of a series that no look holds under a name: a part of one, a member of a family, one of another run. It
-    holds at least one point, all finite. `window`: rows of the first and last window, else a tenth."""
+    """Facts of a series that no look holds under a name: a part of one, a member of a family, or one of another run. It
+    holds at least one point, all finite. `window`: the rows of the first and last window, else a tenth."""
     return MetricFacts(_Alone(series, window), name, series, better, held_out)

@@ -43,7 +43,7 @@ def _began_late(x: Floats) -> bool:
     parts = x[len(x) % size :].reshape(-1, size).mean(axis=1)
     begins, shapes = _falls(len(parts))
     gains = (shapes @ (parts - mean(parts))) ** 2  # squares that each shape explains
-    noise = mean(np.diff(parts) ** 2) / 2.0  # no robust one: shares near 0 have next to none, and those before have
+    noise = mean(np.diff(parts) ** 2) / 2.0  # not robust: shares near 0 have next to no noise, unlike earlier ones
     return float(gains[begins > 0].max() - gains[begins == 0].max()) > BETTER * noise
 
 

@@ -1,8 +1,8 @@
 """Rows in which the reward was not measured: its source failed, and every answer got the same reward.
 
-A policy does not lose all of its reward from one row to the next while it writes as before. It does not learn all of it
-back in one row either. If the reward does so, it is the grader. Answers of consecutive batches do not all earn the same
-number either if they never did before, unless it is the highest and they approached it gradually: a grader gives such a
+A policy does not lose all of its reward from one row to the next while it writes as before, and does not learn all of
+it back in one row. If that happens, the grader is the cause. The answers of consecutive batches do not suddenly all
+earn one and the same number either, unless it is the highest and they approached it gradually: a grader gives such a
 number by default. In these rows, rewards, advantages and gradients are not facts of the run: `Look.series` leaves them
 out.
 """

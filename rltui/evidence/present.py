@@ -31,7 +31,7 @@ def present(x: Floats, rows: float) -> int:
     if size < 2 * FEW:
         return size
     part = x[-size:]
-    first, last = part[:FEW].tolist(), part[-FEW:].tolist()  # of so few quicker than numpy, and asked 30 times a row
+    first, last = part[:FEW].tolist(), part[-FEW:].tolist()  # quicker than numpy for so few; runs 30 times a row
     if min(last) > max(first):
         end = _shortest(part)
     elif max(last) < min(first):

@@ -68,13 +68,13 @@ class RunSettings(Struct, frozen=True):
 
     @property
     def shared_data(self) -> str:
-        """A file that training and validation both read, if validation reads no other; else empty."""
+        """A file that both training and validation read, if validation reads no other; else empty."""
         trained, held_out = (DATA_FILE.findall(self.word(key)) for key in ("train_data", "val_data"))
         return held_out[0] if held_out and set(held_out) <= set(trained) else ""
 
     @staticmethod
     def of(run: Run) -> RunSettings:
-        """From the resolved config; what it does not say stays None."""
+        """The settings from the resolved config; what it does not state stays None."""
         since: int | None = None
         earlier: list[tuple[int, RunSettings]] = []
         for until, config in run.earlier_configs:
@@ -147,7 +147,7 @@ class Profile(Struct, frozen=True):
 
     @property
     def bottom(self) -> float | None:
-        """Where the range begins: the floor, or the lowest that was seen below a known ceiling."""
+        """Where the range begins: the floor, or the lowest value that was seen below a known ceiling."""
         return self.ceiling - self.spread if self.floor is None and self.ceiling is not None else self.floor
 
     @staticmethod

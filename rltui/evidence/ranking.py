@@ -76,7 +76,7 @@ def ranking(
     says nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
-    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # it gives all the same now
+    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # all equal now
         main = look.facts.validation_sets[0]
         few = main.since_start is None  # with enough evaluations, their own course shows the gain
         found = _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
@@ -182,8 +182,8 @@ def _gain(train: MetricFacts | None, steps: Ints) -> Floats | None:
 
 
 BEHIND = 0.25
-"""A share of the train reward's gain, both as a share of the way to 1. Validation that cannot have gained that much of
-its own way has no part in the gain (as in `train-val-divergence`)."""
+"""Share of what the train reward gained of its way to 1. Validation that cannot have gained this much of its own way
+has no part in that gain (as in `train-val-divergence`)."""
 
 
 def _keeps_up(train: MetricFacts | None, steps: Ints, value: Floats, error: float) -> NDArray[np.bool_]:

@@ -43,7 +43,7 @@ ANSWERS, DIGITS = 4097, 12
 GRID = 1e-4
 """Chance that means of no grid lie on any of the grids that are tried."""
 UNDER_WAY = 0.5
-"""Share of the change by which the level moved the same way before it: this is a collapse, whose spread
+"""If the level moved the same way by this share of the change before it, it is a collapse, whose spread
 falls with it."""
 COUNTED = 0.75
 """If only the mean is logged: the least power of the factor by which its noise has to grow. The noise of answers that
@@ -140,8 +140,8 @@ def _is_remnant(level: float, x: Floats) -> bool:
 
 
 def _jumps(x: Floats, start: int) -> list[int]:
-    """Points from `start` on from which the size may have changed: the point and the two after it lie on the other side
-    of the two points that end two before it. The point just before it may hold batches of both kinds."""
+    """Points from `start` on from which the size may have changed: the point and the two after it lie on one side, the
+    second and third before it on the other. The point just before it may hold batches of both kinds."""
     x = x[start:]
     if len(x) < 6:
         return []

@@ -105,7 +105,7 @@ def _block_medians(values: Floats, blocks: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def _spread(n: int, times: int) -> Ints:
-    """So many places of `n` points, evenly."""
+    """`times` evenly spaced indices of `n` points."""
     return np.arange(times) * n // times
 
 

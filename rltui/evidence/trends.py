@@ -154,7 +154,7 @@ def _middle_and_ends(slopes: Floats, n: int) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.0
     reach = 1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
     high = min(len(slopes) - 1, int((len(slopes) + reach) / 2) + 1)
-    low = len(slopes) - 1 - high  # as many slopes lie below as above: upside down it is the same interval
+    low = len(slopes) - 1 - high  # as many slopes lie below as above: upside down, the interval is the same
     mid = len(slopes) // 2
     slope = slopes[mid] if len(slopes) % 2 else (slopes[mid - 1] + slopes[mid]) / 2.0
     return float(slope), float(slopes[low]), float(slopes[high])

@@ -66,8 +66,8 @@ def risen(look: Look) -> str:
 
 
 def _of_the_policy(look: Look) -> tuple[str, str]:
-    """What moved since the start by more than that; and what does not move, if even a small move of it would have been
-    seen."""
+    """What moved since the start by more than chance explains, and what does not move although a small move would have
+    been seen."""
     seen = ""
     for name in OF_THE_POLICY:
         found = look.facts.metric(name)

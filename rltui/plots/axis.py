@@ -59,7 +59,7 @@ def labels(
         return " " * width
     row[width - len(end) :] = end
     gap = round_step((last - first) * (len(end) + 4) / width, 1) if last > first else 0.0
-    if not gap > 0.0:  # also of a range that is next to no number
+    if not gap > 0.0:  # also for a range too small to compute with
         return "".join(row) if width < 2 * len(end) + 1 else f"{end:<{width}}"
     room = width - len(end) - 1  # one blank before the last label
     free = 0
