@@ -110,8 +110,8 @@ def confirmed(x: Floats) -> Floats:
 
 
 FIVE, FEW_POINTS, PART = 5, 10, 10
-"""With fewer evaluations than the first, no evaluation has such neighbours. With fewer than the second, the noise is
-estimated by the method for few points. One of each ten (the third) may be a lone one."""
+"""With fewer evaluations there are no such neighbours; with fewer than the second number, the noise is measured as for
+few. One of each ten (the third) may be a lone one."""
 
 
 class Validated(Protocol):

@@ -77,10 +77,9 @@ def smoothed(
 
 
 def _noise_of_shares(x: Floats) -> float:
-    """The noise that counting alone causes in shares that show none because nearly all of them are equal. It is the
-    noise of as many answers as the smallest distance implies: one answer is that distance between two shares, or
-    between a share and either end of the scale. One more right answer is not a gain. 0 if the values are not shares, or
-    are all the same."""
+    """The noise that counting alone causes in shares that show none because nearly all of them are equal. The smallest
+    distance between two shares, or from either end of the scale, gives the number of answers: one more right answer is
+    not a gain. 0 if the values are not shares, or are all the same."""
     seen = np.unique(x)
     if len(seen) < 2 or seen[0] < 0.0 or seen[-1] > 1.0:
         return 0.0

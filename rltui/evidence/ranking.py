@@ -76,7 +76,7 @@ def ranking(
     says nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
-    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # all equal now
+    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # else all equal now
         main = look.facts.validation_sets[0]
         few = main.since_start is None  # with enough evaluations, their own course shows the gain
         found = _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
@@ -198,8 +198,8 @@ def _keeps_up(train: MetricFacts | None, steps: Ints, value: Floats, error: floa
 
 
 def _rose_to(metric: MetricFacts) -> float | None:
-    """The level of the last window if the metric rose since its start; else None. It ensures that a run whose reward is
-    reported to have risen has a step that beats its start."""
+    """The last window, if the metric rose since its start. So a run reported to have risen has a step that beats its
+    start."""
     since = metric.since_start
     return metric.end.value if since is not None and since.direction > 0 else None
 

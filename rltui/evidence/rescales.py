@@ -176,7 +176,7 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
     if abs(under_way) > max(CLEAR * error, UNDER_WAY * abs(new - old)) and (under_way > 0) == (new > old):
         return None  # it was already on its way there
     if abs(new - times * old) > CLEAR * times * (error * 2**0.5 + abs(old) * (unsure + ROUGH)):
-        return None  # it went elsewhere: the answers are others
+        return None  # it went to another level: the answers differ
     signs = (not alone) + (abs(new - old) > CLEAR * max(1.0, times) * error)
     later = sd_d(after) if points > near else 0.0
     if not isfinite(later / noise):
@@ -232,7 +232,7 @@ def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:
     if abs(after[0] - median(after)) > abs(size) / 4:
         return None  # batches of both kinds
     if abs(median(before[-MIXED:]) - median(before)) > abs(size) / 4:
-        return None  # it was under way before
+        return None  # it was already on its way there
     if bool((way * (after - middle) < 0).any()) or bool((way * (before[-3:] - middle) > 0).any()):
         return None
     return size, sd * 1.25 * (1 / len(before) + 1 / len(after)) ** 0.5

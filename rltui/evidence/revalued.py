@@ -25,8 +25,8 @@ BEFORE, AFTER = 4, 2
 """Evaluations before that show how far it usually moves from one to the next, and evaluations that have to
 stay there."""
 RECENT, FEW = 20, 10
-"""The most recent evaluations before that are looked at. With fewer than the second number, the noise is estimated by
-the method for few points."""
+"""The newest evaluations before that are looked at; with fewer than the second number, the noise is
+measured as for few."""
 FAR = 8.0
 """Times the noise of the evaluations before."""
 USUAL = 4.0

@@ -155,7 +155,7 @@ def _pace(values: Floats, moved: float, noise: float) -> str:
 
 
 def _when(word: str, way: Floats) -> str:
-    """The course with the time of the move. `way`: the share of the whole move that each block has made."""
+    """The word, with the time of the move. `way`: share of the whole move that each block has made."""
     n = len(way)
     if int((way >= 0.9).argmax()) <= n // 3:
         return f"{word} early, then level"

@@ -23,7 +23,7 @@ SHRUNK = 0.8
 
 
 def steady_drift(kl: Series | None, gradient: Series | None) -> bool | None:
-    """None if the log does not show the first steps of both, or too few rows of them."""
+    """Whether they did; None if the log does not show the first steps of both, or too few rows of them."""
     if kl is None or gradient is None or kl.steps[0] > BEGINS or gradient.steps[0] > BEGINS:
         return None
     upto = int(kl.steps[0]) + FIRST_STEPS

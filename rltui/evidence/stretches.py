@@ -43,9 +43,9 @@ class Stretches(Struct):
     follow batches with one."""
 
     found: list[Stretch] = field(default_factory=list)
-    _seen: int = 0  # points
-    _lowest: float | None = inf  # of them; None: not known
-    _highest: float = -inf  # of them and of their batches, if the lowest is known
+    _seen: int = 0  # points seen so far
+    _lowest: float | None = inf  # the lowest of them; None: not known
+    _highest: float = -inf  # the highest of them and of their batches, if the lowest is known
 
     def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
         """Takes up the new points; the first ones must be those seen before. All answers of a batch got the same if the

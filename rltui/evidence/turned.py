@@ -57,7 +57,7 @@ def turned(reward: Series, logged: Points, start: int = 0) -> Turned | None:
         if (new - float(x[at - 1])) / (new - old) < AT_ONCE:
             continue
         if abs(median(x[at - LAST : at]) - old) > max(BAND * noise, abs(old) / 4):
-            continue  # it was on its way
+            continue  # it was already on its way there
         apart = np.diff(reward.steps[max(0, at - BEFORE) : at + 1])
         gap = apart[-1] > median(apart)
         if gap and not _stays(x[at : at + AFTER_A_GAP], old):
