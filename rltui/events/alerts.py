@@ -15,18 +15,20 @@ from rltui.text import clean
 BELL = "\a"
 LONGEST = 200
 KEPT = 500
-"""Things told lately that are remembered for the cool-down."""
+"""The number of recent alerts that are remembered for the cool-down."""
 
 
 class Gate:
-    """Lets an event through once: by the user's settings, not in quiet hours, not the same thing again too soon."""
+    """Lets an event through once: by the user's settings, outside quiet hours, and not the same alert again
+    too soon."""
 
     def __init__(self, own: AlertSettings) -> None:
         self.own = own
         self._told: dict[tuple[str, str, str | None], tuple[float, int]] = {}
 
     def lets(self, event: Event, now: float) -> bool:
-        """Whether to call the user. `now`: seconds since the epoch. Worse than before is told at once."""
+        """Whether to call the user. `now`: seconds since the epoch. An event worse than the one before is let through
+        at once."""
         if not self.own.enabled or not self._matters(event) or self.quiet(now):
             return False
         rank = SEVERITY_RANK.get(event.severity or "info", 0)
@@ -61,7 +63,7 @@ class Gate:
 
 
 def headline(event: Event) -> str:
-    """One line for a notification: which run, what."""
+    """One line for a notification: which run, and what happened."""
     at = "" if event.step is None else f", step {event.step}"
     what = {"stall": "hangs", "recovery": "goes on", "end": event.state, "met": event.decision}.get(event.kind)
     if what is None:
@@ -72,8 +74,8 @@ def headline(event: Event) -> str:
 def notification(text: str, how: str, environ: Mapping[str, str]) -> str:
     """The bytes for a desktop notification; "" for "off". Works over ssh: the terminal at the user's end makes it.
 
-    `how`: auto, osc9, osc777, both, off. OSC 9 is iTerm2's, kept by kitty, WezTerm, Ghostty and foot; OSC 777 is
-    urxvt's, kept by VTE and foot. tmux passes them on with `set -g allow-passthrough on` (3.3 or later).
+    `how`: auto, osc9, osc777, both, off. OSC 9 comes from iTerm2 and works in kitty, WezTerm, Ghostty and foot. OSC 777
+    comes from urxvt and works in VTE and foot. tmux passes them on with `set -g allow-passthrough on` (3.3 or later).
     """
     if how == "off":
         return ""
@@ -82,14 +84,15 @@ def notification(text: str, how: str, environ: Mapping[str, str]) -> str:
         how = "osc777" if environ.get("VTE_VERSION") or environ.get("TERM", "").startswith(("rxvt", "foot")) else "osc9"
     made = []
     if how in ("osc9", "both"):
-        made.append(f"\x1b]9;rltui: {safe}\a")  # the word keeps it apart from OSC 9;4, a progress bar
+        made.append(f"\x1b]9;rltui: {safe}\a")  # the word distinguishes it from OSC 9;4, a progress bar
     if how in ("osc777", "both"):
         made.append(f"\x1b]777;notify;rltui;{safe.replace(';', ',')}\a")
     return "".join(_passed_on(sequence, environ) for sequence in made)
 
 
 def _passed_on(sequence: str, environ: Mapping[str, str]) -> str:
-    """Wrapped for the multiplexer that would swallow it. tmux: every escape doubled; GNU screen: as it is."""
+    """Wraps the sequence for a multiplexer, which would otherwise swallow it. tmux: every escape doubled; GNU screen:
+    unchanged."""
     if environ.get("TMUX") or environ.get("TERM", "").startswith("tmux"):
         return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     return f"\x1bP{sequence}\x1b\\" if environ.get("STY") else sequence

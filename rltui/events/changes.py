@@ -1,4 +1,4 @@
-"""What happened to a run between one look and the next, also as a line for people. Each thing is told once."""
+"""What happened to a run between one look and the next, also as a line for people. Each thing is reported once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from rltui.rules.traits import Trait
 SCHEMA = "rltui.event/1"
 
 Kind = Literal[
-    "summary",  # the run as it stood when the watch began
-    "resumed",  # a watch that was killed goes on
+    "summary",  # the state of the run when the watch began
+    "resumed",  # a watch that was killed continues
     "opened",  # a finding, or a new episode of one
     "worse",
     "better",
     "resolved",
     "stall",  # the run hangs
-    "recovery",  # it goes on
-    "restart",  # steps were done again, a further attempt began, or another run in the place of this one
+    "recovery",  # it continues
+    "restart",  # steps were repeated, a further attempt began, or another run replaced this one
     "end",  # it finished or crashed
-    "met",  # its verdict is what --until waits for
+    "met",  # its verdict is the one that --until waits for
     "heartbeat",  # the watch is alive
     "done",  # the watch ends
 ]
@@ -39,12 +39,13 @@ SIGNS_OF_LIFE: tuple[Kind, ...] = ("resumed", "heartbeat", "done")
 """Events of the watch, not of the run."""
 
 _LATER = ("kind", "time", "again", "badge", "answer")
-"""Fields that are written otherwise, or that an event of an earlier release does not have."""
+"""Fields that are written differently, or that an event of an earlier release lacks."""
 
 
 class Event(Struct, frozen=True):
-    """One line. `time` in seconds since the epoch; `finding` and what follows it where the event is about one. `seq`
-    counts the events of one run, also across restarts of who tells them; `again`: it may have been told before."""
+    """One line. `time` is in seconds since the epoch. `finding` and the fields after it are set if the event is about a
+    finding. `seq` counts the events of one run, even across restarts of the reporter. `again`: it may have been
+    reported before."""
 
     kind: Kind
     time: float
@@ -63,11 +64,11 @@ class Event(Struct, frozen=True):
     seq: int = 0
     again: bool = False
     badge: str = ""  # the verdict in the words of the screen
-    answer: dict[str, str] | None = None  # what a report opens with, of the run as it stood; None of a sign of life
+    answer: dict[str, str] | None = None  # what a report of the run opens with; None for a sign of life
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Event:
-        """The event of which `as_dict` was kept. Raises KeyError, TypeError or ValueError for anything else."""
+        """The event whose `as_dict` was saved. Raises KeyError, TypeError or ValueError for anything else."""
         own = {name: values[name] for name in names(Event) if name not in _LATER}
         time = datetime.fromisoformat(values["time"]).timestamp()
         again, badge = bool(values.get("again")), values.get("badge", "")
@@ -92,8 +93,8 @@ SEVERITIES: dict[int, Severity] = {0: "info", 1: "warning", 2: "critical"}
 
 
 class Told(Struct):
-    """What was told of one finding: its episodes so far; of the last one the rank told last, the highest rank told, and
-    whether it is open."""
+    """What was reported of one finding: the number of its episodes so far, and for the last one the rank reported last,
+    the highest rank reported, and whether it is open."""
 
     episodes: int
     rank: int
@@ -102,7 +103,7 @@ class Told(Struct):
 
 
 class SeenSoFar(Struct):
-    """What was told of one run; plain values, which a later watch goes on from."""
+    """What was reported of one run, as plain values from which a later watch continues."""
 
     findings: dict[tuple[str, str | None], Told] = field(default_factory=dict)
     restarts: int = 0
@@ -110,9 +111,9 @@ class SeenSoFar(Struct):
     sure: bool = False
     ended: bool = False
     began: bool = False
-    met: bool = False  # the verdict that was waited for
-    worst: int = 0  # highest rank of any finding that was open while we watched
-    step: int | None = None  # where the run stood
+    met: bool = False  # the verdict that was waited for came
+    worst: int = 0  # highest rank of any finding that was open during the watch
+    step: int | None = None  # how far the run was
     seq: int = 0  # events so far
 
     def as_dict(self) -> dict[str, Any]:
@@ -145,9 +146,9 @@ class Changes:
         self.seen = seen or SeenSoFar()
 
     def of(self, report: Report) -> list[Event]:
-        """What is new in this report since the last one given; nothing while the run is still being read."""
+        """What is new in this report since the last one; nothing while the run is still being read."""
         at = report.at_step
-        rewritten = self.seen.step is not None and at is None  # a file that has no row for a moment
+        rewritten = self.seen.step is not None and at is None  # the file has no row for a moment
         if not report.recording.loading.done or rewritten:
             return []
         events: list[Event] = []
@@ -168,7 +169,7 @@ class Changes:
                 for at in restarts[seen.restarts :]
             ]
         seen.restarts = len(restarts)
-        about_state = having(Trait.STALL) | having(Trait.CRASH)  # the events stall, recovery and end tell of them
+        about_state = having(Trait.STALL) | having(Trait.CRASH)  # the events stall, recovery and end report them
         for finding in findings:
             if finding.id not in about_state:
                 events += self._finding(report, finding)
@@ -177,18 +178,18 @@ class Changes:
         return [self.count(one) for one in events]
 
     def count(self, event: Event) -> Event:
-        """The event with the number that is its own."""
+        """The event with its own number."""
         self.seen.seq += 1
         return replace(event, seq=self.seen.seq)
 
     def _finding(self, report: Report, finding: Finding) -> Iterator[Event]:
-        """Episode by episode, so that what came and went while nobody looked is told too, with the highest level that
-        it reached. A finding that shows between two of the engine's looks may vanish again without being resolved:
-        what was told of an episode is not told again."""
+        """Goes through the episodes, so that what came and went while nobody looked is reported too, with its highest
+        level. A finding that shows between two of the engine's looks may vanish again without being resolved. What was
+        reported of an episode is not reported again."""
         key, episodes = (finding.id, finding.subject), finding.episodes
         told = self.seen.findings.get(key)
         if told is None:
-            if not self.seen.began and finding.status != "active":  # over before anyone looked
+            if not self.seen.began and finding.status != "active":  # it was over before anyone looked
                 self.seen.findings[key] = Told(len(episodes), 0, 0, False)
                 return
             first = len(episodes) - 1 if not self.seen.began else 0
@@ -200,10 +201,10 @@ class Changes:
             now = SEVERITY_RANK[finding.severity] if is_open else 0
             peak = max(now, SEVERITY_RANK[episode.severity])
             if number > told.episodes:
-                shown = peak if self.seen.began else now  # what had eased before anyone looked is told as it stands
+                shown = peak if self.seen.began else now  # what had eased before anyone looked is reported as it is now
                 if shown or (peak and not self.seen.began):
                     told.episodes, told.rank, told.peak, told.open = number, shown, peak, shown > 0
-                if shown:  # notices make no line, and are told once they are more
+                if shown:  # notices make no line, and are reported once they become more
                     yield self._told(report, "opened", finding, shown)
             elif is_open and not told.open and now > told.rank:
                 told.rank, told.peak, told.open = now, max(now, told.peak), True
@@ -259,8 +260,8 @@ class Changes:
 
 
 def _is_another(seen: SeenSoFar, report: Report) -> bool:
-    """Whether the report is of another run than the one seen before, in the same place: it is not as far, and no
-    restart says why."""
+    """Whether the report is of a different run than the one seen before, in the same place: it is not as far, and no
+    restart explains that."""
     at, restarts = report.at_step, report.run.restarts
     return seen.began and seen.step is not None and (at or 0) < seen.step and len(restarts) <= seen.restarts
 
@@ -275,7 +276,7 @@ def event(
     finding_id: str | None = None,
     time: float | None = None,
 ) -> Event:
-    """An event of the run as it stands in this report."""
+    """An event of the run, as it is in this report."""
     run = report.run
     return Event(
         kind=kind,
@@ -298,7 +299,7 @@ def event(
 
 
 def in_line(event: Event) -> str:
-    """Time, run, step, what, and the words."""
+    """One line: time, run, step, what happened, and the text."""
     at = "-" if event.step is None else str(event.step)
     of = "" if event.total is None else f"/{event.total}"
     what = f"{event.severity} {event.kind}" if event.severity not in (None, "info") else event.kind
@@ -311,7 +312,7 @@ def in_line(event: Event) -> str:
 
 
 def in_lines(event: Event) -> str:
-    """The same, and below it why, what to do and what to keep, of an event of the run."""
+    """The same. For an event of the run, the reason, what to do and what to keep follow below it."""
     told = event.answer or {}
     return "\n".join(
         [in_line(event), *(f"{word}: {told[name]}" for name, word in QUESTIONS.items() if name in TOLD & told.keys())]
@@ -322,5 +323,5 @@ TOLD = frozenset({"why", "do", "keep"})
 
 
 def hour(time: float) -> str:
-    """Date and time of day here."""
+    """Local date and time of day."""
     return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M:%S")

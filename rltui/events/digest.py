@@ -22,15 +22,15 @@ Role = Literal["critical", "warning", "info", "resolved"]
 
 GAP = 10.0
 GAP_S = 600.0
-"""No row for ten times the usual, and ten minutes: told as a silence where nobody recorded a stall."""
+"""No row for ten times the usual interval, and for ten minutes: reported as a silence if no stall was recorded."""
 RECORDED_S = 1200.0
-"""Away for longer than this without a sample of the machine: nobody recorded."""
+"""If the user was away for longer than this without a sample of the machine, nobody recorded."""
 MOST = 12
-"""Lines of one kind; the rest are counted."""
+"""The most lines of one kind; the rest are only counted."""
 
 
 class Item(Struct, frozen=True):
-    """One line. `what` names its kind (steps, verdict, finding, stall, restart, end, checkpoint, best, hardware); of a
+    """One line. `what` names its kind (steps, verdict, finding, stall, restart, end, checkpoint, best, hardware). For a
     finding, `finding` and `subject` lead to it."""
 
     what: str
@@ -41,7 +41,7 @@ class Item(Struct, frozen=True):
 
 
 class Digest(Struct, frozen=True):
-    """`since`, `now` in seconds since the epoch; `headline` fits one line, most telling first."""
+    """`since` and `now` are in seconds since the epoch. `headline` fits one line, the most important first."""
 
     since: float
     now: float
@@ -50,7 +50,7 @@ class Digest(Struct, frozen=True):
 
 
 def look_of(report: Report, seq: int) -> dict[str, Any]:
-    """How a run stands, to be kept as the last look. `seq`: number of the newest event of its record."""
+    """The state of a run, to be saved as the last look. `seq`: number of the newest event of its record."""
     best = report.verdict.best_checkpoint
     return {
         "time": report.recording.now,
@@ -63,7 +63,7 @@ def look_of(report: Report, seq: int) -> dict[str, Any]:
 
 
 def digest(report: Report, look: Mapping[str, Any], record: Sequence[Mapping[str, Any]]) -> Digest | None:
-    """What happened since a look; None where nothing did, or the look is none. `record`: entries of the journal."""
+    """What happened since a look; None if nothing did, or if `look` is not valid. `record`: entries of the journal."""
     since, step, seq = look.get("time"), look.get("step"), look.get("seq")
     if not isinstance(since, int | float) or not 0 <= since <= report.recording.now:
         return None
@@ -105,7 +105,7 @@ def _headline(since: float, now: float, items: Sequence[Item]) -> str:
 
 
 def _clock(time: float, now: float) -> str:
-    """Local time of day, with the date where it is another."""
+    """Local time of day, with the date if that differs."""
     then, today = datetime.fromtimestamp(time), datetime.fromtimestamp(now)
     return then.strftime("%H:%M" if then.date() == today.date() else "%b %d %H:%M")
 
@@ -128,10 +128,10 @@ def _verdict(report: Report, look: Mapping[str, Any]) -> Iterable[Item]:
 
 
 def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
-    """Each finding of the events once: the worst that it became, and whether it is over."""
+    """Each finding of the events once: its worst level, and whether it is over."""
     now = {(f.id, f.subject): f for f in report.findings}
     told: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
-    stall = having(Trait.STALL)  # the run's state tells of it
+    stall = having(Trait.STALL)  # the run's state reports it
     for event in events:
         if event["event"] in ("opened", "worse", "better", "resolved") and event.get("finding") not in stall:
             told.setdefault((event.get("finding"), event.get("subject")), []).append(event)
@@ -139,7 +139,7 @@ def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[I
     for key, story in told.items():
         finding = now.get(key)
         if finding is None:
-            continue  # shown between two looks of the engine, and not confirmed
+            continue  # it showed between two looks of the engine, and was not confirmed
         kinds = [event["event"] for event in story]
         over = finding.status == "resolved"
         worst = max(
@@ -163,7 +163,7 @@ def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[I
 
 
 def _stalls(report: Report, events: Sequence[Mapping[str, Any]], step: object) -> Iterable[Item]:
-    """Stalls that were recorded, with how long they took; else silences in the time stamps of the rows."""
+    """Recorded stalls with their duration; also silences in the time stamps of the rows that are not among them."""
     begun: Mapping[str, Any] | None = None
     spans: list[tuple[float, float]] = []
     for event in events:

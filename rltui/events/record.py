@@ -1,7 +1,8 @@
-"""The bounded record of one run in the user's state directory: its events, and its machine every ten minutes.
+"""The bounded record of one run in the user's state directory: its events, and the state of its machine every ten
+minutes.
 
-One writer at a time, the screen or a watch; whoever comes second reads. Findings that came and went while nobody
-recorded are taken up by the next recorder: the diagnosis remembers their episodes.
+There is one writer at a time, the screen or a watch; the second one only reads. Findings that came and went while
+nobody recorded are added by the next recorder, because the diagnosis remembers their episodes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SAVE_EVERY_S = 60.0
 
 
 class EventRecord:
-    """The files of one run. `run`: its identity. Reading needs no lock."""
+    """The files of one run, whose identity is `run`. Reading needs no lock."""
 
     def __init__(self, state_dir: str, run: str) -> None:
         self._folder = folder(state_dir, run)
@@ -34,11 +35,11 @@ class EventRecord:
         return os.path.join(self._folder, name)
 
     def look(self) -> dict[str, Any] | None:
-        """What was kept of the last look."""
+        """What was saved of the last look."""
         return read_json(self.path("look.json"))
 
     def save_look(self, look: dict[str, Any]) -> None:
-        """Keeps how the run stood when the user last looked. Raises OSError."""
+        """Saves the state of the run at the user's last look. Raises OSError."""
         write_json(self.path("look.json"), {"run": self._run, **look})
 
     def last_seq(self) -> int:
@@ -51,7 +52,7 @@ class EventRecord:
 
 
 class Recorder:
-    """Writes the record, while it holds the lock."""
+    """Writes the record while it holds the lock."""
 
     def __init__(self, record: EventRecord) -> None:
         self.record = record
@@ -60,7 +61,8 @@ class Recorder:
         self._saved = self._hardware_at = self._tried = 0.0
 
     def take(self, report: Report) -> list[Event]:
-        """Adds what is new in this report; nothing while another writes. Raises OSError where it cannot be kept."""
+        """Adds what is new in this report; nothing if another writer holds the lock. Raises OSError if it
+        cannot be saved."""
         if not report.recording.loading.done or not self._holds():
             return []
         assert self._changes is not None
@@ -103,8 +105,8 @@ class Recorder:
 
 
 def summarised(samples: Sequence[HardwareSample]) -> dict[str, Any]:
-    """Mean power, highest memory, temperature and RAM, least free disk; null where nobody told. Units as in the names.
-    `gpus`: how many, `lost`: of them silent."""
+    """Mean power, highest memory, temperature and RAM, least free disk; null if not reported. Units as in the names.
+    `gpus`: the number of GPUs; `lost`: how many of them are silent."""
     gpus = [gpu for sample in samples for gpu in sample.gpus]
     hosts = [sample.host for sample in samples if sample.host is not None]
 
@@ -125,7 +127,7 @@ def summarised(samples: Sequence[HardwareSample]) -> dict[str, Any]:
 
 
 def _seen(kept: dict[str, Any] | None, record: EventRecord) -> SeenSoFar:
-    """What was seen before; of a damaged file the numbering goes on all the same."""
+    """What was seen before. If the file is damaged, the numbering still continues."""
     try:
         return SeenSoFar.of_dict(kept) if kept is not None else SeenSoFar(seq=record.last_seq())
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,5 @@
-"""Small files in the user's state directory: one writer at a time, written whole or not at all, and read with doubt."""
+"""Small files in the user's state directory: one writer at a time, written whole or not at all. Reading
+tolerates damage."""
 
 from __future__ import annotations
 
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
 MODE = 0o600
 FORGET_S = 90 * 86400.0
 ROTATE_BYTES = 256 * 1024
-"""A journal is put aside at this size; the one that was put aside before is forgotten."""
+"""A journal is put aside at this size; the one that was put aside before is deleted."""
 
 
 def identity(place: str, root: str, inside: Iterable[str] = ()) -> str:
-    """What tells one run from all others, whatever path it was named by. `place`: the machine, "" for this one."""
+    """What identifies one run, whatever path it was named by. `place`: the machine, "" for this one."""
     where = os.path.realpath(root) if not place else root
     return "|".join((place, where, *sorted(inside)))
 
 
 def run_identity(found: Found, state_dir: str) -> str | None:
-    """None where nothing may be kept: of standard input, another run each time, and where the state directory lies in
-    the run's own, into which nothing is written."""
+    """The identity of a run. None if nothing may be saved: standard input is another run each time, and a state
+    directory inside the run's own directory must not be written to."""
     candidate = found.candidate
     if candidate.root == stdin.PATH:
         return None
@@ -46,7 +47,7 @@ def folder(state_dir: str, run: str, kind: str = "record") -> str:
 
 
 def forget_old(state_dir: str, now: float) -> None:
-    """Removes what was kept of runs that nobody looked at for `FORGET_S`."""
+    """Removes what was saved of runs that nobody looked at for `FORGET_S`."""
     for kind in ("record", "watch"):
         with contextlib.suppress(OSError):
             for entry in os.scandir(os.path.join(state_dir, kind)):
@@ -56,7 +57,7 @@ def forget_old(state_dir: str, now: float) -> None:
 
 
 def read_json(path: str) -> dict[str, Any] | None:
-    """The object in a file; None where there is none or it is damaged."""
+    """The object in a file; None if there is none or it is damaged."""
     try:
         with open(path, "rb") as file:
             data = json.loads(file.read())
@@ -66,7 +67,7 @@ def read_json(path: str) -> dict[str, Any] | None:
 
 
 def write_json(path: str, data: dict[str, Any]) -> None:
-    """Puts an object in the place of what was there. Raises OSError."""
+    """Replaces the object in a file. Raises OSError."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.part"
     try:
@@ -80,14 +81,14 @@ def write_json(path: str, data: dict[str, Any]) -> None:
 
 
 class Lock:
-    """A claim on a name that ends with the process that holds it, however it ends."""
+    """A claim on a name that ends with the process that holds it, however the process ends."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """False where another holds it, or the place cannot be written."""
+        """False if another process holds it, or if the place cannot be written."""
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
@@ -108,7 +109,7 @@ class Lock:
 
 
 class Journal:
-    """Lines of JSON, appended; bounded by putting the file aside once."""
+    """Appended lines of JSON. Its size is bounded, as the file is put aside once."""
 
     def __init__(self, path: str, rotate_bytes: int = ROTATE_BYTES) -> None:
         self.path = path
@@ -133,7 +134,7 @@ class Journal:
             os.replace(self.path, f"{self.path}.1")
 
     def stamp(self) -> object:
-        """Another one after each change."""
+        """A value that differs after each change."""
         try:
             found = os.stat(self.path)
         except OSError:

@@ -1,4 +1,4 @@
-"""Whether a step of a ranking is better than the start. One that is not needs no checkpoint, as the model that training
+"""Whether a step of a ranking is better than the start. If not, it needs no checkpoint, as the model that training
 began with is still there."""
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ GAIN, GAIN_OF_FEW = 2.5, 3.0
 With noise alone 4 of 100 runs with six evaluations have such a step, 3 with ten (simulated); with 2.0 it was 12 and 8.
 """
 STEADY = 4.0
-"""Standard errors of the slope from the first evaluation up to the best, of four at least, that show a gain whatever
-came after: what a fault takes is no noise of the evaluations before. Of evaluations of pure noise 1 to 2 of 100 runs of
-5 to 30 have such a way up to their best (simulated)."""
+"""Standard errors of the slope from the first evaluation to the best (at least four) that show a gain no matter what
+came after: a loss through a fault is not noise of the evaluations before. Among runs of 5 to 30 evaluations of pure
+noise, 1 to 2 of 100 rise like this to their best (simulated)."""
 LEAST = 4  # points that show a slope
 
 
 def least_gain(r: Ranking) -> float:
-    """The mean from which on a step shows a gain by itself."""
+    """The mean from which on a step by itself shows a gain."""
     return r.start + (GAIN_OF_FEW if len(r.value) < FEW else GAIN) * hypot(r.value_se, r.start_se)
 
 
@@ -36,12 +36,12 @@ def shows_gain(r: Ranking, at: int) -> bool:
 
 
 def beats_start(r: Ranking, at: int) -> bool:
-    """The same, or the train reward shows it where the score says nothing against it."""
+    """The same, or the train reward shows it and the score does not contradict it."""
     return shows_gain(r, at) or (float(r.value[at]) >= r.start and bool(r.learnt[at]))
 
 
 def _steadily(x: Floats) -> bool:
-    """Whether evaluations rise up to the last of them, beyond what is off the line through them."""
+    """Whether evaluations rise up to the last of them, beyond their scatter around the line through them."""
     if len(x) < LEAST:
         return False
     t = np.arange(len(x)) - (len(x) - 1) / 2

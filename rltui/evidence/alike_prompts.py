@@ -1,5 +1,5 @@
-"""Prompts that once differed in how often they are solved, and no longer do: then the grade of an answer says little
-about its prompt, as if a part of the grades were the toss of a coin."""
+"""Detects prompts that once differed in how often they are solved, and no longer do. The grade of an answer then says
+little about its prompt, as if a part of the grades were coin tosses."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from rltui.evidence.trends import sd_d
 from rltui.run.table import Floats, Ints
 
 ALIKE = 0.9
-"""Share of the spread of coin tosses at the mean reward that groups show at least. Pass rates spread evenly over 0..1
-show four fifths."""
+"""Least share of the spread of coin tosses at the mean reward that groups show. Pass rates spread evenly over 0..1 show
+four fifths."""
 MOST = 1.1
-"""Share that groups of right and wrong answers show at most (sd of n - 1)."""
+"""Greatest share that groups of right and wrong answers show (sd of n - 1)."""
 INSIDE = 0.1
-"""Nearer to 0 or 1 than this a mean reward leaves prompts no room to differ."""
+"""A mean reward nearer to 0 or 1 than this leaves prompts no room to differ."""
 BEFORE, SINCE = 15, 30
-"""Rows on each side of a step that tell the share."""
+"""Rows on each side of a step that show the share."""
 NEWEST = 2000
 CLEAR = 4.5
-"""Standard errors between both: the best of many steps is looked at."""
+"""Standard errors between both: the best of many steps is taken."""
 LESS = 0.95
-"""Of the share since then: what it was before at most."""
+"""The most that it was before, as a share of what it is since."""
 
 
 class AlikePrompts(Struct, frozen=True):
-    """Since step `since` groups show the share `now` of the spread of coin tosses, and `before` it less."""
+    """Since step `since`, groups show the share `now` of the spread of coin tosses; before it, they showed less
+    (`before`)."""
 
     since: int
     before: float
@@ -35,7 +36,7 @@ class AlikePrompts(Struct, frozen=True):
 
 
 def alike_prompts(look: Look) -> AlikePrompts | None:
-    """If the reward is right or wrong, and the spread within groups is logged."""
+    """The newest such change, if the reward is right or wrong, and the spread within groups is logged; else None."""
     spread, reward = look.series("reward_std"), look.series(look.reward)
     if spread is None or reward is None or len(spread) != len(reward) or look.profile.floor not in (None, 0.0):
         return None
@@ -51,8 +52,8 @@ def alike_prompts(look: Look) -> AlikePrompts | None:
 
 
 def _since(share: Floats, steps: Ints) -> AlikePrompts | None:
-    """The newest step about which the share rose within some rows, if it is clear and stays: as a policy sets out,
-    prompts may become more alike little by little."""
+    """The newest step around which the share rose within some rows, if the rise is clear and lasts: at the start of
+    training, prompts may become more alike gradually."""
     n, sums = len(share), np.concatenate(([0.0], np.cumsum(share)))
     at = np.arange(BEFORE, n - SINCE + 1)
     before, right_after = (sums[at] - sums[at - BEFORE]) / BEFORE, (sums[at + BEFORE] - sums[at]) / BEFORE
@@ -62,8 +63,8 @@ def _since(share: Floats, steps: Ints) -> AlikePrompts | None:
     if not clear.any():
         return None
     last = int(np.flatnonzero(clear)[-1])
-    near = slice(max(0, last - BEFORE), last + 1)  # all about one rise are clear, the middle one most
+    near = slice(max(0, last - BEFORE), last + 1)  # all steps around one rise are clear, the middle one most
     best = near.start + int(np.where(clear[near], rise[near], 0.0).argmax())
     level = float(share[-SINCE:].mean()) - 2.0 * noise * BEFORE**-0.5
-    there = best + int((right_after[best:] >= level).argmax())  # it may have risen in two goes
+    there = best + int((right_after[best:] >= level).argmax())  # it may have risen in two stages
     return AlikePrompts(int(steps[at[there]]), float(before[best]), float(now[there]))

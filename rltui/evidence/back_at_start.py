@@ -1,4 +1,4 @@
-"""Where a score that fell was back near its start."""
+"""The step at which a score that fell was back near its start."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from rltui.evidence.metric import FIRST, MetricFacts
 from rltui.evidence.trends import running_medians
 
 NEAR = 0.25
-"""Of what the score had gained: as near to its start it is back there."""
+"""Share of what the score had gained: within it, the score is back at its start."""
 
 
 def back_at_start(score: MetricFacts, onset: int, best: float) -> int | None:
-    """The first step from an onset on, before which it stood at `best`; None if it is not there, or had gained
-    nothing."""
+    """The first step from an onset on at which the score is back; before the onset it was at `best`. None if it is not
+    back, or had gained nothing."""
     since = score.since_step(onset)
     if since is None or best <= score.first or len(since.values) < FIRST:
         return None

@@ -1,5 +1,5 @@
-"""What a rule may see beside the rows: samples, machines and the state of the run, but nothing after the row that is
-judged."""
+"""What a rule may see beside the rows: samples, machines and the state of the run, but nothing later than
+the judged row."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LAST_S = 300.0
 
 
 class Sampled(Struct, frozen=True, dict=True):
-    """Dumps of a look, oldest first. One that names no step tells of the whole run, and only of that."""
+    """The dumps of a look, oldest first. A dump without a step describes the whole run, and only that."""
 
     look: Look
     samples: Samples
@@ -57,7 +57,7 @@ class Sampled(Struct, frozen=True, dict=True):
 
     @staticmethod
     def of(run: Run, look: Look, now: bool) -> Sampled:
-        """`now`: the run as far as it goes, with the samples that name no step; else as it stood at the look."""
+        """`now`: the run as far as it goes, including samples without a step; else as it was at the look."""
         samples = run.samples
         whole = now and not look.n
         step = samples.steps[-1] if whole and samples.steps else look.step
@@ -66,7 +66,7 @@ class Sampled(Struct, frozen=True, dict=True):
 
     @cached
     def floor(self) -> float | None:
-        """Lowest reward seen in a dump."""
+        """The lowest reward seen in a dump."""
         return min((d.reward_min for d in self.dumps if d.reward_min is not None), default=None)
 
     @cached
@@ -74,7 +74,7 @@ class Sampled(Struct, frozen=True, dict=True):
         return max((d.reward_max for d in self.dumps if d.reward_max is not None), default=None)
 
     def holding(self, level: int, of: Callable[[SampleStats], int]) -> int | None:
-        """Step of the first of the newest dumps that all stand at this level or above."""
+        """The step of the first of the newest dumps that are all at this level or above."""
         since = None
         for one in reversed(self.dumps):
             if of(one) < level:
@@ -83,13 +83,13 @@ class Sampled(Struct, frozen=True, dict=True):
         return since
 
     def unread_before(self, step: int | None) -> int | None:
-        """Step of the dump that was read before that of `step`, where there are dumps between them that were not."""
+        """The step of the dump that was read before that of `step`, if dumps between them were not read."""
         earlier = [d.step for d in self.dumps if d.step is not None and step is not None and d.step < step]
         between = [one for one in self.samples.steps if earlier and step is not None and earlier[-1] < one < step]
         return earlier[-1] if between else None
 
     def evidence(self, field: str, text: str) -> Evidence:
-        """First, middle and newest dump in one of their numbers."""
+        """The first, middle and newest dump in one of their numbers."""
         known = [(d.step, float(v)) for d in self.dumps if (v := getattr(d, field)) is not None]
         values = [value for _, value in known]
         first, mid, last = (values[0], values[len(values) // 2], values[-1]) if values else (None, None, None)
@@ -133,8 +133,8 @@ def settled(seen: Sampled, of: Callable[[SampleStats], int], dumps: int) -> int:
 
 
 class Measured(Struct, frozen=True, eq=False, dict=True):
-    """Samples of a look, oldest first, and what is known beside them. `until`: the newest time at which a row is known
-    to have been written, -inf where none is."""
+    """The samples of a look, oldest first, and what is known beside them. `until`: the newest time at which a row is
+    known to have been written, -inf if there is none."""
 
     look: Look
     run: Run
@@ -145,9 +145,9 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @staticmethod
     def of(run: Run, look: Look, now: bool, seen: SampleColumns | None = None) -> Measured:
-        """`now`: the run as it stands, with every sample there is; else nothing after the look's last row. Samples of
-        this machine count only while the run is heard: what is copied here may run elsewhere. `seen`: the columns of
-        the run's samples, where they are known already."""
+        """`now`: the run as it is, with every sample; else nothing after the look's last row. Samples of this machine
+        count only while the run is alive: a run that was copied here may run elsewhere. `seen`: the columns of the
+        run's samples, if they are already known."""
         seen = columns(run.hardware) if seen is None else seen
         until = row_time(run, look.n - 1) if look.n else np.nan
         if not np.isfinite(until):
@@ -166,7 +166,8 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @cached
     def ends(self) -> Floats:
-        """When each row was written, NaN where nobody knows; a copy of a long run's times, made where it is needed."""
+        """The time at which each row was written, NaN if unknown. This copies a long run's times, so it is made only if
+        needed."""
         return step_ends(self.run, self.look.n)
 
     @property
@@ -189,7 +190,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @cached
     def elsewhere(self) -> tuple[tuple[str, HostSample], ...]:
-        """The newest host samples of the further nodes, by name."""
+        """The newest host samples of the other nodes, by name."""
         return self.newest[-1].others if self.newest else ()
 
     @cached
@@ -200,17 +201,17 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @cached
     def power_use(self) -> dict[Gpu, float]:
-        """Median utilisation by power of each GPU in the last minutes; those without power are left out."""
+        """Median utilisation by power of each GPU in the last minutes; GPUs without power readings are left out."""
         middle = column_medians(self.recent.power_use(self.seen.idle_w()))
         return {g: float(v) for g, v in zip(self.seen.gpus, middle, strict=True) if np.isfinite(v)}
 
     def usual(self, column: str, samples: int) -> float | None:
-        """Median of a column of the GPUs over the newest samples; None if none of them holds a number."""
+        """Median of a column of the GPUs over the newest samples; None if none of them has a number."""
         known = self._newest(column, samples)
         return median(known) if len(known) else None
 
     def most(self, column: str, samples: int) -> float | None:
-        """As `usual`, the highest."""
+        """As `usual`, but the highest."""
         known = self._newest(column, samples)
         return float(known.max()) if len(known) else None
 
@@ -236,7 +237,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         return tuple(self._newest_by_gpu)
 
     def by_step(self, values: Floats, key: str, least: bool = False) -> Series:
-        """The most (`least`: the least) of a column of the samples within each step."""
+        """The greatest (`least`: the least) value of a column of the samples within each step."""
         if not len(self.seen):
             return Series(key, self.look.steps[:0], values, self.look.steps[:0], values, True)
         rows, best = per_step(self.ends, self.seen.times, values, least)
@@ -253,7 +254,7 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
         return {least: per_step(self.ends, self.seen.times, used, least) for least in (False, True)}
 
     def gpu_memory(self, gpu: Gpu, least: bool = False) -> Series:
-        """GB of a GPU's memory by step: the most, or (`least`) what stays when the phases have given back theirs."""
+        """GB of a GPU's memory by step: the most, or (`least`) what remains when the phases have released theirs."""
         rows, values = self._memory[least]
         return self._series(rows, values[:, self.seen.gpus.index(gpu)], f"memory of GPU {gpu[1]}")
 
@@ -276,8 +277,8 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @cached
     def saves(self) -> list[tuple[int, float, float]]:
-        """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer the step
-        took from end to end than steps usually do."""
+        """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer than
+        usual the step took from end to end."""
         sized = [c for c in self.checkpoints if c.size_gb and c.complete is not False]
         if not sized:
             return []
@@ -306,13 +307,13 @@ class Measured(Struct, frozen=True, eq=False, dict=True):
 
     @cached
     def capacity_gb(self) -> float | None:
-        """Memory of a GPU as the run's own records name its kind ("NVIDIA H100 80GB HBM3"), GB."""
+        """Memory of a GPU in GB, from its name in the run's own records ("NVIDIA H100 80GB HBM3")."""
         found = re.search(r"(\d{2,3})\s?GB", self.run.info.get("gpu", ""))
         return float(found[1]) * GIB if found else None
 
     def evidence(self, name: str, text: str) -> Evidence | None:
-        """The numbers of a column of the samples (see `MACHINE`) by step; over the samples if they span too few steps.
-        None if the column was not sampled."""
+        """The numbers of a column of the samples (see `MACHINE`) by step; by sample if they span too few steps. None if
+        the column was not sampled."""
         metric, _, gpu = name.partition("@")
         of, _, column = metric.partition(".")
         if of == "gpu":
@@ -341,10 +342,10 @@ def name(gpu: Gpu) -> str:
 
 
 class Standing(Struct, frozen=True):
-    """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
-    be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
-    steps. `ungraded`: steps behind which a log says that answers could not be graded, and what it said first. `ends`:
-    what ended the attempts before the last one, oldest first, as far as the logs name it."""
+    """`state`: None for a run as it was at an earlier row. `broken_at`: the step from which on its states are not to be
+    trusted, None if there is none. `contradictions`: where two of its sources give different values for the same steps.
+    `ungraded`: the steps after which a log says that answers could not be graded, and its first message. `ends`: what
+    ended the attempts before the last one, oldest first, as far as the logs name it."""
 
     look: Look
     state: RunState | None
@@ -358,5 +359,5 @@ class Standing(Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """No further save is to come."""
+        """Whether no further save will come."""
         return self.state is not None and self.state.over

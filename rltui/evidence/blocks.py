@@ -16,7 +16,7 @@ MOST = 256
 
 
 class Blocks(Struct, frozen=True):
-    """`size` values a block (the last one may hold fewer), in row order."""
+    """`size` values per block (the last one may hold fewer), in row order."""
 
     size: int
     levels: Floats
@@ -25,7 +25,8 @@ class Blocks(Struct, frozen=True):
 
 
 class _Full:
-    """Full blocks of one size: one row a block, its level, low and high; `count` of them are computed."""
+    """Full blocks of one size. The table has one row per block: its level, low and high; `count` of them
+    are computed."""
 
     __slots__ = ("count", "table")
 
@@ -40,7 +41,7 @@ class BlockCache(Struct):
     _full: dict[tuple[str, int], _Full] = field(default_factory=dict)
 
     def get(self, name: str, values: Floats) -> Blocks:
-        """Blocks of the first len(values) points of a series."""
+        """Blocks of the points of a series, `values` being its first len(values) points."""
         n = len(values)
         size = 1
         while n > MOST * size:
@@ -62,7 +63,7 @@ class BlockCache(Struct):
         return {name for name, _ in self._full}
 
     def forget(self, name: str, points: int) -> None:
-        """Only the first `points` points of a series are what they were."""
+        """Forgets all but the first `points` points of a series, the only ones that are unchanged."""
         for (held, size), full in self._full.items():
             if held == name:
                 full.count = min(full.count, points // size)

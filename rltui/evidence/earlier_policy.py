@@ -1,4 +1,5 @@
-"""Whether a policy may be one that the run had before: all that shows it stood at one step where it stands now."""
+"""Whether a policy may be one that the run had before: at one earlier step, all metrics that show it were where they
+are now."""
 
 from __future__ import annotations
 
@@ -12,21 +13,21 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints
 
 NOW = 10
-"""Rows that show where a metric went, at most: a policy that learns on goes the same way once more."""
+"""The most rows that show where a metric went: a policy that learns on goes the same way again."""
 LEAST = 5
-"""Rows before that show a course."""
+"""The fewest rows before that show a course."""
 ROOM = 16.0
-"""Sum of squares, in standard errors, by which the metrics may lie off one earlier step: three of them lie further off
-in 1 of 1,000 cases."""
+"""Greatest sum of squares, in standard errors, of the distances of the metrics from one earlier step: three of them
+exceed it in 1 of 1,000 cases."""
 MEDIAN = 1.25
-"""Standard error of a median, in times of that of a mean."""
+"""Standard error of a median, in times that of a mean."""
 ROUGH = 0.02
-"""Of its level, the least noise: some metrics are logged with two digits."""
+"""The least noise, as a share of its level: some metrics are logged with two digits."""
 
 
 def stood_together(metrics: Sequence[MetricFacts], at: int) -> bool:
-    """Whether there is a step before `at` at which all of them were where they are right after it, within their noise.
-    What lies beyond the first rows of a metric, on their side, may have been so before the log begins."""
+    """Whether there is a step before `at` at which all metrics were where they are right after `at`, within their
+    noise. What lies beyond the first rows of a metric, on their side, may have been so before the log begins."""
     told = [one for facts in metrics if (one := _Course.of(facts, at)) is not None]
     if not told:
         return True
@@ -37,8 +38,8 @@ def stood_together(metrics: Sequence[MetricFacts], at: int) -> bool:
 
 
 class _Course:
-    """Where a metric stood at each step, in standard errors away from where it stands now; both are medians of as many
-    rows, from a step on."""
+    """The distance of a metric at each step from its present value, in standard errors. Both are medians of equally
+    many rows, from a step on."""
 
     def __init__(self, steps: Ints, away: Floats) -> None:
         self.steps, self._away = steps, away
@@ -64,7 +65,7 @@ class _Course:
 
 
 def _scaled(before: Floats, now: Floats) -> tuple[Floats, Floats]:
-    """By their logarithm if all are positive: the noise of a KL grows with it."""
+    """Takes the logarithm if all values are positive: the noise of a KL grows with it."""
     if (before > 0).all() and (now > 0).all():
         return np.log(before), np.log(now)
     return before, now

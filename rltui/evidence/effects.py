@@ -22,42 +22,45 @@ from rltui.run.table import Floats, Ints, Series
 Direction = Literal[-1, 0, 1]
 
 NOISE_POINTS = 500
-"""How many of the newest points the noise is measured on."""
+"""The number of newest points from which the noise is measured."""
 
 PARTS, PART = 12, 10
-"""Parts of the newest points whose slopes may differ, at most, and how many differences each holds at least; of white
-noise in parts of 10 the noise is told 6 % too small (by simulation), in parts of 40 1 %."""
+"""The most parts of the newest points, each with its own slope, and the least number of differences in each. For white
+noise, the measured noise is 6 % too small with parts of 10 (by simulation), and 1 % too small with parts of 40."""
 
 LIMIT, SHORT_LIMIT = 2.0, 3.0
-"""Standard errors from which on two levels differ. A series of fewer than `SHORT_POINTS` needs more, as its error is
-itself estimated from few points."""
+"""The number of standard errors from which on two levels differ. A series of fewer than `SHORT_POINTS` needs more, as
+its error is itself estimated from few points."""
 SHORT_POINTS = 30
 POWER = 0.84
 """Normal quantile of .8: a difference of limit + .84 standard errors is seen in four of five cases."""
 
 LEAST_BLOCKS = 20
-"""Means of neighbours that tell how much such means vary, at least: with 10 of them a fall counts as its own noise."""
+"""The least number of means of neighbours that show how much such means vary: with 10 of them, a fall would count as
+its own noise."""
 DOUBT = 3.0
-"""By this over the root of their number what they tell of white noise is too large in one of twenty (by simulation)."""
+"""Divided by the root of the number of means. For white noise, their variation exceeds the expected one by more than
+this in one of twenty cases (by simulation)."""
 
 MEDIAN_LOSS = 1.2533
-"""Standard error of a median over that of a mean, of normal noise."""
+"""Standard error of a median, in times that of a mean, for normal noise."""
 
 BLOCKS = 64
-"""Means of so many blocks stand for a longer window when its error is worked out."""
+"""A longer window is reduced to the means of this many blocks when its error is computed."""
 
 ROUNDING = 1e-14
 """Differences below this share of the largest value are rounding errors of the sum."""
 
 WINSOR = 4.0
-"""Sd at which differences are cut off before they are correlated: one jump would make any series look like a walk."""
+"""Differences are cut off at this many sd before they are correlated: one jump would make any series look
+like a walk."""
 MOST_CARRY = 0.9
 GREATEST = sys.float_info.max
 
 
 class Level(Struct, frozen=True):
-    """Where a metric stood over some points: `value` in its own unit, `se` its standard error, `points` how many it
-    rests on, from `first_step` to `last_step`, both included."""
+    """The level of a metric over some points: `value` in its own unit, `se` its standard error, `points` the number of
+    points it rests on, from `first_step` to `last_step`, both included."""
 
     value: float
     se: float
@@ -67,8 +70,8 @@ class Level(Struct, frozen=True):
 
 
 class Effect(Struct, frozen=True):
-    """One level minus another, in the metric's unit. `direction` is 0 if the difference does not stand out of its
-    error; then one below `smallest` (seen in four of five cases) may still be there."""
+    """One level minus another, in the metric's unit. `direction` is 0 if the difference does not exceed its error; a
+    difference below `smallest` (seen in four of five cases) may then still exist."""
 
     value: float
     se: float
@@ -77,7 +80,7 @@ class Effect(Struct, frozen=True):
 
     @property
     def errors(self) -> float:
-        """The difference in standard errors, within ±99: of a series without noise any difference is beyond doubt."""
+        """The difference in standard errors, within ±99: without noise, any difference is beyond doubt."""
         if self.se <= 0.0:
             return 0.0 if self.value == 0.0 else (99.0 if self.value > 0 else -99.0)
         return max(-99.0, min(99.0, self.value / self.se))
@@ -99,12 +102,12 @@ def between(before: Level, after: Level, limit: float = LIMIT) -> Effect | None:
 
 
 def noise(x: Floats, off: Floats | None = None) -> float:
-    """Sd of the noise from point to point, of the newest points: a trend, its bends and one jump are no part of it.
+    """Sd of the noise from point to point, over the newest points. A trend, its bends and one jump do not count.
 
-    Median absolute deviation of the differences over the square root of 2. If most differences are equal (mostly
-    constant values), or the values are few (a grade of 0 or 1: such a median is as far as 0 is from 1, or nothing),
-    their root mean square stands in, without the greatest one: it may be the change itself.
-    `off`: their `off_trend`, if it is known.
+    Median absolute deviation of the differences over the square root of 2. It is replaced by their root mean square
+    without the greatest one (which may be the change itself) if most differences are equal (mostly constant values), or
+    if there are few distinct values (a grade of 0 or 1: such a median is the distance from 0 to 1, or nothing). `off`:
+    their `off_trend`, if it is known.
     """
     x = x[-NOISE_POINTS:]
     if len(x) < 3:
@@ -117,9 +120,9 @@ def noise(x: Floats, off: Floats | None = None) -> float:
 
 
 def noise_of_few(x: Floats) -> float:
-    """Standard deviation of the noise of fewer than ten points: root mean square of their differences without the
-    greatest one, which may be the change itself. The median of five differences is often close to 0: it made the best
-    of six evaluations of pure noise 3 errors better than the first in one case of 15, this one in one of 24
+    """Standard deviation of the noise of fewer than ten points: the root mean square of their differences without the
+    greatest one, which may be the change itself. The median of five differences is often close to 0. With it, the best
+    of six evaluations of pure noise was 3 errors better than the first in one case of 15; with this one, in one of 24
     (simulated)."""
     if len(x) < 3:
         return 0.0
@@ -128,7 +131,7 @@ def noise_of_few(x: Floats) -> float:
 
 
 def rms_but_greatest(size: Floats) -> float:
-    """Root mean square of sizes, two at least, without the greatest one."""
+    """Root mean square of at least two sizes, without the greatest one."""
     ordered = size.copy()
     ordered.sort()
     rest = ordered[:-1]
@@ -136,15 +139,15 @@ def rms_but_greatest(size: Floats) -> float:
 
 
 def off_trend(x: Floats) -> Floats:
-    """Differences of the newest neighbours less the usual one of their part of the series: of a course that turns, the
-    usual difference of the whole would be the slope of neither side."""
+    """Differences between the newest neighbours, less the usual difference in their part of the series. If a course
+    turns, the usual difference of the whole would be the slope of neither side."""
     x = x[-NOISE_POINTS:]
     d = x[1:] - x[:-1]
     parts = max(1, min(PARTS, len(d) // PART))
     size = len(d) // parts
     rest = len(d) - size * parts
     ordered = d[rest:].reshape(parts, size).copy()
-    ordered.sort(axis=1)  # as everywhere here: numpy's functions of one line cost more than what they do to few points
+    ordered.sort(axis=1)  # for few points, numpy's functions of one line cost more than the work itself
     usual = ordered[:, (size - 1) // 2] / 2.0 + ordered[:, size // 2] / 2.0
     d[rest:].reshape(parts, size)[...] -= usual[:, None]
     d[:rest] -= usual[0]
@@ -152,11 +155,11 @@ def off_trend(x: Floats) -> Floats:
 
 
 def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> float:
-    """How much of a point's noise the next one carries on (lag-1 correlation), 0 to .9, of the newest points.
+    """How much of a point's noise the next one carries on (lag-1 correlation), 0 to .9, over the newest points.
 
-    From the differences, so that neither trend nor level enters: those of white noise correlate at -1/2, those of an
-    autoregressive series at -(1 - rho)/2 (Box, Jenkins 1976, §3.2). Jumps are cut off at 4 sd, and the greatest of
-    them is left out.
+    It is computed from the differences, so that neither trend nor level matters: those of white noise correlate at
+    -1/2, those of an autoregressive series at -(1 - rho)/2 (Box, Jenkins 1976, §3.2). Jumps are cut off at 4 sd, and
+    the greatest of them is left out.
     """
     x = x[-NOISE_POINTS:]
     if len(x) < 8:
@@ -169,7 +172,7 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
     lone = int(size.argmax())
     jumped = bool(size[lone] > most)
     d = np.minimum(np.maximum(d, -most), most)
-    if jumped:  # a level that was left once is no noise that carries on
+    if jumped:  # one change of level is not noise that carries on
         return _carry_beside(d, lone)
     d -= mean(d)
     squares = float(np.add.reduce(d * d))
@@ -179,7 +182,7 @@ def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> floa
 
 
 def _carry_beside(d: Floats, lone: int) -> float:
-    """As `carry`, of differences of which one is left out."""
+    """As `carry`, with one of the differences left out."""
     kept = np.arange(len(d)) != lone
     d = d - mean(d[kept])
     others = d[kept]
@@ -191,8 +194,8 @@ def _carry_beside(d: Floats, lone: int) -> float:
 
 
 def mean_error(x: Floats, sd: float) -> float:
-    """Standard error of the mean of a window: as its own points tell (autocorrelation taken in), but never less than
-    white noise of `sd` gives; a few equal points do not make a level exact."""
+    """Standard error of the mean of a window, from its own points (with their autocorrelation), but never less than
+    white noise of `sd` gives: a few equal points do not make a level exact."""
     n = len(x)
     if n > 2 * BLOCKS:
         edges, sizes = _blocks(n)
@@ -202,9 +205,9 @@ def mean_error(x: Floats, sd: float) -> float:
 
 
 def drawn_error(x: Floats, sd: float) -> float:
-    """Standard error of the mean of a window whose points have independent noise, as evaluations have: from their
-    distances to their straight line, but at least what white noise of `sd` gives. A gain within the window is no noise:
-    five evaluations from 0 to .45 are no level of .3 with an error of .1."""
+    """Standard error of the mean of a window whose points have independent noise, as evaluations do: from their
+    distances to a straight line through them, but at least what white noise of `sd` gives. A gain within the window is
+    not noise: five evaluations from 0 to .45 are not a level of .3 with an error of .1."""
     n = len(x)
     if n < 3:
         return sd / sqrt(max(1, n))
@@ -217,23 +220,25 @@ def drawn_error(x: Floats, sd: float) -> float:
 
 @lru_cache(maxsize=64)
 def _blocks(n: int) -> tuple[Ints, Ints]:
-    """Where `BLOCKS` blocks of `n` points begin, and how many points each has."""
+    """The indices at which `BLOCKS` blocks of `n` points begin, and how many points each has."""
     edges = np.arange(BLOCKS) * n // BLOCKS
     return edges, np.diff(np.append(edges, n))
 
 
 def median_error(n: int, sd: float, carried: float) -> float:
-    """Standard error of the median of `n` neighbouring points with noise `sd` (of differences) that carries on."""
+    """Standard error of the median of `n` neighbouring points with noise `sd` (from differences) and lag-1 correlation
+    `carried`."""
     return min(GREATEST, MEDIAN_LOSS * sd * sqrt(1.0 + carried) / (1.0 - carried) / sqrt(max(1, n)))
 
 
 def wander(x: Floats, points: int, se: float) -> float:
-    """Sd of means of so many neighbouring points, from how much each of the newest differs from the line between its
-    neighbours; 0 if that is no more than `se`, what the noise from row to row makes of them, or if they are too few.
+    """Sd of means of `points` neighbouring points, from how much each of the newest means differs from the line between
+    its neighbours. 0 if it does not exceed `se` (the part due to the noise from row to row), or if there are too few
+    means.
 
-    What wanders for longer than a row hardly shows in the differences of rows, yet no mean of a window takes it out: of
-    noise of .9 white and .4 that lasts for 50 rows those tell a quarter of the error. Second differences, as a course
-    that bends is no noise; their median, as one jump is none.
+    Noise that lasts longer than a row hardly shows in the differences of rows, yet no mean of a window removes it: with
+    noise of .9 white and .4 that lasts for 50 rows, the differences show a quarter of the error. It uses second
+    differences, as a bend in the course is not noise, and their median, as one jump is not noise either.
     """
     blocks = min(len(x) // max(1, points), BLOCKS)
     if blocks < LEAST_BLOCKS:
@@ -246,15 +251,16 @@ def wander(x: Floats, points: int, se: float) -> float:
 
 
 def chance(points: int, width: int) -> float:
-    """By how many standard errors the best of so many noisy means exceeds a usual one (its expected maximum). A fall
-    from a peak has to be larger than that."""
+    """The number of standard errors by which the best of so many noisy means exceeds a usual one (its expected
+    maximum). A fall from a peak has to be larger than that."""
     return sqrt(2.0 * log(max(2.0, points / max(1, width))))
 
 
 LEAST_ROWS = 20
-"""Rows that tell how noisy a metric is, or, beside one for each part, what goes with what."""
+"""Rows needed to measure how noisy a metric is, or (with one more for each part) what changes with what."""
 EXPLAINED = 0.8
-"""Share of the total's changes from row to row that the logged parts must make up, for their weights to be known."""
+"""Share of the total's changes from row to row that the logged parts must make up, before their weights
+count as known."""
 
 
 def noise_around(series: Series, onset: int, end: int) -> tuple[float, float] | None:
@@ -266,8 +272,8 @@ def noise_around(series: Series, onset: int, end: int) -> tuple[float, float] | 
 
 
 def weights(parts: Mapping[str, Series], total: Series) -> dict[str, tuple[float, float]] | None:
-    """How much the total changes with each part, the others being equal (least squares of the changes from row to row),
-    and that in standard errors. None if the steps that all have are too few, or if the parts do not make up the total.
+    """How much the total changes with each part while the others stay equal (least squares of the changes from row to
+    row), and that in standard errors. None if too few steps have all parts, or if the parts do not make up the total.
     """
     steps = total.steps
     for series in parts.values():

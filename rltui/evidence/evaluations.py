@@ -14,35 +14,35 @@ from rltui.frameworks.load import metrics
 from rltui.run.table import Floats, Ints, Series
 
 MOST_ROWS = 0.5
-"""If more than this share of the rows holds the metric, its last value may be repeated in each row. It is more than
-half, as some rows may be lost."""
+"""If more than this share of the rows holds the metric, its last value may be repeated in each row. It is not 1, as
+some rows may be lost."""
 STANDS = 3
-"""Rows that each value stands for at least. Two evaluations in a row come out alike by chance where few questions are
-asked; that none of them lasts one row or two is no chance."""
+"""The least number of rows for which each value is repeated. Two evaluations in a row may be equal by chance if few
+questions are asked, but it is no chance that none lasts only one or two rows."""
 SHORT = 0.05
-"""Share of the values that may stand for fewer: rows that were lost or written twice."""
+"""Share of the values that may be repeated in fewer rows: rows may be lost or written twice."""
 OFF = 0.25
-"""Share of the rows between two evaluations by which a value may stand too long or too short, for the same reason."""
+"""Share of the rows between two evaluations by which a value may last too long or too short, for the same reason."""
 LEAST = 10
 """With fewer points no value counts as repeated."""
 FEW = 3
 """A validation set with fewer evaluations is ignored."""
 ROUNDED = 0.005
-"""A set is the mean of the others if it lies nearer to it than this share of what lies between them: of accuracies that
-are printed with three digits."""
+"""A set counts as the mean of the others if its distance to that mean is below this share of the distance between the
+sets. This suits accuracies that are printed with three digits."""
 COVERS = 0.8
-"""A set needs this share of the evaluations of the set that has most."""
+"""A set needs this share of the evaluations of the set that has the most."""
 
 
 @cache
 def held_out() -> frozenset[str]:
-    """Canonical names of the metrics that are measured on data that is not trained on."""
+    """Canonical names of the metrics that are measured on held-out data."""
     return frozenset(name for name, meaning in metrics().items() if meaning.group == "validation")
 
 
 def evaluations(series: Series) -> Series:
     """The evaluations of a validation metric: all its points, or one for each evaluation if the run repeats the last
-    value in each row until the next. Repetitions are no evidence: they would make the error of a mean too small and
+    value in each row until the next. Repetitions are not evidence: they would make the error of a mean too small and
     make one evaluation look like a trend. A metric that never changes is left as it is."""
     count, rows = len(series), series.rows
     if count < LEAST or count < MOST_ROWS * (int(rows[-1]) - int(rows[0]) + 1):
@@ -58,8 +58,9 @@ def evaluations(series: Series) -> Series:
 
 
 def _evaluated(rows: Ints, begins: Ints, every: int) -> NDArray[np.bool_]:
-    """The first point of each value, and of one that stands for several times as long the first of each time: the next
-    evaluation came out alike. Where values do not stand for multiples of a time, nobody knows when that was."""
+    """Marks the first point of each value. If a value lasts several times as long as usual, it also marks the first
+    point of each of these periods: the next evaluation came out equal. If values do not last for multiples of a period,
+    nobody knows when that was."""
     slack = int(OFF * every)
     stood = np.diff(rows[begins], append=rows[-1] + 1)  # the newest so far
     first = np.zeros(len(rows), dtype=np.bool_)
@@ -67,20 +68,21 @@ def _evaluated(rows: Ints, begins: Ints, every: int) -> NDArray[np.bool_]:
     if (np.abs(stood - every * np.rint(stood / every)) > slack)[:-1].sum() <= SHORT * (len(stood) - 1):
         of = np.cumsum(first) - 1
         time = (rows - rows[begins][of]) // every
-        time[stood[of] - every * time <= slack] -= 1  # a lost row made the one before longer
+        time[stood[of] - every * time <= slack] -= 1  # a lost row made the period before it longer
         first[1:] |= time[1:] > time[:-1]
     return first
 
 
 LONE = 8.0
-"""Sd of the others' noise by which a lone evaluation lies beyond both of its neighbours, which are near each other: it
+"""A lone evaluation lies this many sd of the others' noise beyond both of its neighbours, which are near each other: it
 failed, or another model was evaluated."""
 NEAR = 3.0
-"""By so many times the distance between them."""
+"""It also lies beyond them by this many times the distance between them."""
 
 
 def without_lone(x: Floats) -> Floats:
-    """The evaluations, one that lies far from its neighbours on both sides as their mean: no level is drawn by it."""
+    """The evaluations, with each lone one that is far from both of its neighbours replaced by their mean, so that it
+    does not pull any level."""
     for _ in range(1 + len(x) // PART):
         if len(x) < FIVE:
             return x
@@ -92,12 +94,12 @@ def without_lone(x: Floats) -> Floats:
         if sd <= 0.0 or beyond[at] <= LONE * sd or beyond[at] <= NEAR * abs(float(x[at + 2] - x[at])):
             return x
         x = x.copy()
-        x[at + 1] = x[at] / 2.0 + x[at + 2] / 2.0  # no sum that overflows
+        x[at + 1] = x[at] / 2.0 + x[at + 2] / 2.0  # halved before the sum, so that it cannot overflow
     return x
 
 
 def confirmed(x: Floats) -> Floats:
-    """As `without_lone`, and without a newest one that lies as far from the one before: the next one tells which of
+    """As `without_lone`, and without the newest one if it lies as far from the one before: the next one shows which of
     them is the level."""
     x = without_lone(x)
     before = x[:-1]
@@ -108,11 +110,12 @@ def confirmed(x: Floats) -> Floats:
 
 
 FIVE, FEW_POINTS, PART = 5, 10, 10
-"""Fewer evaluations have no such neighbours; fewer tell their noise as few do; of each ten one may be a lone one."""
+"""With fewer evaluations there are no such neighbours; with fewer than the second number, the noise is measured as for
+few. One of each ten (the third) may be a lone one."""
 
 
 class Validated(Protocol):
-    """The first rows of a run, as far as validation sets are sought in them."""
+    """The first rows of a run, as far as the search for validation sets needs them."""
 
     def series(self, name: str) -> Series | None: ...
 
@@ -122,8 +125,8 @@ class Validated(Protocol):
 
 
 def validation_sets(seen: Validated) -> list[Series]:
-    """The set that the user named (`--map val_score=KEY`) alone, else all validation sets. The first is the one that
-    stands for validation in the tables; nothing else may hang on their order, which is that of the log. Empty without
+    """The set that the user named (`--map val_score=KEY`) alone, else all validation sets. The first represents
+    validation in the tables. Nothing else may depend on their order, which is that of the log. Empty without
     validation."""
     main = seen.series("val_score")
     if main is None:
@@ -133,7 +136,7 @@ def validation_sets(seen: Validated) -> list[Series]:
 
 
 def _without_mean(sets: list[Series]) -> list[Series]:
-    """The sets without one that is the mean of all others: it is no evidence of its own."""
+    """The sets without one that is the mean of all others: that one adds no evidence."""
     first = sets[0].rows
     if len(sets) < 3 or len(first) < FEW or not all(np.array_equal(one.rows, first) for one in sets[1:]):
         return sets
@@ -145,9 +148,9 @@ def _without_mean(sets: list[Series]) -> list[Series]:
 
 
 def together(sets: Sequence[Series]) -> list[Series]:
-    """Those of the sets that count alike, each at the same evaluations: the first, which has most of them, and all that
-    have nearly as many since they began. The evaluations are those of the set with the fewest; another that was
-    not part of one (a hole, sets that take turns) stands between its neighbours there. Empty with fewer than 3."""
+    """The sets that count together, each at the same evaluations: the first, which has the most, and all that have
+    nearly as many since they began. The evaluations are those of the set with the fewest. A set without a value at one
+    of them (a hole, sets that take turns) gets a value interpolated between its neighbours. Empty with fewer than 3."""
     if not sets or len(sets[0]) < FEW:
         return []
     alike = [one for one in sets if len(one) >= max(FEW, COVERS * len(sets[0]))]
@@ -164,13 +167,13 @@ def _at(one: Series, grid: Series) -> Series:
 
 
 def mean_z(sets: Sequence[Series]) -> Floats:
-    """What sets that count alike say together, whatever the scale of each: the mean of their z, each over its own
-    evaluations. A set that is mere noise then moves a smoothed mean by little."""
+    """What sets that count together show, whatever the scale of each: the mean of their z values, each over its own
+    evaluations. A set that is mere noise then moves a smoothed mean only a little."""
     z: Floats = np.mean([_z(one.values) for one in sets], axis=0)
     return z
 
 
 def _z(x: Floats) -> Floats:
-    """In sd of the evaluations themselves; all 0 where they are all alike."""
+    """In sd of the evaluations themselves; all 0 if they are all equal."""
     sd = float(np.std(x))
     return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))

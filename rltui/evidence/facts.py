@@ -1,7 +1,7 @@
-"""The facts about a run and each of its metrics after so many rows. Rules, sentences, verdict, report and screens take
-a fact from here, so that no two of them differ.
+"""The facts about a run and each of its metrics after so many rows. Rules, sentences, verdict, report and screens all
+take facts from here, so that they never disagree.
 
-Each fact is computed when it is first asked for. `Facts.told` is the part that a report carries, without the run.
+Each fact is computed when it is first requested. `Facts.told` is the part that a report carries, without the run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rltui.run.sums import level_of, sd
 from rltui.run.table import Series
 
 SHARE_ROWS = 20
-"""How many of the newest rows a share (dead groups, cut responses) is the mean of, in a run of 200 rows
+"""The number of newest rows over which a share (dead groups, cut responses) is averaged, in a run of 200 rows
 (`clock.worth`)."""
 SOLVED = 0.9
-"""Of the way from floor to ceiling."""
+"""Share of the way from floor to ceiling."""
 
 
 class Share(Struct, frozen=True):
-    """A share (0..1) as the mean of its newest rows, with those rows' first and last step. `se`: its standard error by
-    how much the rows differ, which is large if a batch holds one or two groups."""
+    """A share (0..1) as the mean of its newest rows, with those rows' first and last step. `se`: its standard error,
+    from how much the rows differ; it is large if a batch holds one or two groups."""
 
     value: float
     rows: int
@@ -42,8 +42,8 @@ class Share(Struct, frozen=True):
 
 class RunFacts(Struct, frozen=True):
     """The facts of a run that a report carries. `score` is the task's own score. `reward` is the reward that is
-    optimised, if it is logged beside the score and differs from it (by a KL penalty or shaping); if one key is both, it
-    is `score`."""
+    optimised, if it is logged beside the score and differs from it (by a KL penalty or shaping); if one key is both,
+    that is `score`."""
 
     clock: Clock
     pace: Pace | None
@@ -69,7 +69,7 @@ class Facts:
             series, meaning = self._seen.series(name), metrics().get(name)
             better: Literal[-1, 1] = -1 if meaning is not None and meaning.direction == "down" else 1
             found: MetricFacts | None = None
-            if series and name in held_out():  # what is kept holds no look
+            if series and name in held_out():  # what is kept does not hold a look
                 found = self._seen.kept(name, alone(name, series, better, True, self._seen.window))
             elif series:
                 found = MetricFacts(self._seen, name, series, better, False)
@@ -78,7 +78,7 @@ class Facts:
 
     @cached
     def validation_sets(self) -> tuple[MetricFacts, ...]:
-        """Facts of each validation set that counts, first of the one that stands for validation in the tables."""
+        """Facts of each validation set that counts, beginning with the one that represents validation in the tables."""
         main = self.metric("val_score")
         sets = validation_sets(self._seen)
         others = [
@@ -91,7 +91,7 @@ class Facts:
     @cached
     def validation(self) -> MetricFacts | None:
         """Validation as advice uses it: the mean of the z-scores of the sets that were evaluated together
-        (`evaluations.mean_z`); of a single set the metric as it is logged. None if there is none."""
+        (`evaluations.mean_z`); for a single set, the metric as logged. None if there is none."""
         sets = together([one.series for one in self.validation_sets])
         if len(sets) < 2:
             return self.metric("val_score")
@@ -100,7 +100,7 @@ class Facts:
 
     def errors(self, name: str, rows: int = 0) -> float:
         """How far a metric rose over its newest `rows` points (0: since its start), in standard errors; 0 if it is not
-        logged or there are too few points to say."""
+        logged or has too few points."""
         found = self.metric(name)
         effect = None if found is None else found.across(rows or len(found.series))
         return 0.0 if effect is None else effect.errors
@@ -123,8 +123,8 @@ class Facts:
 
     @cached
     def optimised(self) -> str | None:
-        """The canonical name of the reward that is optimised, if it is logged beside the score and differs from it: it
-        contains a KL penalty or shaping. None if the score is all there is."""
+        """The canonical name of the reward that is optimised, if it is logged beside the score and differs from it (it
+        then contains a KL penalty or shaping). None if there is only the score."""
         if self.score != "score_mean":
             return None
         reward, score = self._seen.series("reward_mean"), self._seen.series("score_mean")
@@ -135,13 +135,13 @@ class Facts:
 
     @cached
     def dead_groups(self) -> Share | None:
-        """Share of groups whose samples all got the same reward: the mean of the newest rows. The mean is the share of
-        all their groups; the median of a batch of one or two groups is 0 or 1 whatever the share."""
+        """Share of groups whose samples all got the same reward: the mean of the newest rows. The mean gives the share
+        over all their groups; the median of a batch of one or two groups is 0 or 1 whatever the share."""
         return self._share("frac_reward_zero_std")
 
     @cached
     def cut(self) -> Share | None:
-        """Share of responses that the length limit cut, as `dead_groups`."""
+        """Share of responses that the length limit cut, computed as `dead_groups`."""
         return self._share("response_clip_ratio")
 
     def _share(self, name: str) -> Share | None:
@@ -157,8 +157,8 @@ class Facts:
 
     @cached
     def reached(self) -> float | None:
-        """Where the score is now between its bottom (0) and its ceiling (1): level of the newest points. None if they
-        are not known."""
+        """Where the newest points of the score lie between its bottom (0) and its ceiling (1). None if bottom or
+        ceiling is not known."""
         bottom, ceiling, name = self._seen.profile.bottom, self._seen.profile.ceiling, self.score
         if name is None or bottom is None or ceiling is None or ceiling <= bottom:
             return None
@@ -184,6 +184,6 @@ class Facts:
         )
 
     def course(self, name: str | None) -> Course | None:
-        """What a report says of a metric; None if it is not logged."""
+        """What a report shows of a metric; None if it is not logged."""
         facts = self.metric(name) if name is not None else None
         return facts.course if facts is not None else None

@@ -1,8 +1,8 @@
 """What will come if the last rows go on as they are: the end of the run, entropy at its floor, responses at their
 limit.
 
-A forecast is no finding: it continues a course and does not say that the course will hold. It is made only if the
-rules' trend test sees a course, and its error bars are those of the fitted slope.
+A forecast is not a finding: it extrapolates a trend and does not claim that the trend will hold. It is made only if the
+rules' trend test finds a trend, and its error bars are those of the fitted slope.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from rltui.run.checkpoints import Checkpoint
 from rltui.run.sums import mean, median
 from rltui.run.table import Floats, Series
 
-BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent
-SLOWER = 1 / 3  # of the slope of all rows, below which the newest ones are level
+BLOCKS = 12  # means that are fitted: neighbouring rows are correlated, blocks are nearly independent
+SLOWER = 1 / 3  # share of the slope of all rows, below which the newest ones are level
 LEAST_NEWEST = 20
-SPANS = 3.0  # a course is continued over at most so many times the rows that show it
+SPANS = 3.0  # a trend is extrapolated over at most this many times the rows that show it
 
 
 class KnownForecast(Record):
@@ -55,8 +55,8 @@ def foretold(
 
 
 def forecasts(look: Look, floor: float | None, guard: Guard) -> tuple[Forecast, ...]:
-    """All forecasts from these rows. `floor`: the entropy below which nothing is explored, None if it is not known. It
-    reads no clock."""
+    """All forecasts from these rows. `floor`: the entropy below which nothing is explored, None if it is not known.
+    Reads no clock."""
     found = [
         guard.ask("forecast of the end", None, end_of_run, look),
         guard.ask("forecast of entropy", None, entropy_floor, look, floor),
@@ -66,7 +66,7 @@ def forecasts(look: Look, floor: float | None, guard: Guard) -> tuple[Forecast, 
 
 
 def end_of_run(look: Look) -> Forecast | None:
-    """Time to the planned end (`facts.pace`); None without a plan, steps left, or enough rows to tell its error."""
+    """Time to the planned end (`facts.pace`); None without a plan, steps left, or enough rows to show its error."""
     pace = look.facts.pace
     if pace is None or pace.left_s is None or pace.low_s is None or pace.high_s is None:
         return None
@@ -79,7 +79,7 @@ def end_of_run(look: Look) -> Forecast | None:
 
 
 def entropy_floor(look: Look, floor: float | None) -> Forecast | None:
-    """Step at which entropy reaches `floor` nats; it decays, so its logarithm is continued."""
+    """The step at which entropy reaches `floor` nats. Entropy decays, so its logarithm is extrapolated."""
     series = look.series("entropy")
     if floor is None or series is None or look.weighed("entropy") or not (series.values > 0).all():
         return None
@@ -93,7 +93,7 @@ def entropy_floor(look: Look, floor: float | None) -> Forecast | None:
 
 
 def length_limit(look: Look) -> Forecast | None:
-    """Step at which the mean response is as long as the limit allows; most answers are cut well before."""
+    """The step at which the mean response is as long as the limit allows; most answers are cut well before."""
     series, limit = look.series("response_length_mean"), look.settings.length_cap
     if series is None or limit is None:
         return None
@@ -107,8 +107,8 @@ def length_limit(look: Look) -> Forecast | None:
 
 
 def crossing(series: Series, level: float, planned: int | None) -> tuple[float, float, float | None, int] | None:
-    """Step (estimate, earliest, latest, rows it rests on) at which the fitted line meets the level; None where there
-    is no trend towards it, or where it lies beyond the plan or three times the rows that show the trend."""
+    """The step (estimate, earliest, latest, rows it rests on) at which the fitted line meets the level. None if there
+    is no trend towards it, or if it lies beyond the plan or three times the rows that show the trend."""
     x, t = series.values[-WINDOW:], series.steps[-WINDOW:].astype(np.float64)
     seen = trend(x)
     if seen.direction == 0:
@@ -131,7 +131,8 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
 
 
 def _levelled(t: Floats, x: Floats, slope: float) -> bool:
-    """Whether the newest quarter of the rows goes on much more slowly than all of them: the line says nothing more."""
+    """Whether the newest quarter of the rows moves much more slowly than all of them: the line is then no
+    longer valid."""
     newest = max(LEAST_NEWEST, len(x) // 4)
     return len(x) > newest and theil_sen(t[-newest:], x[-newest:], BLOCKS)[0] / slope < SLOWER
 
@@ -145,8 +146,8 @@ P = ParamSpec("P")
 
 
 def hardware_forecasts(seen: Measured, kill: float | None, guard: Guard) -> tuple[Forecast, ...]:
-    """All forecasts about the machine. `kill`: the share of the host's memory at which processes are killed. It reads
-    no clock."""
+    """All forecasts about the machine. `kill`: the share of the host's memory at which processes are killed. Reads no
+    clock."""
     if not len(seen.seen):
         return ()
     found = [
@@ -158,7 +159,7 @@ def hardware_forecasts(seen: Measured, kill: float | None, guard: Guard) -> tupl
 
 
 def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
-    """The first forecast of each kind, with how many more there are."""
+    """The first forecast of each kind, with the number of further ones."""
     out = []
     for what in dict.fromkeys(f.what for f in found):
         same = sorted((f for f in found if f.what == what), key=lambda f: f.at)
@@ -170,7 +171,7 @@ def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
 def _once(
     ask: Callable[Concatenate[Measured, P], Forecast | None],
 ) -> Callable[Concatenate[Measured, P], Forecast | None]:
-    """Asked by rules and for the screen alike, worked out once a look."""
+    """Computes a forecast once per look, as both rules and the screen ask for it."""
 
     def answer(seen: Measured, /, *of: P.args, **named: P.kwargs) -> Forecast | None:
         key = (ask.__name__, *of)
@@ -183,7 +184,7 @@ def _once(
 
 @_once
 def host_memory(seen: Measured, share: float) -> Forecast | None:
-    """Step at which the host's memory reaches `share` of its limit, where Ray begins to kill."""
+    """The step at which the host's memory reaches `share` of its limit, at which Ray begins to kill."""
     series, total = seen.ram, seen.host.ram_total_gb if seen.host is not None else None
     if series is None or total is None:
         return None
@@ -192,7 +193,7 @@ def host_memory(seen: Measured, share: float) -> Forecast | None:
 
 @_once
 def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
-    """Step at which the peak of a GPU's memory reaches what it has."""
+    """The step at which the peak of a GPU's memory reaches its capacity."""
     series, total = seen.gpu_memory(gpu), capacity(seen, gpu)
     if total is None:
         return None
@@ -201,8 +202,8 @@ def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
 
 @_once
 def disk_full(seen: Measured) -> Forecast | None:
-    """Step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
-    size at the usual distance. None where old ones are cleared away or where it lasts to the end of the plan."""
+    """The step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
+    size at the usual distance. None if old ones are cleared away or if the space lasts to the end of the plan."""
     if len(seen.free):
         falling = _reaches("disk", seen.free, 0.0, seen, "free disk", "nothing")
         if falling is not None:
@@ -221,8 +222,8 @@ def disk_full(seen: Measured) -> Forecast | None:
 
 
 def saves(seen: Measured) -> tuple[list[float], float | None, int | None]:
-    """Sizes (GB) of whole checkpoints, the steps between two, the newest one's step. No distance where some were
-    cleared away: then they take no more room than now."""
+    """Sizes (GB) of complete checkpoints, the steps between two, and the newest one's step. The distance is None if
+    some were cleared away: they then never take more room than now."""
     whole: list[Checkpoint] = [c for c in seen.checkpoints if c.size_gb and c.complete is not False]
     steps = [c.step for c in whole]
     gaps = np.diff(steps)
@@ -236,23 +237,23 @@ def capacity(seen: Measured, gpu: Gpu) -> float | None:
 
 
 def free_now(seen: Measured) -> float | None:
-    """GB free by the newest sample that has the number."""
+    """GB free according to the newest sample that has the number."""
     told = seen.recent.host["free_gb"]
     told = told[np.isfinite(told)]
     return float(told[-1]) if len(told) else None
 
 
 def drift(series: Series) -> float:
-    """How much higher the newer half of the newest points lies than the older one: half of what a straight line
-    climbs over all of them."""
+    """How much higher the newer half of the newest points lies than the older one: half of what a straight line climbs
+    over all of them."""
     x = series.values[-WINDOW:]
     half = len(x) // 2
     return mean(x[half:]) - mean(x[:half]) if half else 0.0
 
 
 def _moves(series: Series, level: float) -> bool:
-    """Whether the level may come in sight at all, told at little cost: within three times the points that show it, a
-    line must have climbed a third of the way by now. Half of that leaves room for noise."""
+    """Whether the level may come within reach at all, checked at little cost: it must be reached within three times the
+    points that show it, so a line must have climbed a third of the way by now. Half of that leaves room for noise."""
     return len(series) > 0 and drift(series) / (level - float(series.values[-1]) or 1.0) > 1 / (4 * SPANS)
 
 

@@ -17,7 +17,7 @@ WORDS = 300  # characters of an error
 
 
 class Guard:
-    """What failed among the checks that ran through it. `before`: earlier failures that are still reported."""
+    """The failed checks among those that ran through it. `before`: earlier failures that are still reported."""
 
     def __init__(self, before: Mapping[str, str] | None = None) -> None:
         self._failed = dict(before or {})
@@ -31,7 +31,7 @@ class Guard:
             return otherwise
 
     def take(self, failed: Mapping[str, str]) -> None:
-        """Takes over failures from elsewhere, or from an answer that was kept."""
+        """Takes over failures from elsewhere, or from a cached answer."""
         self._failed |= failed
 
     @property
@@ -40,15 +40,15 @@ class Guard:
         return dict(self._failed)
 
     def told(self) -> tuple[CheckFailed, ...]:
-        """By name, as a report tells it."""
-        from rltui.evidence.model import CheckFailed  # a list of runs asks for no check
+        """The failures by name, as a report lists them."""
+        from rltui.evidence.model import CheckFailed  # not imported at the top: a list of runs needs no check
 
         return tuple(CheckFailed(check, error) for check, error in sorted(self._failed.items()))
 
 
 def error_text(error: BaseException) -> str:
     """`ZeroDivisionError: division by zero (reward.py:88)`: one line, without secrets, with the place in our code."""
-    from rltui.text import clean  # patterns, and the first paint asks no check
+    from rltui.text import clean  # loads patterns, which the first paint does not need
 
     frames = extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

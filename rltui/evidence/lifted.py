@@ -1,6 +1,6 @@
-"""Where the reward leapt beyond all that it ever was, from one row to the next, while the policy was as before.
+"""Detects where the reward leapt beyond all earlier values from one row to the next, while the policy was as before.
 
-No update teaches so much at once without moving the policy: another judge, reward model or kind of prompts does.
+No update teaches so much at once without moving the policy: the cause is another judge, reward model or kind of prompt.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 AFTER, NEAR = 4, 6
-"""Points after it that all lie beyond those before, and points before at which the policy is looked at."""
+"""Points from the leap on that all lie beyond those before, and points before it at which the policy is looked at."""
 FAR = 10.0
-"""The leap must be at least so many times the noise of the rewards before it: no row of a steady gain comes near."""
+"""The leap must be at least this many times the noise of the rewards before it: no row of a steady gain comes near."""
 
 
 TOO_FAR = 50.0
-"""So far that what the policy does in the rows after it counts no more: it learns what the new reward pays for."""
+"""With so large a leap, what the policy does in the rows after it no longer counts: it learns the new reward."""
 
 
 PASSED = 4.0
-"""Of that noise, the least leap beyond the highest reward that any answer could earn until then: no answer can be so
-good, whoever wrote it."""
+"""The least leap, in times of that noise, beyond the highest reward that any answer could earn until then: no answer
+can be that good, no matter which model wrote it."""
 PAST = 200
-"""Points before that tell how high a single reward may be."""
+"""Points before that show how high a single reward may be."""
 
 
 class Lifted(Struct, frozen=True):
-    """From step `since` on the reward is `after`, `before` until then. `top`: the highest reward that an answer could
-    earn until then, if the mean has passed it; None if it has not, or if nobody knows it."""
+    """From step `since` on the reward is `after`; until then it is `before`. `top`: the highest reward that an answer
+    could earn until then, if the mean has passed it; None if it has not, or if the highest reward is unknown."""
 
     since: int
     before: float
@@ -43,8 +43,8 @@ class Lifted(Struct, frozen=True):
 
 
 def lifted(reward: Series, logged: Points, start: int = 0, most: str = "score_max") -> Lifted | None:
-    """The first leap from point `start` on. `most`: the metric of the highest reward of a batch. None also if the log
-    holds neither KL nor both entropy and length, which show the policy."""
+    """The first leap from point `start` on. `most`: the metric of the highest reward of a batch. Also None if the log
+    holds neither the KL nor both entropy and length, which show the policy."""
     x, rows = reward.values, reward.rows
     first = max(start, BEFORE)
     if len(x) < first + AFTER or not _is_told(logged):
@@ -58,7 +58,7 @@ def lifted(reward: Series, logged: Points, start: int = 0, most: str = "score_ma
         if far < FAR * noise and top is None:
             continue
         moved = policy_moved(rows[at - NEAR : at], rows[at : at + AFTER], logged)
-        if moved and leap >= TOO_FAR * noise:  # its first row is of answers that no update on the new rewards touched
+        if moved and leap >= TOO_FAR * noise:  # no update on the new rewards has touched the answers of its first row
             moved = policy_moved(rows[at - NEAR : at], rows[at : at + 1], logged)
         if moved is False:
             return Lifted(int(reward.steps[at]), median(before[-NEAR:]), median(after), top)
@@ -66,8 +66,8 @@ def lifted(reward: Series, logged: Points, start: int = 0, most: str = "score_ma
 
 
 def _passed(reward: Series, at: int, most: Series | None, spread: Series | None) -> float | None:
-    """The highest reward of a single answer before a point, if the means from there on lie above it: as the log has it,
-    or as mean and deviation of rewards of two values tell it."""
+    """The highest reward of a single answer before a point, if the means from there on lie above it: as logged, or as
+    derived from mean and deviation if rewards have two values."""
     rows, lowest = reward.rows[max(0, at - PAST) : at], float(reward.values[at : at + AFTER].min())
     if most is not None:
         seen = on_rows(rows, most)

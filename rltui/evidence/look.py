@@ -45,7 +45,8 @@ STUBS = frozenset(
 """Metrics that some trainers write as a constant 0.0 when they are not measured."""
 STUB_ROWS = 10
 PAIRS = ("dpo_reward_chosen", "dpo_reward_margin")
-"""What the policy gained on its reference for an answer, times beta: each alone tells where both are the same."""
+"""What the policy gained over its reference for an answer, times beta. A 0 in either shows that the policy equals its
+reference."""
 MOVED = 1e-3
 """Nats a token: two engines that hold the same weights differ by less."""
 
@@ -54,12 +55,12 @@ FAMILIES = frozenset({"reward_component_mean"})
 
 
 def look_distance(n: int) -> int:
-    """Rows from the look at `n` rows to the next."""
+    """The number of rows from the look at `n` rows to the next."""
     return max(1, n // (100 if n < LONG_ROWS else 50 if n < VERY_LONG_ROWS else 25))
 
 
 def look_rows(start: int = 0) -> Iterator[int]:
-    """The row counts at which the run is judged: every row at first, then every 1 %, of a long run every 2 %, of a
+    """The row counts at which the run is judged: every row at first, then every 1 %, for a long run every 2 %, for a
     very long one every 4 %. They depend on nothing else."""
     at = bisect_right(_LOOKS, start)
     while True:
@@ -71,18 +72,18 @@ def look_rows(start: int = 0) -> Iterator[int]:
 
 
 LONG_ROWS, VERY_LONG_ROWS = 1_000, 10_000
-"""From each of these on a run is looked at half as often for its length: a look costs the same wherever it stands, and
-whoever follows a run has its newest row judged at any rate."""
+"""From each of these row counts on, a run is looked at half as often in proportion to its length: a look costs the same
+at any row, and the newest row of a followed run is always judged."""
 CENTRED, SMALL = ("advantage_mean", "pg_loss"), 1e-8
-"""Metrics that are 0 but for the rounding of a computer, and what such a number is at most."""
+"""Metrics that are 0 apart from rounding errors, and the greatest size of such a number."""
 DECIMALS = 9
-"""A log that rounds has fewer: learning rates of 1e-7 and more are no 0 in one with so many."""
+"""A log that rounds has fewer decimals: in a log with this many, learning rates of 1e-7 and more do not become 0."""
 _LOOKS = [1]
-"""The first row counts, as far as they were asked for."""
+"""The first row counts, as far as they have been requested."""
 
 
 class _Known(Struct):
-    """What looks at the first `n` rows worked out: the rules and the report after them ask for the same."""
+    """What looks at the first `n` rows computed: the rules and the report after them ask for the same."""
 
     n: int
     series: dict[str, Series | None] = field(default_factory=dict)
@@ -109,8 +110,8 @@ class LookFeed:
         rows: int | None = None,
         absent: Iterable[str] = (),
     ) -> None:
-        """`rows`: the run as if it had no more, so that a name stands for what it stood for then. `absent`: names that
-        are known to be in no row."""
+        """`rows`: as if the run had no more, so that a name has the meaning that it had then. `absent`: names that are
+        known to be in no row."""
         self.run = run
         self.window = window
         self.blocks = blocks
@@ -128,7 +129,7 @@ class LookFeed:
         self._held: list[_Known] = []  # with facts
 
     def known(self, n: int) -> _Known:
-        """What was worked out of the first `n` rows by the looks before."""
+        """What earlier looks computed from the first `n` rows."""
         if self._known.n != n:
             if n > self._known.n:
                 self.let_go()
@@ -136,21 +137,21 @@ class LookFeed:
         return self._known
 
     def facts(self, look: Look, known: _Known) -> Facts:
-        """The fact table of a look, the same for all looks that share what is `known`."""
+        """The fact table of a look, shared by all looks that share what is `known`."""
         if known.facts is None:
             known.facts = Facts(look)
             self._held.append(known)
         return known.facts
 
     def let_go(self) -> None:
-        """Facts hold the look that asked for them. Without them a look, and the columns that it saw, are freed once
-        nobody needs them, and not when garbage is collected."""
+        """Drops the facts, which hold the look that asked for them. Without them, a look and the columns that it saw
+        are freed as soon as nobody needs them, and not only at garbage collection."""
         for known in self._held:
             known.facts = None
         self._held.clear()
 
     def logged(self, name: str) -> Series | None:
-        if name in self._logged:  # asked hundreds of times a row
+        if name in self._logged:  # requested hundreds of times a row
             return self._logged[name]
         found = self._series(name)
         if found is None and name == STEP:
@@ -166,7 +167,7 @@ class LookFeed:
         return found
 
     def holds(self, name: str) -> bool:
-        """The metric, or a member of it, is logged somewhere in the run."""
+        """Whether the metric, or a member of it, is logged anywhere in the run."""
         return self.logged(name) is not None or (name in FAMILIES and bool(self.family(name)))
 
     def family(self, name: str) -> dict[str, Series]:
@@ -176,8 +177,9 @@ class LookFeed:
 
     @cached
     def restarts(self) -> tuple[int, ...]:
-        """Steps at which the run was resumed, as rows go back or as the log says. What the log says before its first
-        row began the run, and steps that it names are others than the numbers of rows that are counted."""
+        """The steps at which the run was resumed: rows go back, or the log says so. Notes before the first row count as
+        the start of the run. If rows are only counted, steps that the log names are not used, as they differ from these
+        numbers."""
         table, notes = self.run.history.table, () if self.run.history.counted else self.run.notes
         said = [note.step for note in notes if note.kind == "resume" and note.step is not None]
         after = {int(table.steps.searchsorted(step, "right")) for step in said}
@@ -187,7 +189,7 @@ class LookFeed:
         )  # a loop goes back to one step repeatedly
 
     def outages(self, reward: str, look: Look) -> tuple[Outage, ...] | None:
-        """Those of a reward that are known at a look; None if it holds no points by then."""
+        """The outages of a reward that are known at a look; None if it has no points by then."""
         series, stem = self.finite(reward), reward.removesuffix("_mean")
         points = series.until_row(look.n) if series is not None else None
         if series is None or not points:
@@ -196,7 +198,7 @@ class LookFeed:
         return source.outages(points, look.logged)
 
     def rescales(self, reward: str) -> list[Rescale]:
-        """Where the reward went over to another scale (`rescales.Rescales`)."""
+        """The changes of the reward to another scale (`rescales.Rescales`)."""
         if reward not in self._rescales:
             series, stem = self.finite(reward), reward.removesuffix("_mean")
             if series is None:
@@ -208,7 +210,7 @@ class LookFeed:
 
     @cached
     def revalued(self) -> list[Revalued]:
-        """Where a validation set went over to another measure (`revalued.Revalued`), oldest first."""
+        """The changes of validation sets to another measure (`revalued.Revalued`), oldest first."""
         main = self.finite("val_score")
         sets = {} if main is None else {main.key: main}
         sets |= {one.key: one for one in self.family("val_score").values()}
@@ -224,8 +226,8 @@ class LookFeed:
         return score if score is not None and len(score) else self.finite("reward_mean")
 
     def _spread(self, stem: str, row: int) -> Series | None:
-        """Standard deviation of the rewards of a batch, from a row on; highest less lowest one if only those are
-        logged, in the same rows."""
+        """Standard deviation of the rewards of a batch, from a row on; the highest less the lowest reward if only those
+        are logged, in the same rows."""
         known = self.finite("reward_std")
         if known is not None:
             return known.since_row(row)
@@ -238,16 +240,16 @@ class LookFeed:
         return Series(high.key, high.steps, high.values - low.values, high.rows, high.times)
 
     def absent(self) -> list[str]:
-        """The names asked for so far that the run does not log."""
+        """The names requested so far that the run does not log."""
         return [name for name, series in self._logged.items() if series is None]
 
     def keys(self) -> dict[str, str]:
-        """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
+        """Raw key behind each name requested so far. If a name gets another key, earlier looks are void."""
         return {name: s.key for name, s in self._logged.items() if s is not None}
 
 
 class Look:
-    """The first `n` rows of a run. `open` holds the levels of the findings that were open at the look before."""
+    """The first `n` rows of a run. `open_levels`: the levels of the findings that were open at the look before."""
 
     def __init__(self, feed: LookFeed, n: int, open_levels: Mapping[str, int]) -> None:
         self._feed = feed
@@ -263,7 +265,7 @@ class Look:
 
     @property
     def made(self) -> int:
-        """Steps since the first one of the log."""
+        """Steps since the first step of the log."""
         return self.step - int(self.steps[0]) if self.n else 0
 
     @property
@@ -278,7 +280,7 @@ class Look:
         return Look(self._feed, n, self.open)
 
     def logged(self, name: str) -> Series | None:
-        """Points of a metric as logged, non-finite ones (NaN) included; None where there is none yet."""
+        """Points of a metric as logged, including non-finite ones (NaN); None if there are none yet."""
         series = self._feed.logged(name)
         if series is None:
             return None
@@ -286,11 +288,11 @@ class Look:
         return series if len(series) else None
 
     def series(self, name: str) -> Series | None:
-        """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
-        Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale, nor an
-        evaluation that is only logged again."""
+        """Finite points of a metric; None if there are none yet or if a constant 0 stands for "not measured". For
+        metrics made from the rewards, rows of an outage and rows before a change of scale are left out. So are
+        evaluations that are only logged again."""
         known = self._series
-        if name not in known:  # asked hundreds of times a row
+        if name not in known:  # requested hundreds of times a row
             known[name] = self._measured(name)
         return known[name]
 
@@ -315,8 +317,8 @@ class Look:
 
     @property
     def outages(self) -> tuple[Outage, ...]:
-        """Rows in which the reward's source failed, oldest first: that of the score, else that of what is trained on,
-        which may be graded elsewhere."""
+        """Rows in which the reward's source failed, oldest first: the source of the score, else that of the reward that
+        is trained on, which may be graded elsewhere."""
         if self._known.outages is None:
             self._known.outages = self._find_outages()
         return self._known.outages
@@ -327,8 +329,8 @@ class Look:
 
     @cached
     def rescales(self) -> tuple[Rescale, ...]:
-        """The newest change of scale of the score, and of the reward if that is logged beside it and went over alone:
-        what is optimised is then another number, and the score is what it was."""
+        """The newest change of scale of the score, and that of the reward if it is logged beside the score and changed
+        alone: what is optimised is then another number, and the score is unchanged."""
         found: list[Rescale] = []
         for name in ("score_mean", "reward_mean"):
             finite = self._feed.finite(name)
@@ -341,27 +343,27 @@ class Look:
 
     @property
     def rescale(self) -> Rescale | None:
-        """The newest of them."""
+        """The newest change of scale."""
         return max(self.rescales, key=lambda one: one.first_row, default=None)
 
     @cached
     def revalued(self) -> tuple[Revalued, ...]:
-        """Where validation sets went over to another measure, the newest time of each."""
+        """The newest change of each validation set to another measure."""
         newest = {one.key: one for one in self._feed.revalued if one.known <= self.n}
         return tuple(sorted(newest.values(), key=lambda one: one.first_row))
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Rows whose rewards are left out of everything that is said: outages, and what came before another scale or
-        another measure of validation."""
+        """Rows whose rewards are left out of everything: outages, and what came before another scale or another measure
+        of validation."""
         if self._known.gaps is None:
             self._known.gaps = (*self.outages, *self.rescales, *self.revalued)
         return self._known.gaps
 
     @property
     def rate_rounded(self) -> bool:
-        """Whether the learning rate prints as 0 in every row although the policy moves, by its KL to the reference or,
-        if none is logged, its gradient: the log rounds it away."""
+        """Whether the learning rate prints as 0 in every row although the policy moves, judged by its KL to the
+        reference or, if none is logged, by its gradient: the log rounds it away."""
         if not self.is_zero("lr") or self.settings.lr == 0.0 or (self.exact and self.at_reference):
             return False
         kl = self.values("kl_ref")[-STUB_ROWS:]
@@ -369,15 +371,15 @@ class Look:
 
     @property
     def at_reference(self) -> str:
-        """The metric by which the policy is its reference in every row to the last digit that is logged; empty if none
-        is."""
+        """The metric by which the policy equals its reference in every row, to the last digit logged; empty if none
+        shows it."""
         pairs = next((name for name in PAIRS if self.logged(name) is not None), "")  # equal pairs have no margin either
         return next((name for name in ("kl_ref", pairs) if name and self.is_zero(name)), "")
 
     @property
     def exact(self) -> bool:
-        """Whether numbers have more digits than those of a log that rounds, or some are smaller than any rate that is
-        set: a 0 is then a 0."""
+        """Whether numbers have more digits than in a log that rounds, or some are smaller than any learning rate in
+        use: a 0 is then really 0."""
         for name in CENTRED:
             sizes = np.abs(self.values(name)[-STUB_ROWS:])
             if ((sizes > 0.0) & (sizes < SMALL)).any():
@@ -401,12 +403,12 @@ class Look:
         return bool(np.maximum.reduce(blocks.highs) == 0.0 and np.minimum.reduce(blocks.lows) == 0.0)
 
     def values(self, name: str) -> Floats:
-        """Finite values of a metric in row order; empty where there is none."""
+        """Finite values of a metric in row order; empty if there are none."""
         series = self.series(name)
         return NOTHING if series is None else series.values
 
     def family(self, name: str) -> dict[str, Series]:
-        """Members of a metric (reward parts, validation sets) that hold points by now."""
+        """Members of a metric (reward parts, validation sets) that have points by now."""
         cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
         if name in held_out():
             cut = {member: evaluations(s) for member, s in cut.items()}
@@ -414,11 +416,11 @@ class Look:
         return {member: s for member, s in measured.items() if len(s)}
 
     def forced(self, name: str) -> bool:
-        """Whether the user said which key this metric is."""
+        """Whether the user chose the key of this metric."""
         return name in self._feed.run.key_map
 
     def weighed(self, name: str) -> bool:
-        """An unknown coefficient may be in the values: nothing follows from how large they are."""
+        """Whether an unknown coefficient may be in the values: nothing then follows from how large they are."""
         series = self._feed.logged(name)
         return series is not None and self._feed.run.is_turned(series.key)
 
@@ -440,7 +442,7 @@ class Look:
 
     @property
     def profile(self) -> Profile:
-        """What kind of run this is, as far as these rows tell."""
+        """What kind of run this is, as far as these rows show."""
         if self._known.profile is None:
             self._known.profile = Profile.of(self)
         return self._known.profile
@@ -456,7 +458,8 @@ class Look:
         return "score_mean" if self.series("score_mean") is not None else "reward_mean"
 
     def kept(self, name: str, facts: Worked) -> Worked:
-        """Facts of evaluations as looks before worked them out, if none came since: of many rows few hold one."""
+        """The facts of evaluations as earlier looks computed them, if no evaluation came since: few of many
+        rows hold one."""
         known: Worked | None = self._feed.evaluated.get(name)
         if known is not None and known.series.key == facts.series.key:
             then, now = known.series, facts.series
@@ -466,8 +469,8 @@ class Look:
         return facts
 
     def restarts(self, rows: int) -> list[int]:
-        """Steps at which the run was resumed, within the last `rows` rows: where rows go back, or where the log says so
-        and the rows go straight on."""
+        """The steps at which the run was resumed, within the last `rows` rows: rows go back, or the log says so and the
+        rows go straight on."""
         if not self.n:
             return []
         first = int(self.steps[max(0, self.n - rows)])

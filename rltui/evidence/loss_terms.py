@@ -1,4 +1,4 @@
-"""What a logged loss holds beside the penalty for the KL to the reference."""
+"""What a logged loss contains beside the penalty for the KL to the reference."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from rltui.run.columns import Floats
 from rltui.run.sums import median
 
 PENALTY_ROWS = 10
-"""Fewest rows that tell what a loss holds."""
+"""The fewest rows that show what a loss contains."""
 OFF, ROUNDED = 0.1, 0.005
-"""How far one may lie off the penalty: of the penalty itself, and of the highest loss, as logs round."""
+"""How far a row may lie off the penalty: as a share of the penalty, and of the highest loss, as logs round."""
 STRAY = 50
-"""One row in so many may hold more."""
+"""One row in this many may contain more."""
 
 
 def times_of_penalty(loss: Floats, kl: Floats) -> float | None:
-    """The number that the KL is multiplied with if the loss is that product in all rows (both of the same rows, in
-    nats); 0 if the loss holds more; None if too few rows tell. The rows with the larger KL give the number."""
+    """The factor by which the KL is multiplied, if the loss is this product in all rows (both for the same rows, in
+    nats). 0 if the loss contains more. None if there are too few rows. The rows with the larger KL give the factor."""
     if len(loss) < PENALTY_ROWS or not (kl > 0).any():
         return None
     large = kl >= median(kl[kl > 0])

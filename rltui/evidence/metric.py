@@ -1,4 +1,4 @@
-"""The facts of one metric after so many rows: its levels, its best, and where it goes."""
+"""The facts of one metric after so many rows: its levels, its best, and its direction."""
 
 from __future__ import annotations
 
@@ -50,24 +50,25 @@ LEAST = 20
 LEAST_TREND = 10
 FIRST = 5
 NOW_POINTS = 50
-"""Most points of the present level: a tenth of a long run would lag behind it."""
+"""The most points of the present level: a tenth of a long run would lag behind it."""
 TREND_LIMIT = 2.81
 """Normal quantile of the trend test's p of .005, two-sided."""
 BEYOND = 3.0
-"""Sd of the noise by which two points lie beyond all others."""
+"""Sd of the noise by which points must lie beyond all others."""
 FEW, BY_CHANCE = 40, 1000
-"""Points of which neither noise nor how it carries on is known well if they learn on the way; and of how many orders
-that part all of them at a step chance makes one: then it is no chance that they do."""
+"""With fewer points than the first number, neither the noise nor its correlation is well known if they learn on the
+way. If a step then separates them all, and chance does so in at most one of the second number of orders, it is not
+chance."""
 ORDERED = 0.02
 """Chance below which the order of few points is a course."""
 LEAST_NOISE = 1e-9
 
 
 class Course(Struct, frozen=True):
-    """What a report says of a metric: `first`, `last` are what every table shows, means of the first and last window,
-    or the first and the newest value of so few points that the windows overlap; `now` a robust level; the three effects
-    are None if there are too few points. `moves`: both windows differ by more than the noise
-    from row to row makes of them, though one of them moves so much in itself that the change is not sure."""
+    """What a report shows of a metric. `first` and `last` are as in every table: means of the first and last window, or
+    the first and the newest value if there are so few points that the windows overlap. `now` is a robust level. The
+    three effects are None if there are too few points. `moves`: both windows differ by more than the noise from row to
+    row explains, though one of them moves so much in itself that the change is not sure."""
 
     metric: str
     key: str
@@ -82,7 +83,7 @@ class Course(Struct, frozen=True):
 
 
 class MetricFacts:
-    """Facts of one metric over its finite points, at least one."""
+    """The facts of one metric over its finite points, at least one."""
 
     def __init__(self, seen: Summed, name: str, series: Series, better: Literal[-1, 1], held_out: bool) -> None:
         self._seen, self.name, self.series = seen, name, series
@@ -96,7 +97,7 @@ class MetricFacts:
 
     @cached
     def _borne(self) -> Floats:
-        """What levels are made of: of evaluations without a lone one that failed."""
+        """The values that levels are made of; for evaluations, without a lone one that failed."""
         return without_lone(self.values) if self.held_out else self.values
 
     @cached
@@ -110,12 +111,12 @@ class MetricFacts:
 
     @cached
     def carried(self) -> float:
-        """Lag-1 correlation of the noise; evaluations draw theirs anew each time."""
+        """Lag-1 correlation of the noise; 0 for evaluations, whose noise is independent."""
         return 0.0 if self.held_out else carry(self.values, self._off, self.noise)
 
     @cached
     def start(self) -> Level:
-        """Mean of the first max(5, 10 %) points, or as many as the user says."""
+        """Mean of the first max(5, 10 %) points, or as many as the user sets."""
         return self._mean(0, window_rows(len(self.series), self._seen.window))
 
     @cached
@@ -126,7 +127,7 @@ class MetricFacts:
 
     @cached
     def end(self) -> Level:
-        """Mean of the last max(5, 10 %) points, or as many as the user says."""
+        """Mean of the last max(5, 10 %) points, or as many as the user sets."""
         n = len(self.series)
         return self._mean(n - window_rows(n, self._seen.window), n)
 
@@ -140,7 +141,7 @@ class MetricFacts:
         return Level(value, se, len(x), int(steps[begin]), int(steps[stop - 1]))
 
     def _with_wander(self, points: int, se: float) -> float:
-        """The error of a level of so many points, of noise that may wander; evaluations draw theirs anew each time."""
+        """The error of a level of so many points if the noise may wander; evaluations have independent noise."""
         return se if self.held_out else max(se, wander(self.values, points, se))
 
     @cached
@@ -167,18 +168,18 @@ class MetricFacts:
         return Effect(found.value, abs(found.value) / SHORT_LIMIT, abs(found.value), 1 if found.value > 0 else -1)
 
     def before(self, step: int, points: int = NOW_POINTS) -> Level | None:
-        """Level of the newest points before a step, so many at most; None if there is none."""
+        """Level of the newest points before a step, at most `points`; None if there is none."""
         at = int(self.series.steps.searchsorted(step))
         return self._middle(max(0, at - points), at)
 
     def median_before(self, step: int, least: int = 1) -> float | None:
-        """The value of `before` alone, if that holds so many points at least: noise and carry, which its error takes,
-        cost ten times as much."""
+        """Only the value of `before`, if there are at least `least` points: noise and correlation, which its error
+        needs, cost ten times as much."""
         at = int(self.series.steps.searchsorted(step))
         return level_of(self.values[max(0, at - NOW_POINTS) : at]) if at >= least else None
 
     def after(self, step: int, points: int) -> Level | None:
-        """Level of the newest points, so many at most, from a step on; None if there is none."""
+        """Level of the newest points from a step on, at most `points`; None if there is none."""
         return self._middle(*self._after(step, points))
 
     def median_after(self, step: int, points: int) -> float | None:
@@ -191,7 +192,7 @@ class MetricFacts:
         return max(int(self.series.steps.searchsorted(step)), n - points), n
 
     def within(self, first: int | None, last: int, points: int) -> Level | None:
-        """Level of the newest points from step `first` (None: any) to step `last`, so many at most; None if there is
+        """Level of the newest points from step `first` (None: any) to step `last`, at most `points`; None if there is
         none."""
         return self._middle(*self._within(first, last, points))
 
@@ -201,8 +202,8 @@ class MetricFacts:
         return level_of(self.values[begin:stop]) if begin < stop else None
 
     def highest_within(self, first: int, last: int, least: int) -> float | None:
-        """The highest value from step `first` up to step `last` that no spike of one or two rows reaches; None if there
-        are fewer points than `least`."""
+        """The highest value from step `first` up to step `last`, ignoring spikes of one or two rows; None if there are
+        fewer points than `least`."""
         begin, stop = (int(self.series.steps.searchsorted(step)) for step in (first, last))
         return float(running_medians(self.values[begin:stop]).max()) if stop - begin >= least else None
 
@@ -224,8 +225,8 @@ class MetricFacts:
         return self.across(len(self.series))
 
     def ends(self, rows: int) -> tuple[Level, Level]:
-        """First and last window of the newest `rows` points: a tenth of them, 10 to 50. Of all points it is `start` and
-        `end`, which every table shows."""
+        """First and last window of the newest `rows` points: a tenth of them, 10 to 50. For all points these are
+        `start` and `end`, which every table shows."""
         n = len(self.series)
         if rows >= n:
             return self.start, self.end
@@ -233,8 +234,8 @@ class MetricFacts:
         return self._mean(n - rows, n - rows + width), self._mean(n - width, n)
 
     def across(self, rows: int) -> Effect | None:
-        """Last window against the first one of the newest `rows` points, 20 at least: fewer tell nothing. None if there
-        are no 20."""
+        """The last window against the first one of the newest `rows` points, but at least 20, as fewer show nothing.
+        None if there are fewer than 20."""
         rows = min(max(rows, LEAST), len(self.series))
         if rows not in self._across:
             limit = SHORT_LIMIT if rows < SHORT_POINTS else LIMIT
@@ -243,8 +244,8 @@ class MetricFacts:
 
     @cached
     def since_first(self) -> Effect | None:
-        """The level now against the first five points: what was gained at once is in the first window already. None
-        below 20 points."""
+        """The level now against the first five points: an immediate gain is already in the first window. None below 20
+        points."""
         if len(self.series) < LEAST:
             return None
         first, se = level_of(self.values[:FIRST]), median_error(FIRST, self.noise, self.carried)
@@ -252,7 +253,7 @@ class MetricFacts:
 
     @cached
     def with_time(self) -> float:
-        """Correlation of the value with its place in the row order; 0 of a constant."""
+        """Correlation of the value with its place in the row order; 0 for a constant."""
         x = self.values
         if len(x) < 2:
             return 0.0
@@ -264,15 +265,15 @@ class MetricFacts:
 
     @cached
     def peak(self) -> Peak | None:
-        """The best sustained state, by the way that is good for this metric (up if neither is): of evaluations the best
-        mean of 5 neighbours (3 of fewer than 10), of all else the best of smoothed medians, which no spike reaches.
-        None below 5 points or if values overflow."""
+        """The best sustained state, in the direction that is good for this metric (up if neither is). For evaluations:
+        the best mean of 5 neighbours (3 if there are fewer than 10). Otherwise: the best of smoothed medians, which no
+        spike reaches. None below 5 points or if values overflow."""
         return None if self.curve is None else best(self.curve, self.better)
 
     @cached
     def lowest(self) -> tuple[float, int] | None:
-        """Value and step of the lowest sustained state, be it good or bad for this metric, of smoothed medians. None as
-        of `peak`."""
+        """Value and step of the lowest sustained state of smoothed medians, whether good or bad for this metric. None
+        as for `peak`."""
         found = sustained(self.series, _Alone(self.series).blocks(self.name))
         if found is None:
             return None
@@ -288,7 +289,8 @@ class MetricFacts:
 
     @cached
     def since_peak(self) -> Effect | None:
-        """The level now against the peak; 0 if nothing shows that it has come down from it. None below 10 points."""
+        """The level now against the peak; 0 if nothing shows that the metric has come down from it. None
+        below 10 points."""
         if self.peak is None or len(self.series) < LEAST_TREND:
             return None
         return fallen(self.series, self.peak, self.now, self.noise, self.carried, self.better, self.held_out)
@@ -300,13 +302,14 @@ class MetricFacts:
 
     @property
     def lost(self) -> bool:
-        """Whether the last window is worse than the first one, by so much that chance makes one of a thousand so."""
+        """Whether the last window is worse than the first one by so much that chance explains it in one of
+        a thousand."""
         return self.since_start is not None and self.since_start.errors * self.better <= -SHORT_LIMIT
 
     @cached
     def recent(self) -> Effect | None:
-        """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose
-        false alarms are known. None below 10 points."""
+        """How the metric moves now: the fitted change over the newest 200 points, with the direction of the trend test,
+        whose false alarms are known. None below 10 points."""
         return self.over(WINDOW)
 
     def over(self, rows: int) -> Effect | None:
@@ -343,9 +346,9 @@ class MetricFacts:
 
     @cached
     def ordered(self) -> Literal[-1, 0, 1]:
-        """Which way few points go, 5 at least: the newest ones, up to a third, lie beyond all others by 3 sd of the
-        noise (6 if it is but one), else by the order of all alone (Mann-Kendall, which takes no window). 0 if neither
-        shows."""
+        """The direction of few points, at least 5. The newest ones, up to a third, lie beyond all others by 3 sd of the
+        noise (6 for a single one). Otherwise the order of all points decides (Mann-Kendall, which uses no window). 0 if
+        neither shows a direction."""
         x = self.values
         if len(x) < FIRST:
             return 0
@@ -361,13 +364,14 @@ class MetricFacts:
 
     @property
     def way(self) -> Literal[-1, 0, 1]:
-        """Which way it went since its start: beyond its errors, or by the order of points too few to have any."""
+        """The direction since the start: beyond its errors, or by the order of points that are too few to
+        have errors."""
         return self.ordered if self.since_start is None else self.since_start.direction
 
     @property
     def apart(self) -> Literal[-1, 0, 1]:
-        """Which way the newest third of few points lies beyond their first fifth, each of them and by 3 sd of the
-        noise: what was gained at once and stands since has no order. 0 if it does not, or of fewer than 9 points."""
+        """The direction in which each of the newest third of few points lies beyond their first fifth, by 3 sd of the
+        noise: an immediate gain that stays has no order. 0 if they do not, or with fewer than 9 points."""
         x, third, fifth = self.values, len(self.values) // 3, max(3, len(self.values) // 5)
         if third < 3:
             return 0
@@ -376,9 +380,9 @@ class MetricFacts:
 
     @cached
     def late(self) -> Effect | None:
-        """Newest third of the points against as many before it, twice as many if there are: of evaluations, which are
-        few and draw their noise anew each time. Noise by the mean difference (von Neumann 1941: 1.128 sd). None below
-        4 points."""
+        """The newest third of the points against as many before it, twice as many if there are: for evaluations, which
+        are few and have independent noise. The noise comes from the mean difference (von Neumann 1941: 1.128 sd). None
+        below 4 points."""
         x = self._borne
         if len(x) < 4:
             return None
@@ -417,7 +421,7 @@ class MetricFacts:
 
 
 class _Alone:
-    """A series without a run that keeps anything of it."""
+    """A series that belongs to no run, so nothing of it is kept."""
 
     def __init__(self, series: Series, window: int | None = None) -> None:
         self._values, self.window = series.values, window
@@ -432,6 +436,6 @@ class _Alone:
 def alone(
     name: str, series: Series, better: Literal[-1, 1] = 1, held_out: bool = False, window: int | None = None
 ) -> MetricFacts:
-    """Facts of a series that no look holds under a name: a part of one, a member of a family, one of another run. It
-    holds at least one point, all finite. `window`: rows of the first and last window, else a tenth."""
+    """Facts of a series that no look holds under a name: a part of one, a member of a family, or one of another run. It
+    holds at least one point, all finite. `window`: the rows of the first and last window, else a tenth."""
     return MetricFacts(_Alone(series, window), name, series, better, held_out)

@@ -27,7 +27,7 @@ SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
 class Mark(StrEnum):
-    """What a judge needs to know of a finding beyond its level, so that it need not read sentences."""
+    """What a judge needs to know about a finding beyond its level, so that it need not parse sentences."""
 
     TO_ITS_FLOOR = "to-its-floor"
     """The fall left nothing of the reward."""
@@ -39,25 +39,25 @@ class Mark(StrEnum):
     """The run was ended from outside and nothing in it failed, so it can be resumed as it is."""
 
     PAID = "paid"
-    """Reward or validation gains all the same: fix it, but it is no reason to stop."""
+    """Reward or validation still gains: fix it, but it is no reason to stop."""
 
     NOT_THE_POLICY = "not-the-policy"
-    """Its first cause lies outside the policy: an earlier checkpoint would not help."""
+    """Its first cause lies outside the policy, so an earlier checkpoint would not help."""
 
     NOT_YET = "not-yet"
-    """It says that something has not come. Once that has come, nothing is left to tell."""
+    """The finding says that something has not come yet. Once that has come, the finding has nothing left to report."""
 
     COSTS = "costs"
-    """It costs time or signal and harms nothing: as a note, the run is not called clear for it; of a run that is over
-    it is nothing to start again for."""
+    """It costs time or signal and harms nothing. A run with such a note is not called clear. If the run is over, it is
+    no reason to start again."""
 
     UNREFUTED = "unrefuted"
-    """The log has answered all that would show that it is wrong: it is none of it so."""
+    """The log has answered every question that could have refuted the finding, and none of the answers does."""
 
 
 class Episode(Struct, frozen=True):
     """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached;
-    `opened_step` is where it was told first, None if nobody noted that."""
+    `opened_step` is the step at which it was first reported, None if that was not recorded."""
 
     onset_step: int | None
     end_step: int | None
@@ -78,8 +78,9 @@ class Evidence(Struct, frozen=True):
 
 
 class RecoveryBand(Struct, frozen=True):
-    """Where `metric` has to be again before a loud finding is over, in its own unit: `side` of `edge`. `before`: its
-    median before step `onset_step`; `now`: that of its newest points; `text` says all of it in words."""
+    """Where `metric` has to be again before a loud finding is over, in the metric's own unit: on this `side` of `edge`.
+    `before`: the median before step `onset_step`. `now`: the median of the newest points. `text` says all of it in
+    words."""
 
     metric: str
     side: Literal["below", "above"]
@@ -95,8 +96,8 @@ CauseStatus = Literal["supported", "contradicted", "untestable"]
 
 class Cause(Struct, frozen=True):
     """A possible cause. `config_key` in this framework's spelling and its value here, None if it has no setting.
-    `because`: the numbers that speak for it or against it, or what would make it testable. `look`: what to look at by
-    hand if the log does not tell."""
+    `because`: the numbers for or against it, or what would make it testable. `look`: what to look at by hand if the log
+    does not show it."""
 
     text: str
     config_key: str | None = None
@@ -107,8 +108,8 @@ class Cause(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """`value`: what the setting is now, `to`: what to try; None if the run's config does not tell, or if the fix is no
-    setting. `act`: fixes of several findings that are the same change share it."""
+    """`value`: what the setting is now. `to`: what to try. Both are None if the run's config does not say, or if the
+    fix is not a setting. `act`: shared by fixes of several findings that are the same change."""
 
     text: str
     config_key: str | None
@@ -120,18 +121,18 @@ class Fix(Struct, frozen=True):
 
 
 COPY_BEST = "copy-best"
-"""The `act` of a fix that keeps the best checkpoint of those that are left: without one there is nothing to keep."""
+"""The `act` of a fix that keeps the best checkpoint that is left: without a checkpoint there is nothing to keep."""
 GO_BACK = "go-back"
 """The `act` of a fix that needs a saved checkpoint."""
 USE_BEST = "use-best"
-"""The `act` of a fix that needs the best of them, which the report names."""
+"""The `act` of a fix that needs the best checkpoint, which the report names."""
 IMPACTS = ("high", "medium", "low")
 RISKS = ("none", "low", "medium", "high")
 """The order in which fixes are listed."""
 
 
 class Finding(Struct, frozen=True):
-    """One rule that found something on one subject. `severity` is the present one; info once it is resolved."""
+    """One rule that found something on one subject. `severity` is the current one, and info once it is resolved."""
 
     id: str
     subject: str | None
@@ -158,13 +159,13 @@ class Finding(Struct, frozen=True):
 
 
 class BestCheckpoint(Struct, frozen=True):
-    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
+    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None if that is unknown.
 
-    `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
-    stands against the start, if it does not beat that. `sets`: validation sets that rank together, of which `metric` is
-    one. `before`: the step of the fault's beginning, if a later state would be the best of all. `unknown`: a sentence
-    that says so if no evaluation tells the start, which it then beats if the train reward was above its own. `logged`:
-    the evaluation of that step as it stands in the log, None without one.
+    `basis` says in words by what it is best: which validation sets, or the train reward if there are none. `against`:
+    how it compares with the start, if it does not beat it. `sets`: the number of validation sets that rank together, of
+    which `metric` is one. `before`: the step at which the fault begins, if a later state would be the best of all.
+    `unknown`: a sentence for the case that no evaluation shows the start; `beats_start` then says whether the train
+    reward was above its own start. `logged`: the evaluation of that step exactly as logged, None without one.
     """
 
     step: int
@@ -183,12 +184,12 @@ class BestCheckpoint(Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """What of it is known: a step of which nothing was seen to be saved is no checkpoint."""
+        """What it is called: a step at which no save was seen is not a checkpoint."""
         return "best step" if self.path is None else "best checkpoint"
 
     @property
     def worth_keeping(self) -> bool:
-        """It was saved, it may still be there, and it is better than what the run began with."""
+        """Whether it was saved, may still be there, and is better than the start of the run."""
         return self.path is not None and self.on_disk is not False and self.beats_start
 
 
@@ -219,7 +220,7 @@ class StageResult(Struct, frozen=True):
 
 class MissingMetric(Struct, frozen=True):
     """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework. `zero`: it
-    is logged, as 0 in every row, which some trainers write of what they do not measure."""
+    is logged, but as 0 in every row, as some trainers do for what they do not measure."""
 
     metric: str
     blocks: tuple[str, ...]
@@ -228,12 +229,12 @@ class MissingMetric(Struct, frozen=True):
 
     @property
     def named(self) -> str:
-        """It, and that a constant 0 is logged for it."""
+        """The metric's name, with a remark if a constant 0 is logged for it."""
         return f"{self.metric} (0 throughout)" if self.zero else self.metric
 
     @property
     def text(self) -> str:
-        """What is the matter with it."""
+        """What is wrong with it."""
         return (
             f"{self.metric} is 0 throughout, as if it were not measured"
             if self.zero
@@ -248,7 +249,7 @@ class Coverage(Struct, frozen=True):
 
 
 class NotEvaluable(Struct, frozen=True):
-    """A rule that could not run, and why (in the user's words: what it needs)."""
+    """A rule that could not run, and what it needs, in the user's words."""
 
     id: str
     title: str
@@ -258,16 +259,16 @@ class NotEvaluable(Struct, frozen=True):
 
 
 class CheckFailed(Struct, frozen=True):
-    """A check that raised: a fault of rltui, not of the run. `rule`: id of the rule, or what else was asked."""
+    """A check that raised: a fault of rltui, not of the run. `rule`: the id of the rule, or the name of the check."""
 
     rule: str
     error: str
 
 
 class Forecast(Struct, frozen=True):
-    """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
-    course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
-    several. `would_change`: what would make it come otherwise."""
+    """`at`, `low`, `high`: the middle estimate and the middle 90 %, in `unit` ("s" from now, or "step"). `high` None:
+    the trend may be too slow to ever get there. `rows`: how many rows it rests on. `subject`: which GPU or disk, if
+    there are several. `would_change`: what would change the forecast."""
 
     what: str  # a key of data/forecasts.json
     metric: str
@@ -282,8 +283,8 @@ class Forecast(Struct, frozen=True):
 
 
 class MachineView(Struct, frozen=True):
-    """The machine beside the findings: what each phase draws and holds, GPUs' utilisation by power (node, index ->
-    median of the last minutes, 0..1), and what runs out."""
+    """The machine beside the findings: what each phase draws and holds, each GPU's utilisation by power ((node, index)
+    -> median of the last minutes, 0..1), and what runs out."""
 
     phases: tuple[PhaseHardware, ...]
     power_use: Mapping[tuple[str, int], float]
@@ -302,10 +303,10 @@ class Diagnosis(Struct, frozen=True):
     checks: int  # rules that ran
     unknowns: tuple[str, ...]
     not_applicable: tuple[NotEvaluable, ...] = ()  # rules that this kind of run has no use for
-    machine: MachineView | None = None  # None where nothing was measured
+    machine: MachineView | None = None  # None if nothing was measured
     facts: RunFacts | None = None  # None before the first row
     checks_failed: tuple[CheckFailed, ...] = ()  # by name; none of them is among `checks`
-    gaps: tuple[Gap, ...] = ()  # rows in which the reward was not measured, or not in the scale of the newest
+    gaps: tuple[Gap, ...] = ()  # rows in which the reward was not measured, or not on the scale of the newest
 
 
 STAGES: dict[str, tuple[str, ...]] = {
@@ -315,7 +316,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "loss": ("grad_norm", "pg_loss", "total_loss"),
     "generation": ("response_length_mean", "response_clip_ratio", "entropy"),
 }
-"""Stage -> metrics of which at least one must be logged before anything can be said about it."""
+"""Stage -> metrics. At least one of them must be logged before anything can be said about the stage."""
 
 
 def unread() -> Diagnosis:
@@ -324,8 +325,8 @@ def unread() -> Diagnosis:
 
 
 def stuck(before: Diagnosis | None, error: str) -> Diagnosis:
-    """The diagnosis after it failed as a whole: how it stood `before`, None if it never was made, and why it does not
-    go on."""
+    """The diagnosis after it failed as a whole: the state `before` the failure (None if there was none), and the error
+    that stopped it."""
     failed = CheckFailed("diagnosis", error)
     if before is None or before.at_step is None:
         text = f"The diagnosis failed, by a fault of rltui: {error}. Nothing was judged."

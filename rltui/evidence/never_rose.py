@@ -1,4 +1,4 @@
-"""Whether a metric was never better than in its first rows, and has come down from there little by little."""
+"""Whether a metric was never better than in its first rows, and has gradually come down from there."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rltui.run.table import Floats, Ints
 FIRST_STEP = 10
 """A metric that begins later does not show the start of the run."""
 MANY = 4
-"""Times `FIRST` points that it takes: fewer show no course."""
+"""The fewest points, in times of `FIRST`: fewer show no course."""
 PARTS = 60
-"""Parts of the course, at most, between which a fall may begin and end."""
+"""The most parts of the course between which a fall may begin and end."""
 BETTER = 10.0
 """Variances of the noise by which a fall that began late fits better than any that began with the run: odds of 150."""
 
 
 def never_rose(facts: MetricFacts, share: float) -> bool | None:
-    """Whether at least this `share` of the start is lost, not at once, and nothing was gained before. None if the start
+    """Whether at least this `share` of the start was lost gradually, and nothing was gained before. None if the start
     is not known."""
     best = facts.peak
     if facts.series.steps[0] > FIRST_STEP or best is None or len(facts.series) < MANY * FIRST or facts.first <= 0:
@@ -37,20 +37,20 @@ def never_rose(facts: MetricFacts, share: float) -> bool | None:
 
 
 def _began_late(x: Floats) -> bool:
-    """Whether it stood until some step, and fell in less time than it had stood: the best line of level, fall and level
-    whose fall begins with the run is clearly worse than one whose fall begins late."""
+    """Whether the metric stayed level until some step, and then fell in less time than it had stayed. Compares two
+    lines of level, fall and level: a fall that begins with the run must fit clearly worse than one that begins late."""
     size = -(-len(x) // PARTS)
     parts = x[len(x) % size :].reshape(-1, size).mean(axis=1)
     begins, shapes = _falls(len(parts))
     gains = (shapes @ (parts - mean(parts))) ** 2  # squares that each shape explains
-    noise = mean(np.diff(parts) ** 2) / 2.0  # no robust one: shares near 0 have next to none, and those before have
+    noise = mean(np.diff(parts) ** 2) / 2.0  # not robust: shares near 0 have next to no noise, unlike earlier ones
     return float(gains[begins > 0].max() - gains[begins == 0].max()) > BETTER * noise
 
 
 @lru_cache(maxsize=8)
 def _falls(n: int) -> tuple[Ints, Floats]:
-    """Falls from level to level through `n` points, of mean 0 and length 1, and the point where each begins: the first,
-    or one that is no nearer to the start than to the end of the fall."""
+    """Falls from level to level through `n` points, with mean 0 and length 1, and the point where each begins: the
+    first, or one that is at least as near to the end of the fall as to the start."""
     ends = [(a, b) for b in range(2, n) for a in (0, *range(-(-b // 2), b))]
     at = np.arange(n, dtype=np.float64)
     shapes = np.array([np.clip((at - a) / (b - a), 0.0, 1.0) for a, b in ends])

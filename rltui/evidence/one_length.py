@@ -1,4 +1,4 @@
-"""Answers that are all as long as the limit lets them be, in a log that does not count those that are cut."""
+"""Detects that all answers are as long as the limit allows, in a log that does not count truncated answers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MEAN, LONGEST, SHORTEST = "response_length_mean", "response_length_max", "respon
 CUT, FINISHED = "response_clip_ratio", "finish_ratio"
 ENDED = "response_length_terminated_mean"
 ROWS = 10
-"""Rows in which several answers that end by themselves do not all have one length by chance."""
+"""Over this many rows, several answers that end by themselves do not all have the same length by chance."""
 ALL_BUT = 0.9
-"""Share of these rows at least: now and then an answer ends before the limit."""
+"""Least share of these rows: now and then an answer ends before the limit."""
 FORMAL = 32
-"""Tokens below which answers may have one length by their form, as a choice, a move or a number has. They are cut only
-if the config says that this is the limit."""
+"""Below this number of tokens, answers may have the same length because of their form (a choice, a move, a number).
+They count as cut only if the config says that this is the limit."""
 
 
 class OneLength(Struct, frozen=True):
-    """In `rows` of the newest `of_rows` rows, from step `since` on, the mean answer has `tokens` tokens. `always`: it
-    was so from the first row on."""
+    """In `rows` of the newest `of_rows` rows, from step `since` on, the mean answer has `tokens` tokens. `always`: this
+    holds from the first row on."""
 
     tokens: int
     rows: int
@@ -43,9 +43,9 @@ class OneLength(Struct, frozen=True):
 
 
 def one_length(look: Look) -> OneLength | None:
-    """A mean over several answers that is the same whole number in each row, and never more, tells that no answer ended
-    by itself. None if the log counts those that are cut, if some are shorter, or if the number may be that of something
-    else, as a batch."""
+    """If a mean over several answers is the same whole number in each row, and never more, no answer ended by itself.
+    None if the log counts truncated answers, if some answers are shorter, or if the number may belong to something
+    else, such as a batch."""
     found = look.series(MEAN)
     if found is None or any(look.series(name) is not None for name in (CUT, FINISHED)):
         return None
@@ -59,7 +59,7 @@ def one_length(look: Look) -> OneLength | None:
     if limit is None and (top < FORMAL or (longest is None and not _of_answers(mean.key))):
         return None
     at = mean.values == top
-    off = np.flatnonzero(~(at[1:] | at[:-1]))  # two rows in a row in which some were shorter
+    off = np.flatnonzero(~(at[1:] | at[:-1]))  # two consecutive rows in which some answers were shorter
     begin = int(off[-1]) + 2 if len(off) else 0
     since, rows, of_rows = int(mean.steps[min(begin, len(at) - 1)]), int(at[begin:].sum()), len(at) - begin
     if not enough(ROWS, mean.steps[begin:]) or rows < ALL_BUT * of_rows:
@@ -71,7 +71,7 @@ def one_length(look: Look) -> OneLength | None:
 
 
 def _level(look: Look, name: str, of: Callable[[Floats], float], since: int) -> float | None:
-    """The median or the highest value of a metric from a step on; None if it is not logged."""
+    """The median or the highest value of a metric from step `since` on; None if it is not logged."""
     found = look.series(name)
     series = None if found is None else found.finite()
     series = None if series is None else series.where(series.steps >= since)
@@ -79,5 +79,5 @@ def _level(look: Look, name: str, of: Callable[[Floats], float], since: int) -> 
 
 
 def _of_answers(key: str) -> bool:
-    """Whether a key says that it counts tokens or answers: the length of anything may be called "length"."""
+    """Whether the key says that it counts tokens or answers: the length of anything may be called "length"."""
     return any(prefix_groups().get(word) == "length" for word in re.split(r"[^a-z]+", key.lower()))

@@ -12,13 +12,13 @@ from rltui.run.table import Series
 
 LENGTH = "response_length_mean"
 BOUNDS = {"score_mean": ("score_min", "score_max"), "reward_mean": ("reward_min", "reward_max")}
-"""Lowest and highest score of a batch, by its mean."""
+"""The metrics of the lowest and highest score of a batch, by the metric of its mean."""
 SPREAD = "reward_std"
 
 
 class OneScore(Struct, frozen=True):
-    """From step `since` on (`rows` points of the reward, `all_rows` of them if it was never otherwise) every answer got
-    `value`. `lengths`: lowest and highest mean length of those batches; None if it is not logged."""
+    """From step `since` on (`rows` points of the reward; `all_rows`: from the first one on), every answer got `value`.
+    `lengths`: the lowest and highest mean length of those batches; None if it is not logged."""
 
     value: float
     rows: int
@@ -28,14 +28,13 @@ class OneScore(Struct, frozen=True):
 
     @property
     def alike(self) -> bool | None:
-        """Whether the answers had one length, too, as those of a policy that writes one and the same; None if nobody
-        knows."""
+        """Whether the answers also had one length, as if the policy always writes the same; None if unknown."""
         return None if self.lengths is None else self.lengths[0] == self.lengths[1]
 
 
 def one_score(name: str, logged: Callable[[str], Series | None], until: int | None = None) -> OneScore | None:
-    """`logged`: points of any metric. `until`: the last step looked at. None if the newest batch has a spread, or if
-    nothing tells."""
+    """The newest batches with one score. `logged`: points of any metric. `until`: the last step looked at. None if the
+    newest batch has a spread, or if nothing shows it."""
     found = logged(name)
     reward = None if found is None else found.finite()
     if reward is not None and until is not None:
@@ -45,7 +44,7 @@ def one_score(name: str, logged: Callable[[str], Series | None], until: int | No
     x, n, begin, some = reward.values, len(reward), len(reward), 1
     sides = [logged(bound) for bound in BOUNDS.get(name, ("", ""))]
     spread = logged(SPREAD)
-    while begin:  # from the newest one back: most runs end at the first look
+    while begin:  # from the newest one back: for most runs this ends at once
         part = slice(max(0, begin - some), begin)
         rows, values = reward.rows[part], x[part]
         low, high = (on_rows(rows, side) for side in sides)

@@ -1,10 +1,10 @@
 """Rows in which the reward was not measured: its source failed, and every answer got the same reward.
 
-A policy does not lose all of its reward from one row to the next while it writes as before, nor does it learn all of it
-back in one: where the reward does so, it is the grader. Nor do all answers of batch after batch earn one and the same
-number where they never did before, unless it is the highest and they came near it little by little: that is what a
-grader gives by default. What such rows say of rewards, advantages and gradients is no fact of the run: `Look.series`
-leaves them out.
+A policy does not lose all of its reward from one row to the next while it writes as before, and does not learn all of
+it back in one row. If that happens, the grader is the cause. The answers of consecutive batches do not suddenly all
+earn one and the same number either, unless it is the highest and they approached it gradually: a grader gives such a
+number by default. In these rows, rewards, advantages and gradients are not facts of the run: `Look.series` leaves them
+out.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from rltui.run.sums import median, quantile
 from rltui.run.table import Floats, Ints, Series
 
 POLICY = ("entropy", "kl_ref", "response_length_mean")
-"""Metrics of the policy itself, whoever grades it."""
+"""Metrics of the policy itself, independent of the grader."""
 UPDATE = ("grad_norm", "pg_loss", "total_loss", "vf_loss")
 """Metrics of the update, which depend on the rewards."""
 FIRST = 10
-"""How many points of an outage show the policy: without a reward it drifts on its penalties alone."""
+"""The number of points of an outage that show the policy: without a reward it drifts on its penalties alone."""
 HUGE = 10.0
-"""Log of a factor beyond which nothing is foretold."""
+"""Log of a factor beyond which nothing is predicted."""
 BETWEEN = 2
-"""Points between two stretches of one outage: batches of which the source graded a few answers."""
+"""Points between two stretches of one outage: batches in which the source graded a few answers."""
 KNOWN = BETWEEN + 2
-"""Points behind a stretch by which it is known whether another one follows."""
+"""Points after a stretch by which it is known whether another one follows."""
 MOVED = 0.25
-"""Part of its level that a signal of the policy has to change by, beyond `CLEAR` sd of its noise, to have moved. A
+"""Share of its level by which a signal of the policy has to change, beyond `CLEAR` sd of its noise, to have moved. A
 policy that broke changes by factors."""
 USUAL, RARE = 50, 0.05
-"""Rows that show how far a signal of the policy jumps by itself, and the share of them that counts as rare: the mean KL
-of a batch may be ten times the usual one for a single answer, which the noise from row to row does not tell."""
+"""Rows that show how far a signal of the policy jumps by itself, and the share of them that counts as rare. A single
+answer may make the mean KL of a batch ten times the usual one, which the noise from row to row does not show."""
 FEWEST = BEFORE // 4
-"""Points of each half before that tell where they were going."""
+"""Points of each half before that show where they were going."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
 
 
 class Outage(Struct, frozen=True):
     """Rows of the table `first_row` to `last_row`, both included, of which `exact` hold the reward `value` to the last
-    digit: the first and last row may hold batches of both kinds. `since`: the step of the first of them; `lasts`: the
-    newest reward is one of them; `of`: the metric of the reward."""
+    digit: the first and last row may hold batches of both kinds. `since`: the step of the first exact row. `level`: the
+    reward before. `lasts`: the newest reward is in the outage. `of`: the metric of the reward."""
 
     first_row: int
     last_row: int
@@ -63,10 +63,11 @@ class Outage(Struct, frozen=True):
     of: str
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
-        """Points that rewards went into; of held-out scores only what the same grader made the lowest reward."""
+        """Points that depend on rewards; of held-out scores only those at the lowest reward, as the same grader failed
+        there."""
         out = np.zeros(len(series), dtype=np.bool_)
         if group in ("reward", "validation") or name in UPDATE:
-            first = self.first_row - (group == "validation")  # behind the update of the row before
+            first = self.first_row - (group == "validation")  # measured after the update of the row before
             a, b = series.rows.searchsorted(first), series.rows.searchsorted(self.last_row, "right")
             out[a:b] = group == "reward" or name in UPDATE or series.values[a:b] == self.value
         return out
@@ -76,13 +77,13 @@ Points = Callable[[str], Series | None]
 
 
 class RewardSource:
-    """What is known of the source of one reward. What lies behind a stretch at the lowest value decides whether it
-    failed there: that is found out once."""
+    """What is known of the source of one reward. What follows a stretch at the lowest value decides whether the source
+    failed there. That is determined once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._stretches = Stretches()
-        self._decided: list[Outage | None] = []  # of the first stretches
+        self._decided: list[Outage | None] = []  # for the first stretches
         self._failed: list[Outage] = []  # the outages among them
 
     def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
@@ -90,14 +91,15 @@ class RewardSource:
         self._stretches.take(reward, spread, most)
 
     def forget(self, points: int) -> None:
-        """Only the first `points` points of the reward, and the rows up to there, are what they were."""
+        """Forgets all but the first `points` points of the reward, and the rows up to there, the only ones that are
+        unchanged."""
         self._stretches.forget(points)
         del self._decided[self._over(points) :]
         self._failed = [one for one in self._decided if one is not None]
 
     def outages(self, reward: Series, logged: Points) -> tuple[Outage, ...]:
-        """The stretches at which the source failed, oldest first. `reward`: the points known by now; `logged`: the
-        points of any metric known by now, those that are not finite included."""
+        """The stretches at which the source failed, oldest first. `reward`: the points known by now. `logged`: the
+        points of any metric known by now, including non-finite ones."""
         found, n = self._stretches.found, len(reward)
         over = self._over(n)
         for i in range(len(self._decided), over):
@@ -114,7 +116,7 @@ class RewardSource:
         return tuple(out)
 
     def _over(self, n: int) -> int:
-        """How many stretches are over, and will not become one with a later one, if `n` points are known."""
+        """The number of stretches that are over and cannot join with a later one, if `n` points are known."""
         found = self._stretches.found
         over = bisect_right(found, n - KNOWN, key=_end)
         while 0 < over < len(found) and found[over].begin < n and found[over].begin - found[over - 1].end <= BETWEEN:
@@ -138,7 +140,7 @@ class OutageCache:
         return set(self._sources)
 
     def forget(self, name: str, points: int) -> None:
-        """Only the first `points` points of a reward are what they were."""
+        """Forgets all but the first `points` points of a reward, the only ones that are unchanged."""
         self._sources[name].forget(points)
 
     def clear(self) -> None:
@@ -150,13 +152,14 @@ def _end(one: Stretch) -> int:
 
 
 def _holds(one: Stretch, n: int) -> bool:
-    """Whether it is one already, of `n` points."""
+    """Whether `one` already counts as a stretch, given `n` points."""
     points = min(one.end, n) - one.begin
     return one.begin < n and (points > 1 or one.alike) and (one.lowest or points >= SEVERAL)
 
 
 def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Outage], logged: Points) -> Outage | None:
-    """What the first stretch is behind the outages `before`, with those that follow it at once; None if it is none."""
+    """The outage that the first stretch begins, after the outages `before`, including stretches that follow at once;
+    None if it is not an outage."""
     one, x, rows = found[0], reward.values, reward.rows
     begin, end = one.begin, min(one.end, len(x))
     if not _holds(one, len(x)) or (before and rows[begin] <= before[-1].last_row):
@@ -180,7 +183,7 @@ def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Ou
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
     if over and abs(fall) > clear * sd and way * median(after) < way * least:
-        return None  # it has to be learnt again, or was learnt
+        return None  # the reward has to be learnt again, or was learnt
     if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
         return None
     partial = len(after) > 0 and way * (level - after[0]) > max(BAND * sd, abs(fall) / 10)
@@ -190,9 +193,9 @@ def _outage(name: str, reward: Series, found: Sequence[Stretch], before: list[Ou
 
 
 def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float, way: float) -> tuple[int, int]:
-    """End of a stretch together with those that follow it at once, and how many points they hold, if the reward came
-    back behind them, to `least`, or if all answers got the same in each. Else its own: a reward that does not come back
-    may be lost for good."""
+    """The end of a stretch together with those that follow it at once, and how many points they hold, if the reward
+    came back after them (to `least`), or if all answers got the same in each. Else its own end: a reward that does not
+    come back may be lost for good."""
     own = min(one.end, len(x))
     end, exact, alike = own, own - one.begin, one.alike
     for other in others:
@@ -208,7 +211,7 @@ def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: floa
 
 
 def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:
-    """The newest points before `begin` that are in no outage, at most `BEFORE`."""
+    """The newest points before `begin` that are not in an outage, at most `BEFORE`."""
     parts: list[Ints] = []
     missing, end = BEFORE, begin
     for one in reversed(outages):
@@ -222,8 +225,8 @@ def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:
 
 
 def _usual(x: Floats, value: float) -> bool:
-    """The newest point lies where those before it do, or misses that by a tenth of the way to `value` at most; of a
-    reward that rises, where the newest of them do."""
+    """Whether the newest point lies where those before it do, or is off by at most a tenth of the way to `value`. If
+    the reward rises, the point is compared with the newest of those before."""
     before = x[:-1]
     if len(before) < SEVERAL:
         return False
@@ -235,14 +238,15 @@ def _usual(x: Floats, value: float) -> bool:
 
 
 def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:
-    """The policy goes on as before. If nothing of it is logged, that the reward came back at once must say so."""
+    """Whether the policy goes on as before. If no metric of it is logged, the reward must have come back at
+    once (`over`)."""
     moved = policy_moved(before, during, logged)
     return over if moved is None else not moved
 
 
 def policy_moved(before: Ints, during: Ints, logged: Points, fewest: int = FEWEST) -> bool | None:
-    """Whether the policy itself is another one in the rows `during` than in those `before`, or its update broke; None
-    if nothing of it is logged."""
+    """Whether the policy itself differs between the rows `during` and those `before`, or its update broke; None if no
+    metric of it is logged."""
     seen = False
     for name in (*UPDATE, *POLICY):
         series = logged(name)
@@ -265,7 +269,7 @@ def policy_moved(before: Ints, during: Ints, logged: Points, fewest: int = FEWES
 
 
 def _jumps_so(series: Series, before: Ints, value: float) -> bool:
-    """Whether the signal had such values now and then before."""
+    """Whether the signal sometimes had such values before."""
     end = int(series.rows.searchsorted(before[-1], "right"))
     past = series.values[max(0, end - USUAL) : end]
     past = past[np.isfinite(past)]
@@ -274,8 +278,8 @@ def _jumps_so(series: Series, before: Ints, value: float) -> bool:
 
 
 def _expected(was: Floats, points: int, fewest: int) -> list[float]:
-    """Where the next points lie if nothing happens: where the newest ones lay, or as far on as they went from row to
-    row or by a factor, as the KL of a young run does."""
+    """Where the next points lie if nothing happens: where the newest ones lay, or further on as they went from row to
+    row, or by a factor, as the KL of a young run goes."""
     level, half = median(was), len(was) // 2
     if half < fewest:
         return [level]
@@ -291,13 +295,13 @@ def _of(series: Series, rows: Ints) -> Floats:
 
 
 class Gap(Protocol):
-    """Rows in which rewards were not measured, or not in the measure that counts now."""
+    """Rows in which rewards were not measured, or not in the current measure."""
 
     @property
     def first_row(self) -> int: ...
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
-        """Points of a metric of this group and canonical name, if it has one, that are left out."""
+        """Points to leave out, for a metric of this group and canonical name (if it has one)."""
 
 
 def without(series: Series, name: str | None, gaps: Sequence[Gap]) -> Series:

@@ -1,4 +1,4 @@
-"""Where two courses that went together parted, and where one set out."""
+"""Where two courses that went together separated, and where one left its level."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from rltui.run.table import Floats, Ints, Series
 
 MOST_PLACES = 60
-"""Means of neighbours stand for more: every pair of two places is tried."""
+"""Longer series are reduced to this many means of neighbours: every pair of two places is tried."""
 LEAST = 5
 
 
 def parted_at(ahead: Series, held: Series) -> int | None:
-    """The last step of `held` at which it still was as far below `ahead` as before; None of too few. Of `ahead` the
-    mean between two points of `held` counts.
+    """The last step of `held` at which it was still as far below `ahead` as before; None if there are too few points.
+    For `ahead`, the mean between two points of `held` counts.
 
-    The difference is level, then goes, then is level again: the least squared error of all such courses. What parts
-    for a while only and then goes on in parallel did part.
+    The difference is level, then moves, then is level again: the least squared error of all such courses. Courses that
+    separate for a while and then go on in parallel did separate.
     """
     ends = ahead.rows.searchsorted(held.rows, "right")
     begins = np.concatenate(([0], ends[:-1]))
@@ -36,22 +36,22 @@ def set_out_at(course: Series) -> int:
 
 
 def _level_until(x: Floats) -> int:
-    """Index of the last point at which a series is level, by means of neighbours, as many places as may be tried."""
+    """Index of the last point at which a series is level, by as many means of neighbours as may be tried."""
     count = min(len(x), MOST_PLACES)
-    size, more = divmod(len(x), count)  # the first groups hold one more if they are not all alike
+    size, more = divmod(len(x), count)  # the first groups hold one more if the sizes differ
     ends = np.arange(1, count + 1) * size + np.minimum(np.arange(1, count + 1), more)
     sizes = np.diff(ends, prepend=0)
     return int(ends[_leaves(np.add.reduceat(x, ends - sizes) / sizes)]) - 1
 
 
 SURE = {5: 0.982, 6: 0.956, 7: 0.917, 8: 0.87, 9: 0.825}
-"""Share of their squares that the best course from one level to another explains at most, in all but 1 of 200 series
-of so few points of mere noise, each way (simulated)."""
+"""Greatest share of their squares that the best course from one level to another explains in all but 1 of 200 series of
+so few points of pure noise, in each direction (simulated)."""
 
 
 def goes(x: Floats) -> int:
-    """Which way so few points surely go from one level to another, 1 or -1; 0 if that may be noise, or of other
-    numbers of points."""
+    """The direction in which so few points surely go from one level to another, 1 or -1. 0 if it may be noise, or for
+    other numbers of points."""
     least = SURE.get(len(x))
     off = x - x.mean()
     squares = float((off * off).sum())
@@ -71,7 +71,8 @@ def _leaves(x: Floats) -> int:
 
 @lru_cache(maxsize=8)
 def _shapes(n: int) -> tuple[Floats, Floats, Ints]:
-    """Centred courses from one level to another between each two places, their sums of squares, the first places."""
+    """Centred courses from one level to another between each two places, their sums of squares, and the
+    first places."""
     begins, ends = np.triu_indices(n, 1)
     places = np.arange(n, dtype=np.float64)[None, :]
     shapes = np.clip((places - begins[:, None]) / (ends - begins)[:, None], 0.0, 1.0)

@@ -27,15 +27,15 @@ from rltui.run.table import Floats, Ints, Series
 
 BLOCK_WIDTH = 51
 FEW = 10
-"""Below this number of points their noise is estimated as for few."""
+"""With fewer points, their noise is estimated by the method for few points."""
 TIE = 1e-12
-"""Of the largest value: smoothed values so near to the best are as good, and the first of them is named; levels so near
-to each other are the same."""
+"""Share of the largest value. Smoothed values that are this near to the best count as equal, and the first of them is
+named. Levels that are this near to each other are the same."""
 
 
 class Peak(Struct, frozen=True):
-    """The best sustained state of a metric: its smoothed value, standard error, step, and of how many independent means
-    it is the best."""
+    """The best sustained state of a metric: its smoothed value, standard error and step, and the number of independent
+    means of which it is the best."""
 
     value: float
     se: float
@@ -49,7 +49,7 @@ class Peak(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """A smoothed metric: values at steps, the standard error of each, how many points one is the mean of."""
+    """A smoothed metric: values at steps, the standard error of each value, and how many points each value averages."""
 
     steps: Ints
     values: Floats
@@ -61,8 +61,8 @@ def smoothed(
     series: Series, blocks: Blocks | None, sd: float | None = None, better: Literal[-1, 1] = 1
 ) -> Curve | None:
     """The curve whose best point is the peak. With `blocks`, medians of blocks and of 5 neighbours come before the
-    means: a spike of one batch is no state. None below 5 points (3 evaluations), or if values overflow. `sd`: the noise
-    of what is smoothed if it is known."""
+    means: a spike of one batch is not a state. None below 5 points (3 evaluations), or if values overflow. `sd`: the
+    noise of what is smoothed, if it is known."""
     found = sustained(series, blocks, better)
     if found is None:
         return None
@@ -77,9 +77,9 @@ def smoothed(
 
 
 def _noise_of_shares(x: Floats) -> float:
-    """What counting alone leaves as noise of shares that tell none, as nearly all of them are alike: that of so many
-    answers as the smallest distance between them, or from either end of the scale, is one of. One more right answer is
-    no gain. 0 of values that are no shares, or all the same."""
+    """The noise that counting alone causes in shares that show none because nearly all of them are equal. The smallest
+    distance between two shares, or from either end of the scale, gives the number of answers: one more right answer is
+    not a gain. 0 if the values are not shares, or are all the same."""
     seen = np.unique(x)
     if len(seen) < 2 or seen[0] < 0.0 or seen[-1] > 1.0:
         return 0.0
@@ -89,7 +89,7 @@ def _noise_of_shares(x: Floats) -> float:
 
 
 def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1) -> tuple[Ints, Floats, int] | None:
-    """Steps, values and width of the curve, without the error, which costs as much again."""
+    """Steps, values and width of the curve, without the error, which would double the cost."""
     x = series.values
     if blocks is None:
         if len(x) < 3:
@@ -106,15 +106,17 @@ def sustained(series: Series, blocks: Blocks | None, better: Literal[-1, 1] = 1)
 
 
 def least_of(width: int) -> int:
-    """Of so many evaluations a value of `borne_out` is the mean at least, which is what its error goes by."""
+    """The least number of evaluations that a value of `borne_out` averages, for width `width`. Its error follows from
+    it."""
     return width // 2 + 1
 
 
 def borne_out(good: Floats, width: int) -> Floats:
-    """Evaluations as the mean of their neighbours, but none below what had been shown when it was made: the mean that
-    ends with it, or itself if it is lower. What comes later may confirm a checkpoint and cannot make it worse: else the
-    best one goes back with each evaluation after a turn, and a fall at once is held against those before it. Nor can it
-    lift one of the first above all that came up to it: before a gain there are no neighbours to tell its noise."""
+    """Evaluations as the mean of their neighbours, but none below what was known when it was made: the mean that ends
+    with it, or its own value if that is lower. Later evaluations may confirm a checkpoint but cannot make it worse.
+    Otherwise the best one would move back with each evaluation after a turn, and a sudden fall would count against
+    those before it. Nor can they lift one of the first above all that came up to it: before a gain there are no
+    neighbours that show its noise."""
     half = width // 2
     curve = smooth(good, width)
     sums = np.concatenate(([0.0], np.cumsum(good)))
@@ -128,19 +130,19 @@ def borne_out(good: Floats, width: int) -> Floats:
 
 
 def highest(good: Floats) -> int:
-    """The index of the first of those that are the highest: sums of the same numbers differ in their last digits."""
+    """The index of the first of the highest values: sums of the same numbers differ in their last digits."""
     most, size = np.maximum.reduce(good), float(np.maximum.reduce(np.abs(good)))
     return int((good >= most - TIE * size).argmax())
 
 
 def best(curve: Curve, better: Literal[-1, 1]) -> Peak:
-    """The best point of the smoothed curve, by the way that is good."""
+    """The best point of the smoothed curve, in the direction that is good."""
     at = highest(better * curve.values)
     return Peak(float(curve.values[at]), curve.se, int(curve.steps[at]), len(curve.values) / curve.width)
 
 
 def _covered(at: int, points: int, peak: Peak) -> int:
-    """Points that the peak is the mean of: fewer at both ends of the series."""
+    """The number of points that the peak averages: fewer at both ends of the series."""
     half = round(points / peak.means) // 2
     return min(points, at + half + 1) - max(0, at - half)
 
@@ -148,11 +150,11 @@ def _covered(at: int, points: int, peak: Peak) -> int:
 def fallen(
     metric: Series, peak: Peak, now: Level, sd: float, carried: float, better: Literal[-1, 1], few: bool
 ) -> Effect | None:
-    """The level now against the peak, which as the best of many means lies above a usual one by chance alone.
+    """The level now against the peak. As the best of many means, the peak lies above a usual one by chance alone.
 
-    Windows lag behind a course and means follow a single odd value, so both sides get the benefit of the doubt: of a
-    metric that still goes the good way the peak lies among its newest points, and what came after it is all that can
-    have fallen; of `few` points (evaluations) the peak is no better than most of those that it is the mean of.
+    Windows lag behind a course and means follow a single odd value, so both sides get the benefit of the doubt. If a
+    metric still improves, the peak lies among its newest points, and only what came after it can have fallen. With
+    `few` points (evaluations), the peak counts as no better than most of those that it averages.
     """
     x, n = metric.values, len(metric)
     limit = (SHORT_LIMIT if n < SHORT_POINTS else LIMIT) + peak.luck

@@ -1,4 +1,4 @@
-"""How many of the newest rows tell what a metric is now."""
+"""How many of the newest rows show what a metric is now."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from rltui.run.sums import median
 from rltui.run.table import Floats
 
 FEW = 5
-"""Rows that show a new level, and rows before them, at least."""
+"""The fewest rows that show a new level, and the fewest before them."""
 APART = 4.0
-"""Sd of the noise by which the new level differs from the old one: the best of all cuts of a window of noise comes to
-2.5."""
+"""Sd of the noise by which the new level differs from the old one: the best of all cuts of a window of
+noise reaches 2.5."""
 
 
 RARE = 1e-3
-"""Chance of so many such rows in a row, anywhere in the run, below which they are no accident of what was before."""
+"""Chance of so many such rows in a row, anywhere in the run, below which they are not an accident."""
 
 
 def present(x: Floats, rows: float) -> int:
-    """How many of the newest points tell the present level: a window (`worth`), and only its end if all of that lies
-    beyond all before it. A window is there to average the noise out. Where it holds a jump or a steep ramp its median
-    is that of the old level until half of it is over, so that a fault that five rows show is told after twenty."""
+    """How many of the newest points show the present level: a window (`worth`), or only its end if that lies beyond all
+    before it. A window averages the noise out. But if it holds a jump or a steep ramp, its median stays at the old
+    level for half of the window, so that a fault visible in five rows would be reported after twenty."""
     size = worth(rows, len(x))
     if size < 2 * FEW:
         return size
     part = x[-size:]
-    first, last = part[:FEW].tolist(), part[-FEW:].tolist()  # of so few quicker than numpy, and asked 30 times a row
+    first, last = part[:FEW].tolist(), part[-FEW:].tolist()  # quicker than numpy for so few; runs 30 times a row
     if min(last) > max(first):
         end = _shortest(part)
     elif max(last) < min(first):
@@ -44,8 +44,8 @@ def present(x: Floats, rows: float) -> int:
 
 
 def jumped(x: Floats, rows: float) -> int:
-    """Which way the present level lies from that before, if the newest rows alone show it; else 0. A trend shows what
-    came at once only after a good part of the rows that it looks back."""
+    """The direction from the level before to the present one, if the newest rows alone show it; else 0. A trend shows a
+    sudden change only after a good part of the rows that it covers."""
     end = present(x, rows)
     if end == worth(rows, len(x)):
         return 0
@@ -53,7 +53,7 @@ def jumped(x: Floats, rows: float) -> int:
 
 
 def _shortest(part: Floats) -> int:
-    """Length of the shortest end of it whose values all lie above all before; 0 if there is none."""
+    """Length of the shortest end of `part` whose values all lie above all before; 0 if there is none."""
     highest = np.maximum.accumulate(part)[FEW - 1 : -FEW]
     lowest = np.minimum.accumulate(part[::-1])[::-1][FEW : 1 - FEW]
     clear = np.flatnonzero(lowest > highest)
@@ -61,14 +61,14 @@ def _shortest(part: Floats) -> int:
 
 
 def in_a_row(holds: NDArray[np.bool_]) -> int:
-    """Newest points in each of which something holds, without an exception."""
+    """The number of newest points in all of which something holds, without an exception."""
     others = (~holds).nonzero()[0]
     return len(holds) - 1 - int(others[-1]) if len(others) else len(holds)
 
 
 def present_share(holds: NDArray[np.bool_], rows: float) -> int:
-    """As `present`, of what holds in a row or not: only the newest rows in which it holds, if the rows before make so
-    many in a row all but impossible."""
+    """As `present`, for something that holds in a row or not: only the newest rows in which it holds, if the rows
+    before make so many in a row all but impossible."""
     n = len(holds)
     size, held = worth(rows, n), in_a_row(holds)
     if not FEW <= held < size:
@@ -81,13 +81,13 @@ def present_share(holds: NDArray[np.bool_], rows: float) -> int:
 SURE = 2.0
 """Standard errors by which a share of few rows must lie beyond its limit: with one group it is 0 or 1 each time."""
 LEAST_SPREAD = 0.01
-"""Rows whose shares hardly differ may hold shares of many groups, of a hundred at most."""
+"""Rows whose shares hardly differ may hold shares of many groups; at most a hundred are assumed."""
 
 
 def least_share(shares: Floats | NDArray[np.bool_]) -> float:
-    """What a share (a number from 0 to 1 in each row) is at least, to `SURE` errors. The error is Wilson's (1927), by
-    which five of five rows are no certainty. Rows that differ by less than all or nothing are of several draws each,
-    and tell more in proportion."""
+    """The least that a share (a number from 0 to 1 in each row) is, within `SURE` errors. The error is Wilson's (1927),
+    for which five of five rows are no certainty. Rows that differ by less than all or nothing come from several draws
+    each, and count for more in proportion."""
     x: Floats = np.clip(shares, 0.0, 1.0).astype(np.float64)  # a log may hold any number
     share = float(np.add.reduce(x)) / len(x)
     most = share * (1.0 - share)

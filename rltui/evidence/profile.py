@@ -22,14 +22,14 @@ from rltui.run.table import Floats, Series
 Stage = Literal["before", "warm-up", "early", "mid", "late"]
 
 WARM_UP_ROWS = 10
-EARLY_STEPS = 100  # of a run of unknown length
+EARLY_STEPS = 100  # for a run of unknown length
 FINAL_SHARE = 0.7
-FAR = 20.0  # times the middle nine tenths: a success is worth ten or twenty times the format, not more
-STRAYS = 50  # at most one value in so many is a stray: what comes more often belongs to the scale
-STANDS = 10  # rows in a row at one and the same lowest value: a bound of the reward, wherever that lies
+FAR = 20.0  # times the range of the middle nine tenths: a success is worth at most ten or twenty times the format
+STRAYS = 50  # at most one value in this many is a stray: what is more frequent belongs to the scale
+STANDS = 10  # rows in a row at exactly the same lowest value: then it is a bound of the reward, wherever it lies
 DATA_FILE = re.compile(r"[^\s,'\"\[\](){}=]+\.(?:parquet|jsonl?|arrow|csv|tsv)\b")
-"""A file of data in a config value, which may be one path or a list. A name on a hub does not say which split."""
-TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
+"""A data file in a config value, which may be one path or a list. A name on a hub does not show the split."""
+TOUCHES = 3  # a batch mean repeats its exact extreme only if that is a bound of the reward
 
 
 class RunSettings(Struct, frozen=True):
@@ -43,38 +43,38 @@ class RunSettings(Struct, frozen=True):
     of_likelihood: bool  # preference training without a reference model
     group_size: float | None
     lr: float | None
-    kl_coef: float | None  # of the active path; 0 where KL is off
+    kl_coef: float | None  # of the active path; 0 if KL is off
     kl_where: Literal["loss", "reward"] | None
     length_cap: float | None
     one_update: bool | None  # one update per rollout: ratio is 1 and clip fraction 0 by construction
     config: Mapping[str, ConfigValue] = field(default_factory=dict)
     earlier: tuple[tuple[int, RunSettings], ...] = ()
-    """Of each launch that began with other settings its first step, and the settings until then; oldest first."""
-    since: int | None = None  # the first step of the launch that began with them; None: they are the first
+    """For each launch that began with other settings: its first step, and the settings until then. Oldest first."""
+    since: int | None = None  # the first step of the launch that began with these settings; None: they are the first
 
     def at(self, step: int) -> RunSettings:
         """The settings that the row of this step was made with."""
         return next((then for until, then in self.earlier if step < until), self)
 
     def number(self, key: str) -> float | None:
-        """A config value that acts, as a number; None where it is absent, no number or on the path not taken."""
+        """An active config value as a number; None if it is absent, not a number or on the path not taken."""
         entry = self.config.get(key)
         return number(self.config, key) if entry is not None and entry.active else None
 
     def word(self, key: str) -> str:
-        """A config value that acts, in lower case; empty where there is none."""
+        """An active config value in lower case; empty if there is none."""
         entry = self.config.get(key)
         return str(entry.value).lower() if entry is not None and entry.active and entry.value is not None else ""
 
     @property
     def shared_data(self) -> str:
-        """A file that training and validation both read, if validation reads no other; else empty."""
+        """A file that both training and validation read, if validation reads no other; else empty."""
         trained, held_out = (DATA_FILE.findall(self.word(key)) for key in ("train_data", "val_data"))
         return held_out[0] if held_out and set(held_out) <= set(trained) else ""
 
     @staticmethod
     def of(run: Run) -> RunSettings:
-        """From the resolved config; what it does not say stays None."""
+        """The settings from the resolved config; what it does not state stays None."""
         since: int | None = None
         earlier: list[tuple[int, RunSettings]] = []
         for until, config in run.earlier_configs:
@@ -135,19 +135,19 @@ class HasRows(Protocol):
 
 
 class Profile(Struct, frozen=True):
-    """What the rows so far tell beyond the config. `floor` and `ceiling` bound the task reward, None = not known."""
+    """What the rows so far show beyond the config. `floor` and `ceiling` bound the task reward; None = not known."""
 
     floor: float | None
     ceiling: float | None
-    spread: float  # range of the reward: ceiling - floor where both are known, else what was seen
+    spread: float  # range of the reward: ceiling - floor if both are known, else what was seen
     stage: Stage
     kl_per_token: bool
-    kl_unit_known: bool  # else it may be summed over the sequence
+    kl_unit_known: bool  # else the KL may be summed over the sequence
     on_policy: bool | None
 
     @property
     def bottom(self) -> float | None:
-        """Where the range begins: the floor, or the lowest that was seen below a known ceiling."""
+        """Where the range begins: the floor, or the lowest value that was seen below a known ceiling."""
         return self.ceiling - self.spread if self.floor is None and self.ceiling is not None else self.floor
 
     @staticmethod
@@ -157,7 +157,7 @@ class Profile(Struct, frozen=True):
 
 
 def number(config: Mapping[str, ConfigValue], key: str) -> float | None:
-    """A config value as a number, None where it is absent or none."""
+    """A config value as a number, None if it is absent or not a number."""
     value = _plain(config, key)
     if isinstance(value, bool) or value is None:
         return None
@@ -181,7 +181,7 @@ def _truth(value: object) -> bool | None:
 
 
 def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss", "reward"] | None]:
-    """Coefficient and place of the KL term that acts; (0, None) where KL is known to be off."""
+    """Coefficient and place of the active KL term; (0, None) if KL is known to be off."""
     in_loss = config.get("kl_coef_loss")
     use = _truth(_plain(config, "use_kl_loss"))
     in_reward = config.get("kl_in_reward")
@@ -201,9 +201,9 @@ def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss"
 def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     """Floor, ceiling and range of the task reward.
 
-    From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
-    several times; else 0 and 1 for a mean that stays within them. Of a mean that lies further above 0 than it ever
-    moved, 0 is no floor that anybody knows. Strays do not count.
+    They come from the batch minimum and maximum if logged; else from an extreme that the batch mean reached exactly,
+    several times; else 0 and 1 for a mean that stays within them. If a mean lies further above 0 than it ever moved,
+    its floor is not known to be 0. Strays do not count.
     """
     name = look.reward
     blocks = look.blocks(name)
@@ -235,12 +235,12 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
 
 
 MOST_SAMPLES = 16_384
-"""Responses of a step: hardly a run has more."""
+"""Responses of a step: hardly any run has more."""
 
 
 def _may_be_of_one(x: Floats) -> bool:
-    """Whether a low mean may be that of rewards up to 1: the mean of so many rewards of 0 and 1 as a step may have is
-    noisier than that of rewards whose best is a tenth."""
+    """Whether a low mean may come from rewards up to 1. With as many rewards of 0 and 1 as a step may have, it is
+    noisier than the mean of rewards of at most a tenth."""
     x = x[np.isfinite(x)]
     if len(x) < 2:
         return True
@@ -249,14 +249,15 @@ def _may_be_of_one(x: Floats) -> bool:
 
 
 def _stands(x: Floats, level: float) -> bool:
-    """It is exactly at this level for so many rows in a row that no rounding makes it so."""
+    """Whether it is exactly at this level for so many rows in a row that rounding cannot explain it."""
     at = np.flatnonzero(np.diff(np.concatenate(([0], x == level, [0]))))
     return bool(len(at)) and int((at[1::2] - at[::2]).max()) >= STANDS
 
 
 def _highest(x: Floats) -> float:
-    """Largest value but for strays: a few points so far above the rest that they are of another scale. One such reward
-    would else put all others at the floor. Where most values are alike, all count: rare successes look so."""
+    """Largest value except strays: a few points so far above the rest that they belong to another scale. One such
+    reward would otherwise put all others at the floor. If most values are equal, all count: rare successes look like
+    that."""
     n = len(x)
     ordered = x.copy()
     ordered.sort()
@@ -288,12 +289,12 @@ def _per_token(look: HasRows) -> bool:
 
 
 FIRST_KL, FIRST_ROWS = 0.005, 5
-"""The policy is next to the reference in its first rows: a mean over tokens is 1e-4 to 1e-3 there (published runs), a
+"""The policy is close to the reference in its first rows: a mean over tokens is 1e-4 to 1e-3 there (published runs), a
 sum over some hundred tokens a hundred times as much."""
 
 
 def _unit_known(look: HasRows) -> bool:
-    """Whether the framework, the key or the first rows of the run tell the unit of its KL."""
+    """Whether the framework, the key or the first rows of the run show the unit of its KL."""
     series = look.series("kl_ref")
     if series is None or look.dialect.name != GENERIC or not _per_token(look) or "token" in series.key.lower():
         return True

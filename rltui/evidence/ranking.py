@@ -25,16 +25,16 @@ PARTS = "reward_component_mean"
 
 
 class Ranking(Struct, frozen=True):
-    """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se`
-    are the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is where it began,
-    with standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train
-    reward; `sets`: of so many sets together. `logged`: of validation, what the log says of the main set at each
-    step. `basis` says in words what ranks. `rose_to`: its last window if the fact table says that it rose since the
-    start. `learnt`: whether the train reward was above its start at each step, which few evaluations may not show.
-    `task`: it ranks by how well the task is done, not by a reward that may be farmed. `untrained`: the train reward
-    had moved by the first evaluation, which then is no start: that of validation is not known. `above`: whether the
-    train reward was above its own start at each step, which is all that is known then; `followed`: whether
-    validation may have a share in what it gained since. `later`: there are earlier evaluations, of another measure."""
+    """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
+    the smoothed metric that people see (`key`, in its own unit) at the same steps. `start` is where it began, with
+    standard error `start_se`. `single`: the score of each evaluation alone. `held_out`: validation, not train reward.
+    `sets`: the number of sets combined. `logged`: for validation, the logged value of the main set at each step.
+    `basis` says in words what ranks. `rose_to`: its last window if the fact table says that it rose since the start.
+    `learnt`: whether the train reward was above its start at each step, which few evaluations may not show. `task`: it
+    ranks by how well the task is done, not by a reward that may be farmed. `untrained`: the train reward had moved by
+    the first evaluation. That one is then not the start, and the start of validation is not known. `above`: whether the
+    train reward was above its own start at each step, which is all that is known then. `followed`: whether validation
+    may share in what the train reward gained since. `later`: there are earlier evaluations, in another measure."""
 
     steps: Ints
     score: Floats
@@ -59,7 +59,7 @@ class Ranking(Struct, frozen=True):
     later: bool = False
 
     def nearest(self, step: int) -> int:
-        """Index of the ranked point nearest to a step, of two the earlier."""
+        """Index of the ranked point nearest to a step; of two equally near ones, the earlier."""
         i = int(np.searchsorted(self.steps, step))
         if i == len(self.steps):
             return i - 1
@@ -69,16 +69,16 @@ class Ranking(Struct, frozen=True):
 def ranking(
     look: Look, farmed: bool = False, before: int | None = None, doubted: bool = False, saved: bool = False
 ) -> Ranking | None:
-    """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
-    `farmed`, the part of it that is the task ranks, if there is one such part. `before`: only evaluations before
-    this step count, if there are enough, so that no mean of neighbours holds what came after a fault; of rows so, too,
-    if states are `saved`: else the best of all rows is named, as everywhere else. `doubted`: the train reward says
-    nothing of validation, or may not. None if neither has enough points, or if values overflow."""
+    """The ranking by validation (all sets together), else by train reward, or for preference pairs by their accuracy.
+    If the reward is `farmed` and exactly one part of it is the task, that part ranks. `before`: only evaluations before
+    this step count, if there are enough, so that no mean of neighbours includes what came after a fault. The same holds
+    for rows, if states are `saved`; else the best of all rows is named, as everywhere else. `doubted`: the train reward
+    says nothing of validation, or may not. None if neither has enough points, or if values overflow."""
     whole = validation_sets(look)
     sets = together([part for one in whole if len(part := _until(one, before))]) or together(whole)
-    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # it gives all the same now
+    if sets and not (look.revalued and all(np.ptp(one.values) == 0.0 for one in sets)):  # else all equal now
         main = look.facts.validation_sets[0]
-        few = main.since_start is None  # so many that they have a course tell by it
+        few = main.since_start is None  # with enough evaluations, their own course shows the gain
         found = _by_sets(sets, main, _trained(look, before) if few and not (farmed or doubted) else None)
         found = None if found is None else _from_start(found, look.facts.metric(_rewarded(look)))
         return None if found is None else replace(found, later=bool(look.revalued))
@@ -110,12 +110,12 @@ def _from_start(found: Ranking, train: MetricFacts | None) -> Ranking:
 
 
 def _of_both(found: Ranking) -> float:
-    """Error of a difference of its values from its first."""
+    """Error of the difference between one of its values and its first."""
     return float(found.value_se * np.sqrt(1 + found.width))
 
 
 FEWEST_ROWS = 10
-"""Rows of before a fault that can rank states."""
+"""The fewest rows before a fault that can rank states."""
 
 
 def _until(one: Series, before: int | None) -> Series:
@@ -128,7 +128,8 @@ def _task_part(look: Look) -> MetricFacts | None:
 
 
 def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, task: bool) -> Ranking | None:
-    """The curve of the fact table, whose best point is the peak there: a spike of one batch is no best state."""
+    """Uses the curve of the fact table, whose best point is the peak there: a spike of one batch is not a
+    best state."""
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
@@ -141,7 +142,7 @@ def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, 
         value=curve.values,
         value_se=curve.se,
         start=float(running_medians(blocks.levels[:3])[0]),
-        start_se=curve.se * curve.width**0.5,  # of a single value, where the others are means
+        start_se=curve.se * curve.width**0.5,  # of a single value, as the others are means
         held_out=False,
         basis=basis,
         single=curve.values,
@@ -162,12 +163,12 @@ def _trained(look: Look, before: int | None) -> MetricFacts | None:
 
 
 def _learnt(train: MetricFacts | None, steps: Ints) -> NDArray[np.bool_]:
-    """Whether the smoothed train reward was above where its curve begins, beyond the error of both, at each step; at
-    none if the fact table says of no rise, so that both say the same."""
+    """Whether the smoothed train reward was above the start of its curve, beyond the error of both, at each step. False
+    at every step if the fact table reports no rise, so that the two never disagree."""
     gain = _gain(train, steps)
     if train is None or train.curve is None or gain is None:
         return np.zeros(len(steps), dtype=np.bool_)
-    half = train.curve.width // 2 + 1  # points that the first of the curve is the mean of
+    half = train.curve.width // 2 + 1  # points that the first value of the curve averages
     return np.asarray(gain >= RISEN * train.curve.se * np.sqrt(1.0 + train.curve.width / half))
 
 
@@ -181,13 +182,13 @@ def _gain(train: MetricFacts | None, steps: Ints) -> Floats | None:
 
 
 BEHIND = 0.25
-"""Of the part of its way to 1 that the train reward gained: validation that cannot have gained so much of its own has
-nothing of it (as in `train-val-divergence`)."""
+"""Share of what the train reward gained of its way to 1. Validation that cannot have gained this much of its own way
+has no part in that gain (as in `train-val-divergence`)."""
 
 
 def _keeps_up(train: MetricFacts | None, steps: Ints, value: Floats, error: float) -> NDArray[np.bool_]:
-    """Whether validation may have a share in what the train reward had gained by each step, both of them shares.
-    `error`: of a difference of its values from its first. Of other scales nobody can tell, and it may."""
+    """Whether validation may share in what the train reward had gained by each step, if both are shares. `error`: that
+    of the difference between a value and the first. On other scales this is unknown, and it may."""
     gain = _gain(train, steps)
     shares = train is not None and all(float(x.min()) >= 0.0 and float(x.max()) <= 1.0 for x in (train.values, value))
     if train is None or train.curve is None or gain is None or not shares:
@@ -197,7 +198,8 @@ def _keeps_up(train: MetricFacts | None, steps: Ints, value: Floats, error: floa
 
 
 def _rose_to(metric: MetricFacts) -> float | None:
-    """So that a run whose reward is said to have risen is not said to have no step that beats its start."""
+    """The last window, if the metric rose since its start. So a run reported to have risen has a step that beats its
+    start."""
     since = metric.since_start
     return metric.end.value if since is not None and since.direction > 0 else None
 
@@ -237,16 +239,17 @@ def _by_sets(sets: Sequence[Series], facts: MetricFacts, train: MetricFacts | No
 
 
 def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -> list[Checkpoint]:
-    """Whole checkpoints (as far as anybody can tell) up to `last_step` and before `broken_at`."""
+    """Checkpoints that are complete (as far as known), up to `last_step` and before `broken_at`."""
     end = last_step + 1 if broken_at is None else min(broken_at, last_step + 1)
     return [c for c in saved if c.step < end and c.complete is not False]
 
 
 def best_saved(r: Ranking, kept: Sequence[Checkpoint]) -> Checkpoint:
-    """The checkpoint to keep of at least one usable one.
+    """The checkpoint to keep, of at least one usable one.
 
-    By train reward alone the earliest within one standard error of the best is named: of states that it cannot tell
-    apart this one has drifted least, and reward goes on rising where the true score has turned (arXiv 2210.10760).
+    By train reward alone, it is the earliest within one standard error of the best: of states that the reward cannot
+    distinguish, this one has drifted least, and reward goes on rising after the true score has turned (arXiv
+    2210.10760).
     """
     score = {c.step: float(r.score[r.nearest(c.step)]) for c in kept}
     least = max(score.values()) - (0.0 if r.held_out else r.se)

@@ -1,8 +1,9 @@
-"""Where the reward went over to another scale: from one row on the same answers earn so many times as much.
+"""Detects where the reward changed to another scale: from one row on, the same answers earn a multiple of what they
+did.
 
 Another judge, a changed weight or a division by another number scales the mean, the spread and the extremes of a reward
-by one factor at once, while the policy writes as before. No policy does so: one that gets a tenth of the reward has
-another spread than a tenth. What was logged before is of another measure: `Look.series` leaves it out.
+by one factor at once, while the policy writes as before. No policy does so: if it gets a tenth of the reward, its
+spread is not a tenth. What was logged before belongs to another measure: `Look.series` leaves it out.
 """
 
 from __future__ import annotations
@@ -20,36 +21,37 @@ from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Series
 
 BEFORE = 20
-"""Points before that say how it stood; at least half of them must be there."""
+"""Points before that show the earlier level; at least half of them must be there."""
 AFTER = (4, 12)
-"""Points after at which it is looked at: the noise of a mean is told from a dozen, not from four."""
+"""Points after the change that are looked at: a dozen give the noise of a mean, four do not."""
 MIXED = 3
-"""Points before a cut that tell the size before it, the last of which may hold batches of both kinds."""
+"""Points before a cut that show the size before it. The last of them may hold batches of both kinds."""
 NEAR = 6
-"""Points before at which the policy is looked at: in more of them a young one moves by itself."""
+"""Points before at which the policy is looked at: over more of them, a young policy moves by itself."""
 MOST = log(1e12)
-"""Beyond it numbers break, and nobody changes a scale by so much."""
+"""Beyond this, numbers break, and nobody changes a scale by so much."""
 LEAST = log(2.0)
-"""A spread that changes by less may do so by the draw of the prompts."""
+"""A spread that changes by less may do so because of the prompts that are drawn."""
 CLEAR = 4.0
 """Standard errors beyond which a value has moved, or is not the one expected."""
 ROUGH = 0.02
-"""Least sd of the logarithm of a spread that is believed: some are logged with two digits."""
+"""Least sd of the logarithm of a spread that counts: some spreads are logged with two digits."""
 NOISE_LOG = 0.45
-"""Sd of the logarithm of a noise that is told from the differences of a dozen points."""
+"""Sd of the logarithm of a noise that is measured from the differences of a dozen points."""
 ANSWERS, DIGITS = 4097, 12
-"""Answers of a batch, at most, and digits of a mean that are looked at."""
+"""The most answers of a batch, and the most digits of a mean, that are looked at."""
 GRID = 1e-4
-"""Chance that means of no grid lie on any that is tried."""
+"""Chance that means of no grid lie on any of the grids that are tried."""
 UNDER_WAY = 0.5
-"""Of the change, so much by which the level moved the same way before it: a collapse, whose spread falls with it."""
+"""If the level moved the same way by this share of the change before it, it is a collapse, whose spread
+falls with it."""
 COUNTED = 0.75
-"""Of a mean alone, the least power of the factor by which its noise has to grow: that of answers which are right or
-wrong grows by the root of the share that is right, and less."""
+"""If only the mean is logged: the least power of the factor by which its noise has to grow. The noise of answers that
+are right or wrong grows by at most the root of the share that is right."""
 ALIKE = log(1.25)
-"""Two factors that differ by less are one."""
+"""Two factors that differ by less count as one."""
 SIGNS = 2
-"""Of spread, level and noise, so many must have moved by the factor, and none by another; one more if nothing of the
+"""Of spread, level and noise, so many must have moved by the factor, and none by another; one more if no metric of the
 policy is logged."""
 SCALED = frozenset(
     {"score_mean", "score_min", "score_max", "reward_mean", "reward_min", "reward_max", "reward_std"}
@@ -59,9 +61,9 @@ SCALED = frozenset(
 
 
 class Rescale(Struct, frozen=True):
-    """From row `first_row` of the table (step `since`) on the reward is `times` what it was; `before` and `after` are
-    its levels there. `known`: rows that it takes to see it. `alone`: no spread is logged, and the noise from row to row
-    tells of it. `of`: the metric that tells it. A score beside a reward that went over keeps its own scale."""
+    """From row `first_row` of the table (step `since`) on, the reward is `times` what it was. `before` and `after` are
+    its levels there. `known`: the number of rows needed to see it. `alone`: no spread is logged, and the noise from row
+    to row shows it. `of`: the metric that shows it. A score beside a reward that changed keeps its own scale."""
 
     first_row: int
     since: int
@@ -74,13 +76,14 @@ class Rescale(Struct, frozen=True):
 
     @property
     def shown(self) -> float:
-        """The factor of the levels, which stand beside it, where they tell it as well as the spread does."""
+        """The factor of the levels, which are shown beside it, if it agrees with that of the spread; else that of the
+        spread."""
         levels = self.after / self.before if self.before else 0.0
         return levels if levels > 0 and abs(log(levels / self.times)) < ALIKE else self.times
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
-        """Points of a metric that were measured in the scale before; of held-out scores only where they went the same
-        way."""
+        """Points of a metric that were measured on the earlier scale; those of held-out scores only if they changed
+        likewise."""
         at = int(series.rows.searchsorted(self.first_row))
         out = np.zeros(len(series), dtype=np.bool_)
         same = name in SCALED and (self.of == "score_mean" or not name.startswith("score_"))
@@ -88,7 +91,7 @@ class Rescale(Struct, frozen=True):
         return out
 
     def _also(self, scores: Series, at: int) -> bool:
-        """The first evaluation since lies nearer to the new scale than to the old one."""
+        """Whether the first evaluation since then lies nearer to the new scale than to the old one."""
         if not 0 < at < len(scores):
             return False
         old, new = float(scores.values[at - 1]), float(scores.values[at])
@@ -99,14 +102,14 @@ class Rescale(Struct, frozen=True):
 
 
 class Rescales:
-    """Changes of scale of one run's reward, oldest first; what was settled once is kept while the run grows."""
+    """Changes of scale of one run's reward, oldest first. What is settled is kept while the run grows."""
 
     def __init__(self) -> None:
         self._settled = -1
-        self._found: list[tuple[int, Rescale]] = []  # with the point from which on it is so
+        self._found: list[tuple[int, Rescale]] = []  # each with the point from which on it holds
 
     def of(self, reward: Series, spread: Callable[[int], Series | None], logged: Points) -> list[Rescale]:
-        """`spread`: standard deviation of the rewards of a batch, or their range, from a row on; None if neither is
+        """`spread`: the standard deviation of the rewards of a batch, or their range, from a row on; None if neither is
         logged."""
         base, whole = max(0, self._settled - BEFORE - MIXED), reward.values
         reward = reward.since_row(int(reward.rows[base])) if base < len(reward) else reward
@@ -128,7 +131,7 @@ class Rescales:
 LEVEL = 20
 """Points that give a level."""
 REMNANT = 0.05
-"""Of the best level before: what is left of a reward that is lost may go up by factors, and is in no other scale."""
+"""Share of the best level before: the remainder of a lost reward may rise by factors without any change of scale."""
 
 
 def _is_remnant(level: float, x: Floats) -> bool:
@@ -137,8 +140,8 @@ def _is_remnant(level: float, x: Floats) -> bool:
 
 
 def _jumps(x: Floats, start: int) -> list[int]:
-    """Points from `start` on from which the size may be another one: the two points before the last one before it lie
-    on one side, the point and the two after it on the other. The last one may hold batches of both kinds."""
+    """Points from `start` on from which the size may have changed: the point and the two after it lie on one side, the
+    second and third before it on the other. The point just before it may hold batches of both kinds."""
     x = x[start:]
     if len(x) < 6:
         return []
@@ -152,8 +155,8 @@ def _jumps(x: Floats, start: int) -> list[int]:
 
 
 def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, alone: bool) -> Rescale | None:
-    """The change of scale at a point, if so many points from it on show one. `alone`: the mean stands for the spread,
-    which then is no sign of its own. What such a mean loses the policy may have lost."""
+    """The change of scale at a point, if `points` points from it on show one. `alone`: the mean replaces the spread,
+    which is then not a sign of its own. A loss of the mean may be the policy's own."""
     x, rows, near = reward.values, reward.rows, AFTER[0]
     if at + points > len(x) or at - 1 < BEFORE // 2:
         return None
@@ -168,12 +171,12 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, 
     old, new = median(before[-near:]), median(after[:near])
     error = noise * 1.25 / near**0.5
     if size < 0 and counted_alike(before, after):
-        return None  # fewer of as many answers are right
+        return None  # fewer answers of the same number are right
     under_way = old - median(before[:near])
     if abs(under_way) > max(CLEAR * error, UNDER_WAY * abs(new - old)) and (under_way > 0) == (new > old):
-        return None  # it was on its way there before
+        return None  # it was already on its way there
     if abs(new - times * old) > CLEAR * times * (error * 2**0.5 + abs(old) * (unsure + ROUGH)):
-        return None  # it went elsewhere: the answers are others
+        return None  # it went to another level: the answers differ
     signs = (not alone) + (abs(new - old) > CLEAR * max(1.0, times) * error)
     later = sd_d(after) if points > near else 0.0
     if not isfinite(later / noise):
@@ -196,14 +199,15 @@ def counted_alike(before: Floats, after: Floats) -> bool:
     early, late = unsure[: len(before)], unsure[len(before) :]
     for many in range(2, ANSWERS):
         if float(np.log(2.0 * early * many).sum()) > log(GRID / ANSWERS):
-            return False  # any numbers may lie so near to a grid so narrow
+            return False  # with so narrow a grid, any numbers may lie this near to it
         if _on_grid(before, many, early):
             return _on_grid(after, many, late)
     return False
 
 
 def _rounding(x: Floats) -> Floats:
-    """Half of the last digit that each number was logged with: all have as many decimals, or as many digits."""
+    """Half of the last digit with which each number was logged: all have equally many decimals, or equally
+    many digits."""
     decimals = next((d for d in range(3, DIGITS) if np.array_equal(np.round(x, d), x)), DIGITS)
     digits = next((d for d in range(3, DIGITS) if all(float(f"{one:.{d}g}") == one for one in x)), DIGITS)
     last = np.floor(np.log10(np.maximum(np.abs(x), 1e-12))) + 1 - digits
@@ -215,7 +219,7 @@ def _on_grid(x: Floats, many: int, unsure: Floats) -> bool:
 
 
 def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:
-    """Logarithm of how many times the spread is what it was, and its standard error; None if it is no step."""
+    """Logarithm of the factor by which the spread changed, and its standard error; None if it is not a step."""
     before, after = x[max(0, at - 1 - BEFORE) : at - 1], x[at : at + points]
     before, after = before[np.isfinite(before) & (before > 0)], after[np.isfinite(after) & (after > 0)]
     if len(before) < BEFORE // 2 or len(after) < AFTER[0]:
@@ -228,7 +232,7 @@ def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:
     if abs(after[0] - median(after)) > abs(size) / 4:
         return None  # batches of both kinds
     if abs(median(before[-MIXED:]) - median(before)) > abs(size) / 4:
-        return None  # it was under way before
+        return None  # it was already on its way there
     if bool((way * (after - middle) < 0).any()) or bool((way * (before[-3:] - middle) > 0).any()):
         return None
     return size, sd * 1.25 * (1 / len(before) + 1 / len(after)) ** 0.5

@@ -1,9 +1,9 @@
-"""Where validation went over to another measure: from one evaluation to the next it leapt as it never had before, while
+"""Detects where validation changed to another measure: from one evaluation to the next it leapt as never before, while
 the train reward and the policy stayed as they were.
 
-Other questions, another prompt template, another grader or answers that the model gets to see do so at once. No policy
-gains or loses so much of held-out prompts and nothing of the train prompts. What was measured before is of another
-measure: `Look.series` leaves it out.
+Other questions, another prompt template, another grader or leaked answers have this effect at once. No policy gains or
+loses so much on held-out prompts and nothing on the train prompts. What was measured before belongs to another measure:
+`Look.series` leaves it out.
 """
 
 from __future__ import annotations
@@ -22,27 +22,29 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 BEFORE, AFTER = 4, 2
-"""Evaluations before that tell how far it goes from one to the next, and evaluations that have to stay there."""
+"""Evaluations before that show how far it usually moves from one to the next, and evaluations that have to
+stay there."""
 RECENT, FEW = 20, 10
-"""Newest evaluations before that are looked at; fewer than so many tell their noise as few do."""
+"""The newest evaluations before that are looked at; with fewer than the second number, the noise is
+measured as for few."""
 FAR = 8.0
 """Times the noise of the evaluations before."""
 USUAL = 4.0
-"""Times the greatest move from one evaluation to the next before."""
+"""Times the greatest earlier move from one evaluation to the next."""
 SIZE = 0.15
 """Least leap, as a share of the scale: 1 for shares, else the greatest value so far."""
 PART = 0.25
-"""Of the leap, or of all that the train reward ever moved if its scale is another one: what the train reward may have
-moved with it, its error included."""
+"""How much the train reward may have moved with the leap, its error included: this share of the leap, or of all that
+the train reward ever moved if it is on another scale."""
 BESIDE = 10
-"""Rows of the train reward on each side of the leap that tell whether it moved."""
+"""Rows of the train reward on each side of the leap that show whether it moved."""
 NEAR = 6
-"""Rows on each side that tell whether the policy moved."""
+"""Rows on each side that show whether the policy moved."""
 
 
 class Revalued(Struct, frozen=True):
-    """From row `first_row` of the table (step `since`) on the validation set of this key is of another measure; its
-    levels before and after. `known`: rows that it takes to see it."""
+    """From row `first_row` of the table (step `since`) on, the validation set of this key has another measure. Levels
+    `before` and `after`. `known`: the number of rows needed to see it."""
 
     key: str
     first_row: int
@@ -60,22 +62,22 @@ class Revalued(Struct, frozen=True):
 
 
 class Revaluations:
-    """Leaps of the validation sets of one run; each evaluation is looked at once while the run grows."""
+    """Leaps of the validation sets of one run. Each evaluation is looked at once while the run grows."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
         self._found: dict[str, list[Revalued]] = {}
 
     def of(self, held_out: Series, reward: Callable[[], Series | None], logged: Points) -> list[Revalued]:
-        """Those of one set, oldest first, by all of its evaluations. `reward`: the train reward, finite points alone;
-        `logged`: any metric as logged."""
+        """The leaps of one set, oldest first, from all of its evaluations. `reward`: the finite points of the train
+        reward. `logged`: any metric as logged."""
         found = self._found.setdefault(held_out.key, [])
         x = held_out.values
         last, train = len(x) - AFTER, reward()
         if train is None:
             return found
         while last >= BEFORE and _after(train, int(held_out.rows[last])) < BESIDE:
-            last -= 1  # too few rows came since
+            last -= 1  # too few rows have come since
         for at in range(max(BEFORE, self._seen.get(held_out.key, 0)), last + 1):
             begin = next((int(held_out.rows.searchsorted(one.first_row)) for one in reversed(found)), 0)
             if at - begin < BEFORE or not _leaps(x[max(begin, at - RECENT) : at], x[at : at + AFTER]):
@@ -101,8 +103,8 @@ def _leaps(before: Floats, after: Floats) -> bool:
 
 
 def _told(held_out: Series, at: int, reward: Series, logged: Points) -> Revalued | None:
-    """The leap at an evaluation, unless the train reward or the policy had part in it. A fall is told only if the log
-    shows that the policy is as before."""
+    """The leap at an evaluation, unless the train reward or the policy moved with it. A fall is reported only if the
+    log shows that the policy is unchanged."""
     x, last, first, known = held_out.values, *(int(row) for row in held_out.rows[[at - 1, at, at + AFTER - 1]])
     known = max(known, int(reward.rows[int(reward.rows.searchsorted(first)) + BESIDE - 1]))
     if not _train_stays(reward, last, first, float(x[at] - x[at - 1]), x[: at + AFTER]):
@@ -115,8 +117,8 @@ def _told(held_out: Series, at: int, reward: Series, logged: Points) -> Revalued
 
 
 def _policy_moved(evaluated: Ints, first: int, known: int, logged: Points) -> bool | None:
-    """Whether the policy went further from the last row of `evaluated` to row `first` than ever from one evaluation to
-    the next before, beyond its noise and a quarter of its level; None if nothing of it is logged."""
+    """Whether the policy moved further from the last row of `evaluated` to row `first` than ever before between two
+    evaluations, beyond its noise and a quarter of its level. None if no metric of the policy is logged."""
     seen = False
     for name in POLICY:
         series = logged(name)
@@ -146,8 +148,8 @@ def _after(reward: Series, row: int) -> int:
 
 
 def _train_stays(reward: Series, last: int, first: int, leap: float, scores: Floats) -> bool:
-    """Whether the train reward is the same up to the row of the last evaluation before the leap as from the row of the
-    first after it on."""
+    """Whether the train reward up to the last evaluation before the leap equals the train reward from the first
+    evaluation after it on."""
     end, begin = int(reward.rows.searchsorted(last, "right")), int(reward.rows.searchsorted(first))
     before, after = reward.values[max(0, end - BESIDE) : end], reward.values[begin : begin + BESIDE]
     if len(before) < BESIDE // 2:

@@ -1,4 +1,4 @@
-"""What the fact table asks of a look."""
+"""What the fact table needs from a look."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rltui.run.table import Floats, Ints, Series
 
 
 class OfSeries(Protocol):
-    """What is worked out of a series alone."""
+    """Something that is computed from a series alone."""
 
     @property
     def series(self) -> Series: ...
@@ -21,8 +21,8 @@ Worked = TypeVar("Worked", bound=OfSeries)
 
 
 class Summed(Protocol):
-    """What is kept of a metric beside its values, so that no look works it out again. `window`: rows of the first and
-    the last window if the user says so."""
+    """What is kept of a metric beside its values, so that no look computes it again. `window`: the rows of the first
+    and the last window, if the user sets them."""
 
     window: int | None
 
@@ -32,7 +32,7 @@ class Summed(Protocol):
 
 
 class Seen(Summed, Protocol):
-    """The first rows of a run (`Look`), as far as facts need them."""
+    """The first rows of a run (`Look`), as far as the facts need them."""
 
     n: int
     step: int

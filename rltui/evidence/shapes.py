@@ -13,41 +13,41 @@ from rltui.run.sums import BlockSums, mean, sd
 from rltui.run.table import Floats, Ints, Series
 
 MOST = 144
-"""Points that are looked at; a longer series becomes means of so many equal blocks."""
+"""The most points that are looked at; a longer series is reduced to the means of this many equal blocks."""
 
 SPREAD_POINTS = 1_000
-"""As many tell how far the points of a series spread."""
+"""The number of points that show how widely a series spreads."""
 
 CONSTANT, TRENDLESS = "constant", "no trend"
 
 FEW = 10
-"""Below this a trend test says nothing: first, mid and last are all there is."""
+"""With fewer points, a trend test says nothing, and there are only first, mid and last."""
 
 CLEAR_NOISE = 3.0
-"""A move between two blocks is clear where it is at least so many sd of the noise..."""
+"""A move between two blocks is clear if it is at least this many sd of the noise..."""
 
 CLEAR_SHARE = 0.35
 """...and this share of the range of the middle 90 % of the points: less is wander."""
 
 SWINGS = 4
-"""So many clear moves up and down by turns are an oscillation; fewer are wander."""
+"""This many clear moves, alternately up and down, are an oscillation; fewer are wander."""
 
 SWING_NOISE, SWING_SHARE = 4.0, 0.6
-"""A swing is clear where it is so many sd of the noise and so large a share of the range of the middle 90 %."""
+"""A swing is clear if it is this many sd of the noise and this share of the range of the middle 90 %."""
 
 DIVERGING = 0.6
-"""Share of the whole move that the last two of twelve blocks make, where it has no end in sight."""
+"""Share of the whole move that the last two of twelve blocks make if it has no end in sight."""
 
 BEND_SHARE, BEND_SE = 0.25, 4.0
-"""A move has bent where its halves differ by this share of it, and by so many standard errors of thirds."""
+"""A move has bent if its halves differ by this share of it, and by this many standard errors of thirds."""
 
 
 def course(steps: Ints, values: Floats) -> str:
     """`constant`, `rises`, `rises, accelerating`, `falls, decelerating`, `diverges upwards`, `rises early, then level`,
     `level, then falls`, `rises to about step N, then falls`, `oscillates`...
 
-    `values` are finite and in step order. `no trend` where neither the trend test of the rules nor a clear move
-    between the ends says otherwise.
+    `values` are finite and in step order. `no trend` if neither the trend test of the rules nor a clear move between
+    the ends shows another course.
     """
     n = len(values)
     if n == 0:
@@ -75,7 +75,7 @@ def course(steps: Ints, values: Floats) -> str:
         middle = (2 * at + 1) * len(steps) // (2 * len(blocks))
         return f"{before} to about step {int(steps[middle])}, then {after}"
     moved = float(blocks[-1] - blocks[0])
-    if moved * _by_windows(values) < 0:  # most points go one way, a few the other by more: the table shows those
+    if moved * _by_windows(values) < 0:  # most points go one way, a few go further the other way: the table shows those
         return TRENDLESS
     p, sign = mann_kendall_p(blocks)
     trending = p < TREND_P and moved * sign >= TREND_EFFECT * noise
@@ -89,14 +89,14 @@ def course(steps: Ints, values: Floats) -> str:
 
 
 def _by_windows(values: Floats) -> float:
-    """Last window against the first one, as every table has them."""
+    """The last window against the first one, as in every table."""
     w = window_rows(len(values))
     return mean(values[-w:]) - mean(values[:w])
 
 
 def _block_medians(values: Floats, blocks: int) -> Floats:
-    """Medians of equal blocks in one sort: this runs for every metric on every new row. Where the points do not
-    divide evenly, some count twice."""
+    """Medians of equal blocks in one sort: this runs for every metric on every new row. If the points do not divide
+    evenly, some count twice."""
     each = -(-len(values) // blocks)
     spread = values[_spread(len(values), blocks * each)].reshape(blocks, each)
     spread.sort(axis=1)
@@ -105,12 +105,12 @@ def _block_medians(values: Floats, blocks: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def _spread(n: int, times: int) -> Ints:
-    """So many places of `n` points, evenly."""
+    """`times` evenly spaced indices of `n` points."""
     return np.arange(times) * n // times
 
 
 def _turn(blocks: Floats, clear: float) -> tuple[int, str, str] | None:
-    """(block of the turn, word before, word after) where the course goes clearly there and clearly back."""
+    """(block of the turn, word before, word after) if the course goes clearly there and clearly back."""
     for sign, before, after in ((1.0, "rises", "falls"), (-1.0, "falls", "rises")):
         course = sign * blocks
         at = int(course.argmax())
@@ -121,7 +121,7 @@ def _turn(blocks: Floats, clear: float) -> tuple[int, str, str] | None:
 
 
 def _legs(blocks: Floats, clear: float) -> int:
-    """Clear moves up and down by turns."""
+    """The number of clear moves, alternately up and down."""
     legs, way, low, high = 0, 0, float(blocks[0]), float(blocks[0])
     for x in blocks.tolist():
         low, high = min(low, x), max(high, x)
@@ -137,13 +137,15 @@ def _legs(blocks: Floats, clear: float) -> int:
 
 
 def _diverges(way: Floats) -> bool:
-    """Each of the last steps between blocks is greater than the one before, and two of them make most of the move."""
+    """Whether each of the last steps between blocks is greater than the one before, and two of them make
+    most of the move."""
     last = np.diff(way)[-4:]
     return bool(len(last) == 4 and last[0] > 0 and (np.diff(last) > 0).all() and way[-1] - way[-3] >= DIVERGING)
 
 
 def _pace(values: Floats, moved: float, noise: float) -> str:
-    """Whether the second half of the move is greater than the first, by thirds, beyond their errors."""
+    """In words, whether the second half of the move is greater or less than the first, by thirds, beyond
+    their errors."""
     third = len(values) // 3
     first, mid, last = (mean(part) for part in (values[:third], values[third:-third], values[-third:]))
     bend = ((last - mid) - (mid - first)) * (1.0 if moved > 0 else -1.0)
@@ -153,7 +155,7 @@ def _pace(values: Floats, moved: float, noise: float) -> str:
 
 
 def _when(word: str, way: Floats) -> str:
-    """`way`: share of the whole move that each block has made."""
+    """The word, with the time of the move. `way`: share of the whole move that each block has made."""
     n = len(way)
     if int((way >= 0.9).argmax()) <= n // 3:
         return f"{word} early, then level"
@@ -165,8 +167,8 @@ def _when(word: str, way: Floats) -> str:
 class Shape(Struct, frozen=True):
     """Windows are means in the metric's unit; the slope is per 100 steps. None = undefined.
 
-    `word` is the course in words, see `course`. `steady`: there is no trend, and first and last window differ by no
-    more than the spread of the points makes two windows differ.
+    `word` is the course in words, see `course`. `steady`: there is no trend, and the first and last window differ by no
+    more than two windows do through the spread of the points.
     """
 
     first: float | None
@@ -187,13 +189,13 @@ def window_rows(n: int, window: int | None = None) -> int:
 
 
 def settled(n: int) -> int:
-    """So many of `n` points do slope, correlation and course look at: all of them below 200, then all but the newest
-    per cent at most."""
+    """The number of the `n` points that slope, correlation and course use: all of them below 200, then all but at most
+    the newest per cent."""
     return whole_parts(n, 100)
 
 
 class _Trend(Struct, frozen=True):
-    """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same;
+    """What is known of the settled points of a column. `array` and `first_row` show whether it is still the same;
     `sums` are those of all its points."""
 
     array: Floats
@@ -210,12 +212,12 @@ class _Trend(Struct, frozen=True):
 
 
 Trends = dict[str, _Trend]
-"""By raw key: what `describe` keeps from one row to the next. A column that is revised moves to another array."""
+"""By raw key: what `describe` keeps from one row to the next. A revised column moves to another array."""
 
 
 def describe(series: Series | None, window: int | None = None, known: Trends | None = None) -> Shape:
     """Shape of the finite points of a series: the windows of all of them, the rest of the `settled` ones. With `known`,
-    the rest is not worked out again until more points have settled."""
+    the rest is not computed again until more points have settled."""
     if series is None:
         return EMPTY
     series = series.finite()

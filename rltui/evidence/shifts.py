@@ -1,4 +1,4 @@
-"""Level shifts: steps at which a metric went from one level to another at once. A trend test sees none of them."""
+"""Level shifts: steps at which a metric went from one level to another at once. A trend test does not see them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rltui.run.sums import column_medians, mean, median
 from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
-"""Points that a level holds at least."""
+"""The fewest points of a level."""
 NEAR = 10
-"""Points on each side of a cut that have to differ as well: a slope differs between its ends only."""
+"""Points on each side of a cut that have to differ as well: a slope differs only between its ends."""
 MOST_POINTS = 512
 MOST = 8
 AT_ONCE = 0.6
 """Share of the difference of both levels that the points next to the cut already show."""
 CLEAR = 4.0
-"""Sd of the noise that the jump has to be, at least."""
+"""Least size of the jump, in sd of the noise."""
 
 
 class Shift(Struct, frozen=True):
@@ -36,8 +36,8 @@ class Shift(Struct, frozen=True):
 def shifts(steps: Ints, values: Floats, sd: float | None = None) -> tuple[Shift, ...]:
     """Level shifts among the newest 512 points, in step order, at most 8. `sd`: their noise, if it is known.
 
-    Binary segmentation (Scott, Knott 1974) on running medians of 5: a cut counts if both levels differ by 3 log n in
-    squared errors and 4 sd of the noise, and if most of that lies right at the cut.
+    Binary segmentation (Scott, Knott 1974) on running medians of 5. A cut counts if both levels differ by 3 log n in
+    squared errors and 4 sd of the noise, and if most of that difference lies right at the cut.
     """
     x, steps = values[-MOST_POINTS:], steps[-MOST_POINTS:]
     if len(x) < 2 * MARGIN + 1 or not np.isfinite(x[-1] - x[0]):
@@ -72,7 +72,7 @@ def _cut(x: Floats, y: Floats, known: float | None) -> int | None:
     best = int(at[int(gain.argmax())])
     apart = median(x[best:]) - median(x[:best])
     sd, most = 0.0, float(gain.max())
-    for part in (x, x[:best], x[best:]):  # what is longer or larger is noisier too
+    for part in (x, x[:best], x[best:]):  # longer or larger values are noisier too
         sd = max(sd, noise(part) if known is None else known)
         known = None
         if abs(apart) <= CLEAR * sd or most <= 3.0 * log(n) * sd * sd:
@@ -85,8 +85,8 @@ def _cut(x: Floats, y: Floats, known: float | None) -> int | None:
 
 
 def _place(x: Floats, best: int, middle: float) -> int:
-    """The cut moved by up to a margin to where most values on its left lie on one side of the middle of both levels
-    and most on its right on the other; running medians blur it by two points."""
+    """The cut, moved by up to a margin to where most values on its left lie on one side of the middle of both levels
+    and most on its right on the other. Running medians blur it by two points."""
     low, high = max(MARGIN, best - MARGIN), min(len(x) - MARGIN, best + MARGIN)
     up = bool(median(x[best:]) > middle)
     after = x[low - MARGIN : high + MARGIN] > middle
@@ -94,21 +94,21 @@ def _place(x: Floats, best: int, middle: float) -> int:
     if high < low:
         return best
     cuts = np.arange(MARGIN, high - low + MARGIN + 1)  # points on the left of each
-    return low + int((cuts - 2 * right[cuts - 1]).argmax())  # left ones on the left and, but for their sum, right ones
+    return low + int((cuts - 2 * right[cuts - 1]).argmax())  # left ones on the left plus, up to a constant, right ones
 
 
 LOUDER, LEAST_EACH = 2.0, 20
-"""Times the noise before, and points on each side, from which on the noise of a metric has grown."""
+"""From this many times the noise before, with this many points on each side, the noise of a metric counts as grown."""
 SURE = 10.0
-"""Log of how much likelier the rows are with two noises than with one, for one of all cuts: noise that is the same all
-along reaches 6 in one series of a hundred."""
+"""Log of how much likelier the rows are with two noises than with one, over all cuts: constant noise reaches 6 in one
+series of a hundred."""
 
 
 def louder(steps: Ints, values: Floats) -> int | None:
-    """First step from which on a metric jumps at least twice as much from row to row, at the same level; None if there
-    is none. A level that moves may bring other noise with it, as that of a share does.
+    """The first step from which on a metric jumps at least twice as much from row to row, at the same level; None if
+    there is none. A change of level may change the noise as well, as it does for a share.
 
-    The cut of the greatest likelihood, of differences off the trend that are Laplace distributed: single jumps count
+    The cut of greatest likelihood, with differences off the trend that are Laplace distributed: single jumps count
     once.
     """
     x = values[-min(MOST_POINTS, NOISE_POINTS) :]
@@ -131,12 +131,12 @@ def louder(steps: Ints, values: Floats) -> int | None:
 
 
 BESIDE, ALL_BUT = 3, 2 / 3
-"""Rows on each side of a shift that tell whether it came at once, and the share of it that they show if it did."""
+"""Rows on each side of a shift that show whether it came at once, and the share of it that they then show."""
 
 
 def at_once(series: Series, shift: Shift, beside: int = BESIDE) -> bool:
-    """Whether the shift lies between the three rows before it and the three after: a warm-up or a decay that goes on
-    for longer is a schedule. `beside`: so many rows instead: between two evaluations lie many updates."""
+    """Whether the shift lies between the three rows before it and the three after: a warm-up or a decay that lasts
+    longer is a schedule. `beside`: this many rows instead, as many updates lie between two evaluations."""
     at = int(series.steps.searchsorted(shift.step))
     before, after = series.values[max(0, at - beside) : at], series.values[at : at + beside]
     if not len(before) or not len(after):
@@ -148,13 +148,14 @@ def at_once(series: Series, shift: Shift, beside: int = BESIDE) -> bool:
 
 
 RAMPS = (8, 12, 16)
-"""Rows of the ramps that a step in noise is set beside: what takes two or three rows came at once."""
+"""Rows of the ramps that are compared with a step in noise: what takes two or three rows came at once."""
 AS_LIKELY = 2.0
 """Log likelihood by which the best of all ramps may be ahead of a step: it is the best of many."""
 
 
 def _rather_a_step(x: Floats, at: int, shift: Shift) -> bool:
-    """Whether ten rows on each side of a shift fit a step as well as any ramp: in noise three rows may lie anywhere."""
+    """Whether ten rows on each side of a shift fit a step as well as any ramp: in noise, three rows may lie
+    anywhere."""
     low, high = max(0, at - NEAR), min(len(x), at + NEAR)
     if min(at - low, high - at) < MARGIN or shift.after == shift.before:
         return False
@@ -167,8 +168,8 @@ def _rather_a_step(x: Floats, at: int, shift: Shift) -> bool:
 
 
 def step_between(series: Series, first: int, last: int, beside: int = BESIDE) -> Shift | None:
-    """The clearest jump between two steps, by the ten points on each side; None if there is none. What rises before and
-    after a fall may be as high on the whole on both sides of it, so that no level shift is seen."""
+    """The clearest jump between two steps, judged by the ten points on each side; None if there is none. A metric that
+    rises before and after a fall may be as high on the whole on both sides of it, so that no level shift is seen."""
     x, (low, high) = series.values, _cuts(series, first, last)
     if high < low:
         return None
@@ -179,27 +180,27 @@ def step_between(series: Series, first: int, last: int, beside: int = BESIDE) ->
     begin, end = max(0, low - NOISE_POINTS), min(len(x), high + NOISE_POINTS)
     if abs(sides[1] - sides[0]) <= CLEAR * noise(x[begin:end]):
         return None
-    first = max(0, low + best - NEAR)  # several cuts may part the same medians
+    first = max(0, low + best - NEAR)  # several cuts may separate the same medians
     at = first + _place(x[first : low + best + NEAR], low + best - first, sum(sides) / 2.0)
     shift = Shift(int(series.steps[at]), *sides)
     if not at_once(series, shift, beside):
         return None
-    sd = max(noise(x[begin:at]), noise(x[at:end]))  # what is larger is noisier too, and a slope of it has jumps
+    sd = max(noise(x[begin:at]), noise(x[at:end]))  # larger values are noisier too, and a slope through them has jumps
     return shift if abs(shift.after - shift.before) > CLEAR * sd else None
 
 
 PART = 0.5
-"""The part of the least jump that means of ten points show: one value far off moves them, though not a median."""
+"""The share of the least jump that means of ten points show: one outlier moves them, though not a median."""
 
 
 def around_a_step(series: Series, first: int, last: int, by: float) -> Series | None:
-    """The points that tell of a jump between two steps, by this part of its level at least; None if none may lie there,
-    by the means of the tens of points before and after each ten: a quick look before `step_between`."""
+    """The points around a possible jump between two steps, by at least the share `by` of its level; None if there can
+    be none, judged by means of ten points on each side of each ten. A quick look before `step_between`."""
     return next(iter(around_steps([series], first, last, by)))
 
 
 def around_steps(several: Sequence[Series], first: int, last: int, by: float) -> list[Series | None]:
-    """The same of several metrics that are logged in the same rows, at little more than the price of one."""
+    """The same for several metrics that are logged in the same rows, at little more than the cost of one."""
     steps = several[0].steps
     reach = max(0, int(steps.searchsorted(first)) - NOISE_POINTS - NEAR)
     low, high = (cut - reach for cut in _cuts(several[0], first, last))
@@ -223,19 +224,20 @@ def around_steps(several: Sequence[Series], first: int, last: int, by: float) ->
 
 
 def _cuts(series: Series, first: int, last: int) -> tuple[int, int]:
-    """Index of the first and of the last cut from one step to another that leaves points on both sides."""
+    """Indices of the first and the last cut from one step to another that leave points on both sides."""
     low = max(MARGIN, int(series.steps.searchsorted(first)))
     return low, min(len(series.steps) - MARGIN, int(series.steps.searchsorted(last, "right")) - 1)
 
 
 FEW_BESIDE, GOES_ON = 3, 2.0
-"""Evaluations on each side of a jump of few that show both levels, and standard errors by which what goes on shows."""
+"""Evaluations on each side of a jump that show both levels, and the number of standard errors from which on a further
+move shows."""
 
 
 def step_of_few(series: Series, first: int, last: int) -> Shift | None:
-    """The clearest jump between two evaluations, of which there are too few for levels of ten points: the means of
-    three on each side differ by 4 standard errors, most of that lies between the two, and the newest go no further: a
-    slow decline has such a step by chance."""
+    """The clearest jump between two evaluations, if there are too few for levels of ten points. The means of three on
+    each side differ by 4 standard errors, most of that lies between the two, and the newest go no further: a slow
+    decline has such a step by chance."""
     x, sides = series.values, FEW_BESIDE
     if len(x) >= 2 * NEAR:
         return None
@@ -258,20 +260,20 @@ def step_of_few(series: Series, first: int, last: int) -> Shift | None:
 
 
 def _levels(x: Floats, first: int, last: int) -> Floats:
-    """Medians of the ten points before each of these places, of fewer at the ends of the series."""
+    """Medians of the ten points before each of these places; of fewer at the ends of the series."""
     ahead, behind = max(0, NEAR - first), max(0, last - len(x))
     part = np.concatenate((np.full(ahead, np.nan), x[max(0, first - NEAR) : last], np.full(behind, np.nan)))
     return column_medians(windows(part, NEAR).T)
 
 
 ON_ITS_WAY, GOES_ON = 0.25, 0.5
-"""Share of a jump that right before it may be gone, and that may follow it or be undone."""
+"""Shares of a jump: the most that may already be gone right before it, and the most that may follow it or be undone."""
 AFTERWARDS = 20
-"""Rows behind a jump that tell whether it goes on."""
+"""Rows after a jump that show whether it goes on."""
 
 
 def stands_on_both_sides(x: Floats, steps: Ints, shift: Shift) -> bool:
-    """Whether a metric was where it had been right before it jumped, and hardly went any further since, nor back."""
+    """Whether a metric was still at its old level right before it jumped, and has hardly moved since, on or back."""
     at, jump = int(steps.searchsorted(shift.step)), shift.after - shift.before
     since = x[at : at + AFTERWARDS]
     if at < BESIDE or not len(since):

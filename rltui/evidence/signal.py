@@ -11,7 +11,7 @@ from rltui.evidence.model import Cause, Fix, Mark
 from rltui.plots.numbers import number, shorn
 
 EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
-"""Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
+"""Levels. `EASED` does not keep a finding open: it only updates the numbers of an open one until that closes."""
 
 
 Words = str | Callable[[], str]
@@ -19,11 +19,11 @@ Words = str | Callable[[], str]
 
 
 class Signal(Struct, frozen=True):
-    """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical), or holds no more (0).
+    """A rule's condition holds now at this level (1 notice, 2 warning, 3 critical), or no longer holds (0).
 
     `summary` is one sentence with this run's numbers. `proofs` pairs a metric with what it shows. The onset is
-    `onset_step` where the rule knows it; else the change point of the metric `moved`, or of `hurt`, the metric whose
-    damage makes it loud, found when the finding opens and when it becomes loud.
+    `onset_step` if the rule knows it. Otherwise it is the change point of the metric `moved`, or of `hurt`, the metric
+    whose damage makes the finding loud. The change point is found when the finding opens and when it becomes loud.
     """
 
     level: int
@@ -34,12 +34,12 @@ class Signal(Struct, frozen=True):
     hurt: str | None = None
     onset_step: int | None = None
     marks: tuple[Mark, ...] = ()
-    stage: str | None = None  # of the pipeline, if it is another one than that of the rule
-    causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page
+    stage: str | None = None  # of the pipeline, if it differs from that of the rule
+    causes: tuple[Cause, ...] = ()  # what this case shows; they come before those of the page
     fixes: tuple[Fix, ...] = ()
-    until: int | None = None  # the last step at which it was so, of a rule that counts what it saw for some rows on
-    best_step: int | None = None  # of the best that its sentence names: what fell from it began no earlier
-    lasted: int = 0  # newest rows in all of which the rule itself has seen it hold: they count for how long it has to
+    until: int | None = None  # the last step at which it held, for a rule that counts what it saw for some rows on
+    best_step: int | None = None  # of the best that its sentence names: a fall from it began no earlier
+    lasted: int = 0  # newest rows in all of which the rule saw it hold: they count towards how long it has to
 
     @property
     def said(self) -> str:
@@ -47,7 +47,7 @@ class Signal(Struct, frozen=True):
         return self.summary if isinstance(self.summary, str) else self.summary()
 
     def worded(self) -> Signal:
-        """With its words instead of what makes them, which holds the look that it was made at."""
+        """The signal with its words instead of the function that makes them, which keeps its look alive."""
         return self if isinstance(self.summary, str) else replace(self, summary=self.summary())
 
 

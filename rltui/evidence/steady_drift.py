@@ -1,5 +1,5 @@
-"""Whether the first updates of a run led one way little by little: its KL rose without jumps, and its gradient became
-smaller. Updates that go too far leap, and come back; these follow a goal, be it the one that was meant or not."""
+"""Whether the first updates of a run went one way gradually: its KL rose without jumps, and its gradient became
+smaller. Updates that are too large leap and come back; these follow a goal, whether it is the intended one or not."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 FIRST_STEPS, LEAST = 60, 16
-"""First steps of a run that are looked at, and rows of them that it takes."""
+"""The first steps of a run that are looked at, and the fewest rows needed among them."""
 BEGINS, HALF = 3, 2
-"""Rows that show where it began; the noise is that of the second half, as a KL of 0 doubles with each row."""
+"""Rows that show the beginning. The noise is that of the second half, as a KL of 0 doubles with each row."""
 ROUGH = 0.3
-"""Noise of the logarithm of the KL from row to row: policies that learn have .1 to .2, those that leap by factors 1."""
+"""Noise of the logarithm of the KL from row to row: policies that learn have .1 to .2, those that leap by
+factors have 1."""
 APART = 10.0
-"""Times the KL of its beginning that the KL has to reach: of one that stays nothing can be said."""
+"""Times its beginning that the KL has to reach: a KL that stays shows nothing."""
 SHRUNK = 0.8
-"""Of the gradient of the beginning, what it is at most by then, and beyond its noise."""
+"""The most that the gradient may be by then, as a share of its beginning. It must also fall beyond its noise."""
 
 
 def steady_drift(kl: Series | None, gradient: Series | None) -> bool | None:
-    """None if the log does not show the first steps of both, or too few rows of them."""
+    """Whether they did; None if the log does not show the first steps of both, or too few rows of them."""
     if kl is None or gradient is None or kl.steps[0] > BEGINS or gradient.steps[0] > BEGINS:
         return None
     upto = int(kl.steps[0]) + FIRST_STEPS
@@ -37,7 +38,7 @@ def steady_drift(kl: Series | None, gradient: Series | None) -> bool | None:
 
 
 def rose_meanwhile(series: Series | None) -> float | None:
-    """By which share of its beginning a metric rose in those steps; None as there."""
+    """The share of its beginning by which a metric rose in those steps; None as in `steady_drift`."""
     if series is None or series.steps[0] > BEGINS:
         return None
     x = series.values[: int(series.steps.searchsorted(int(series.steps[0]) + FIRST_STEPS))]

@@ -1,4 +1,4 @@
-"""Why a step was slow, which part waits for which, and which phases take another share of the step than before."""
+"""Why a step was slow, which part waits for which, and which phases take a different share of the step than before."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rltui.plots.numbers import percent
 from rltui.run.sums import median, sd
 from rltui.run.table import Floats
 
-BEFORE = 50  # rows before a step that tell what is usual
+BEFORE = 50  # rows before a step that show what is usual
 LEAST = 10
-SLOW = 1.3  # times the usual: below it is the spread of ordinary steps
-MOSTLY = 0.7  # of a slowdown, on a log scale: explained by one of the two
-NOW = 20  # newest rows that tell how it stands
-MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth a word
+SLOW = 1.3  # times the usual: below this is the spread of ordinary steps
+MOSTLY = 0.7  # share of a slowdown, on a log scale, that one of the two explains
+NOW = 20  # newest rows that show the present state
+MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth reporting
 DOUBT = 2.0  # standard errors between two windows of steps
 MOST_LOG = 700.0  # beyond it numbers break
-SELDOM = 0.5  # of the extra time, in a phase that most steps do not run: that is why
-WAITS = 0.1  # of the step: waiting that is worth a word
+SELDOM = 0.5  # share of the extra time in a phase that most steps do not run: that phase is the reason
+WAITS = 0.1  # share of the step: more waiting is worth reporting
 
 
 class SlowStep(Struct, frozen=True):
-    """Why the step took `ratio` times the usual seconds: `tokens` and `rate` are tokens and tokens/s against the usual
-    ones (None: length is not logged); `phase` took `phase_share` of the extra seconds (None: phases are not logged)."""
+    """Why the step took `ratio` times the usual seconds. `tokens` and `rate`: tokens and tokens/s relative to the usual
+    ones (None: length is not logged). `phase` took `phase_share` of the extra seconds (None: phases are not logged)."""
 
     step: int
     seconds: float
@@ -42,16 +42,16 @@ class SlowStep(Struct, frozen=True):
 
 
 class Waits(Struct, frozen=True):
-    """Shares of the step that trainer and sampler wait for each other; None: not logged."""
+    """Shares of the step for which trainer and sampler wait for each other; None: not logged."""
 
     trainer: float | None
     sampler: float | None
     text: str
-    metrics: tuple[str, ...] = ()  # by which they tell it
+    metrics: tuple[str, ...] = ()  # the metrics that show it
 
 
 class OwnShare(Struct, frozen=True):
-    """Share of the step that a phase takes now against the middle 80 % of this run's earlier steps."""
+    """The share of the step that a phase takes now, compared with the middle 80 % of this run's earlier steps."""
 
     phase: str
     share: float
@@ -103,7 +103,7 @@ def _why(tokens: float | None, rate: float | None, ratio: float) -> str:
 
 
 def _against(look: Look, name: str, row: int) -> float | None:
-    """Value at a row against the median of the rows before it."""
+    """The value at a row relative to the median of the rows before it."""
     series = look.series(name)
     if series is None:
         return None
@@ -142,8 +142,7 @@ def _usually_runs(look: Look, phase: str, row: int) -> bool:
 
 
 def waits(look: Look) -> Waits | None:
-    """Which part waits for which, over the last rows; None for a run that logs no waiting, as a synchronous one
-    does."""
+    """Which part waits for which, over the last rows; None if the run logs no waiting, as synchronous ones do not."""
     idle = look.values("trainer_idle_ratio")
     trainer, by = (
         (median(idle[-NOW:]), "trainer_idle_ratio") if len(idle) else _waited(look, look.dialect.waits.trainer)
@@ -166,7 +165,7 @@ def waits(look: Look) -> Waits | None:
 
 
 def _waited(look: Look, keys: tuple[str, ...]) -> tuple[float | None, str]:
-    """The share of the step that one waits, and the timer that tells it."""
+    """The share of the step that one of them waits, and the timer that shows it."""
     seconds = look.values("time_per_step_s")[-NOW:]
     for key in keys:
         waited = look.values(key)[-NOW:]
@@ -182,7 +181,7 @@ def own_shares(look: Look) -> tuple[OwnShare, ...]:
 
 
 def own_share(phase: str, share: Floats) -> OwnShare | None:
-    """The newest steps of a share by row against those before; None where there are too few."""
+    """The newest steps of a share by row against those before; None if there are too few."""
     if len(share) < 2 * NOW + LEAST:
         return None
     past = np.sort(share[LEAST:-NOW])
@@ -193,13 +192,13 @@ def own_share(phase: str, share: Floats) -> OwnShare | None:
 
 
 def grown(share: Floats, now: float, by: float) -> bool:
-    """Whether `own_share` may find `now` so far above its band: told by counting, which costs less than sorting."""
+    """Whether `own_share` may find `now` by this much above its band. It counts, which costs less than sorting."""
     past = share[LEAST:-NOW]
     return 10 * int(np.count_nonzero(past < now - 0.999 * by)) >= 9 * len(past)
 
 
 def phase_share(look: Look, name: str) -> Floats:
-    """Share of the step by row, of the newest rows (at most 500) that time both."""
+    """Share of the step by row, over the newest rows (at most 500) that time both."""
     phase, step = look.series(f"phase:{name}"), look.series("time_per_step_s")
     if phase is None or step is None:
         return np.zeros(0)

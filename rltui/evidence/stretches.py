@@ -1,4 +1,4 @@
-"""Stretches of rows in which a reward stands at one number: its lowest, or one that all answers of a batch got."""
+"""Stretches of rows in which a reward stays at one number: its lowest, or one that all answers of a batch got."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 MOST = 1000
-"""Stretches that are looked at: a reward that is at its floor more often is a sparse one."""
+"""The most stretches that are looked at: a reward that is at its floor more often is sparse."""
 BEFORE = 20
-"""Points before that say how it stood; at least half of them must be there."""
+"""Points before that show the earlier level; at least half of them must be there."""
 CLEAR = 4.0
-"""Sd of the noise that the fall has to be; half of that if several batches hold the same reward to the last digit."""
+"""How many sd of the noise the fall has to be; half of that if several batches hold the same reward to the last digit.
+"""
 SEVERAL = 3
 LEAP = 0.25
-"""Share of its way from the lowest to the highest value that no reward learns in one row."""
+"""Share of the way from its lowest to its highest value that no reward learns in one row."""
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 class Stretch(Struct, frozen=True):
-    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same value, the `lowest`
-    so far or one that all answers got where they never agreed before; `alike`: all answers of the first one got the
-    same, so that of the lowest value it tells without a second."""
+    """Neighbouring points `begin` to `end` (not included) at which the reward has the same value: the `lowest` so far,
+    or one that all answers got although they never agreed before. `alike`: all answers of the first point got the same,
+    so that a single point at the lowest value is enough."""
 
     begin: int
     end: int
@@ -37,17 +38,18 @@ class Stretch(Struct, frozen=True):
 
 
 class Stretches(Struct):
-    """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
-    at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
+    """The stretches in which one reward had its lowest value so far: at least twice in a row, or once if the batch had
+    no spread. Also those at another value below the highest, at least twice in a row, in batches without spread that
+    follow batches with one."""
 
     found: list[Stretch] = field(default_factory=list)
-    _seen: int = 0  # points
-    _lowest: float | None = inf  # of them; None: not known
-    _highest: float = -inf  # of them and of their batches, if the lowest is known
+    _seen: int = 0  # points seen so far
+    _lowest: float | None = inf  # the lowest of them; None: not known
+    _highest: float = -inf  # the highest of them and of their batches, if the lowest is known
 
     def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
-        """Takes up the points that are new: the first ones are those seen before. `spread` of the reward in a batch is
-        0 and its highest, `most`, is the mean if all answers got the same."""
+        """Takes up the new points; the first ones must be those seen before. All answers of a batch got the same if the
+        `spread` of its rewards is 0 or its highest reward, `most`, is the mean."""
         if len(reward) == self._seen:
             return
         if self._passes(reward, spread, most):
@@ -83,7 +85,7 @@ class Stretches(Struct):
         self._seen = len(reward)
 
     def _passes(self, reward: Series, spread: Series | None, most: Series | None) -> bool:
-        """Takes up a single point that neither goes on with a stretch nor is one by itself, as nearly all do."""
+        """Takes up a single point that neither continues a stretch nor is one by itself, as nearly all do."""
         if len(reward) != self._seen + 1 or self._lowest is None or not self._seen:
             return False
         x, row = float(reward.values[-1]), int(reward.rows[-1])
@@ -97,8 +99,8 @@ class Stretches(Struct):
     def _by_default(
         self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
     ) -> Mask:
-        """Points from `begin` on at which all answers of one batch after the other got one number, behind batches that
-        had a spread. The highest number may be earned by all, unless it came at once."""
+        """Marks points from `begin` on at which all answers of consecutive batches got one number, after batches that
+        had a spread. All may have earned the highest number, unless it came at once."""
         out = np.zeros(len(agreed), dtype=np.bool_)
         pairs = same & agreed[1:] & agreed[:-1]
         if not pairs.any():
@@ -119,7 +121,7 @@ class Stretches(Struct):
         return out
 
     def forget(self, points: int) -> None:
-        """Only the first `points` points are what they were."""
+        """Forgets all but the first `points` points, the only ones that are unchanged."""
         if points >= self._seen:
             return
         while self.found and self.found[-1].end >= points:
@@ -128,7 +130,7 @@ class Stretches(Struct):
 
 
 def _leapt(value: float, before: Floats, lowest: float) -> bool:
-    """Whether a value lies far above all that was just before: no update teaches so much to all answers of a batch."""
+    """Whether a value lies far above all just before it: no update teaches so much to all answers of a batch."""
     if len(before) < BEFORE // 2:
         return False
     leap = value - median(before[-SEVERAL:])
@@ -136,13 +138,13 @@ def _leapt(value: float, before: Floats, lowest: float) -> bool:
 
 
 def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -> Mask:
-    """Rows in which all answers got the same."""
+    """Marks the rows in which all answers got the same."""
     out: Mask = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
     return out
 
 
 def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> float:
-    """The highest reward of some points, of a single answer if that is logged."""
+    """The highest reward of some points, taken from single answers if those are logged."""
     x, rows = reward.values[begin:end], reward.rows[begin:end]
     single = on_rows(rows, most)
     return max(float(x.max(initial=-inf)), float(np.nanmax(single, initial=-inf)) if len(single) else -inf)
@@ -170,7 +172,7 @@ def on_rows(rows: Ints, series: Series | None) -> Floats:
 
 
 def _alike_throughout(rows: Ints, others: Ints) -> bool:
-    """Whether both are the same rows without a hole, as nearly all metrics have them: by their ends alone."""
+    """Whether both are the same rows without a hole, as for nearly all metrics. Compares only their ends."""
     count = len(rows)
     if not count or len(others) != count:
         return False

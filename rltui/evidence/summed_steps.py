@@ -1,4 +1,4 @@
-"""The seconds of a step as the sum of its phases, for a run that times these but not the whole step."""
+"""The seconds of a step as the sum of its phases, for a run that times the phases but not the whole step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rltui.run.table import Series
 
 STEP = "time_per_step_s"
 SUM = "sum of the phases"
-"""What stands for the key."""
+"""Takes the place of the key."""
 GENERATIONS, UPDATES = ("rollout", "experience"), ("update_actor", "train_group")
-"""Without one of each the sum is no step; the first that is timed tells at which rows a step ends."""
+"""Without one of each, the sum is not a step. The first that is timed determines the rows at which a step ends."""
 BESIDE = frozenset({"step", "other", "save_checkpoint", "validation", "recover", "dump_samples"})
-"""Phases that most steps do not run: each of them would look like a slow step."""
+"""Phases that most steps do not run: each of them would make a step look slow."""
 ASYNC = ("staleness_mean", "trainer_idle_ratio")
 """If one of these is logged, phases overlap and their sum is longer than a step."""
 
 
 def summed_steps(series: Callable[[str], Series | None], names: Dialect) -> Series | None:
-    """Of the rows that time generation and update; None if the run does not time both, or if it generates while it
-    trains."""
+    """The sums for the rows that time generation and update; None if the run does not time both, or if it generates
+    while it trains."""
     if any(series(name) is not None for name in ASYNC):
         return None
     out = {phase for outside in names.phases.outside or () for phase in outside.phases}

@@ -1,7 +1,7 @@
-"""Trend statistics that stay honest on short, autocorrelated series.
+"""Trend statistics that stay reliable on short, autocorrelated series.
 
 Every test here was chosen by its false-alarm rate on series in which nothing happens: textbook trend tests raise an
-alarm in 35-98 % of such runs when they are asked again and again (docs: `rltui explain` of the rules that use them).
+alarm in 35-98 % of such runs when they are repeated again and again (docs: `rltui explain` of the rules that use them).
 All functions take plain arrays of finite values in row order and cost at most O(n log n) on 200 points.
 """
 
@@ -21,15 +21,15 @@ MAD_TO_SD = 1.4826  # of a normal distribution
 WINDOW = 200  # rows that a trend looks back: a drift of 4 sd per 200 rows is found within 160
 TREND_P = 0.005  # with 1.5 sd and 5 looks: 0 alarms in 1,000 null rows (white, AR .5), .02 (AR .8)
 TREND_EFFECT = 1.5  # of the noise's sd
-EXACT = 12  # points up to which the null distribution is counted out
-SHORT = 30  # below this many rows blocks hold too little: monotone thirds are asked for instead
+EXACT = 12  # points up to which the null distribution is computed exactly
+SHORT = 30  # below this many rows blocks hold too little, so monotone thirds are required instead
 SHORT_EFFECT = 3.0
-PAST = 20  # values that a spike has to stand out of
-WARMUP = 5  # first values that are no spikes: a new critic, a first batch
+PAST = 20  # values that a spike has to exceed
+WARMUP = 5  # first values that never count as spikes: a new critic, a first batch
 
 
 def sd_m(x: Floats) -> float:
-    """Robust standard deviation of the values, slow drift included; that of few values is their plain one."""
+    """Robust standard deviation of the values, slow drift included; the plain one if there are few distinct values."""
     middle, few = median_and_kind(x)
     return sd(x) if few else MAD_TO_SD * median(np.abs(x - middle))
 
@@ -37,7 +37,7 @@ def sd_m(x: Floats) -> float:
 def sd_d(x: Floats) -> float:
     """Robust sd of the noise from row to row (immune to trend): MAD of the differences over sqrt 2.
 
-    If most differences are exactly 0, or the values are few, their plain root mean square stands in.
+    If most differences are exactly 0, or there are few distinct values, their plain root mean square is used instead.
     """
     if len(x) < 3:
         return 0.0
@@ -61,7 +61,7 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
 
 
 def block_levels(x: Floats, blocks: int) -> Floats:
-    """`blocks` equal blocks of the newest points, in order: levels of 5 values or more, else means."""
+    """`blocks` equal blocks of the newest points, in order: levels if a block has 5 values or more, else means."""
     size = len(x) // blocks
     table = x[len(x) - size * blocks :].reshape(blocks, size)
     if size < 5:
@@ -71,8 +71,8 @@ def block_levels(x: Floats, blocks: int) -> Floats:
 
 
 def smooth(x: Floats, width: int) -> Floats:
-    """Centred mean of `width` points (odd), fewer at both ends. Each mean is of its own points, so that a huge value
-    leaves no rounding error in the others."""
+    """Centred mean of `width` points (odd), fewer at both ends. Each mean uses only its own points, so that a huge
+    value leaves no rounding error in the others."""
     n, half = len(x), width // 2
     smoothed: Floats = np.empty(n)
     if n <= 2 * half:
@@ -91,14 +91,14 @@ def smooth(x: Floats, width: int) -> Floats:
 def mann_kendall_p(x: Floats, carries: float = 0.0) -> tuple[float, int]:
     """Two-sided p of the Mann-Kendall test and the sign of its statistic.
 
-    Exact up to 12 points (the normal approximation never gets below .008 with 6), approximate beyond. Ties make it
-    err towards silence. `carries`: lag-1 correlation of the noise, which widens the statistic of more points as it does
-    a mean (Yue, Wang 2004).
+    Exact up to 12 points (the normal approximation never gets below .008 with 6), approximate beyond. With ties, it
+    errs towards silence. `carries`: lag-1 correlation of the noise, which widens the statistic for more points as it
+    widens that of a mean (Yue, Wang 2004).
     """
     n = len(x)
     i, j = _pairs(n)
     later, earlier = x[j], x[i]
-    s = np.count_nonzero(later > earlier) - np.count_nonzero(later < earlier)  # no difference, which may overflow
+    s = np.count_nonzero(later > earlier) - np.count_nonzero(later < earlier)  # no difference, as that may overflow
     if s == 0:
         return 1.0, 0
     sign = 1 if s > 0 else -1
@@ -119,7 +119,7 @@ def _exact_tails(n: int) -> list[float]:
 
 
 def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float]:
-    """Median slope and its 90 % interval (Kendall's variance). Beyond `most` points, of block means."""
+    """Median slope and its 90 % interval (Kendall's variance). Beyond `most` points it uses block means."""
     if len(x) > most:
         borders = np.array(_edges(len(x), most))
         edges, counts = borders[:-1], np.diff(borders)
@@ -139,7 +139,7 @@ def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float
 
 
 def even_slope(x: Floats) -> tuple[float, float, float]:
-    """`theil_sen` a point, for points that stand evenly and are too few to be averaged."""
+    """`theil_sen` per point, for evenly spaced points that are too few to be averaged."""
     if len(x) < 2:
         return 0.0, 0.0, 0.0
     i, j = _pairs(len(x))
@@ -154,7 +154,7 @@ def _middle_and_ends(slopes: Floats, n: int) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.0
     reach = 1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
     high = min(len(slopes) - 1, int((len(slopes) + reach) / 2) + 1)
-    low = len(slopes) - 1 - high  # as many slopes lie below as above: upside down it is the same interval
+    low = len(slopes) - 1 - high  # as many slopes lie below as above: upside down, the interval is the same
     mid = len(slopes) // 2
     slope = slopes[mid] if len(slopes) % 2 else (slopes[mid - 1] + slopes[mid]) / 2.0
     return float(slope), float(slopes[low]), float(slopes[high])
@@ -181,7 +181,8 @@ NO_TREND = Trend(0, 0.0, 1.0, 0.0, 0)
 
 
 def trend(x: Floats, window: int = WINDOW) -> Trend:
-    """The gate: Mann-Kendall on at most 12 block medians and a Theil-Sen change of at least 1.5 sd of the noise."""
+    """The trend test: Mann-Kendall on at most 12 block medians and a Theil-Sen change of at least 1.5 sd of
+    the noise."""
     x = x[-window:]
     n = len(x)
     if n < 10:
@@ -208,7 +209,7 @@ def flat(t: Trend, effect: float = 0.5, p: float = 0.2) -> bool:
 
 
 def standard_error(x: Floats) -> float:
-    """Standard error of the mean of an autocorrelated window: sd inflated by its lag-1 correlation."""
+    """Standard error of the mean of an autocorrelated window: its sd, inflated by its lag-1 correlation."""
     n = len(x)
     if n < 3:
         return float("nan")
@@ -222,7 +223,7 @@ def standard_error(x: Floats) -> float:
 
 
 def carried(d: Floats, squares: float) -> float:
-    """Lag-1 correlation of deviations from their middle whose squares have this sum; 0 if it is negative."""
+    """Lag-1 correlation of deviations from their mean, whose sum of squares is `squares`; 0 if it is negative."""
     return max(0.0, float(np.add.reduce(d[1:] * d[:-1])) / squares)
 
 
@@ -232,15 +233,15 @@ def onset(x: Floats, margin: int = 5) -> int:
 
 
 CLEAR = 0.8
-"""How far apart (`turn`) before and after must lie: the best of all cuts through 60 rows of noise comes to .6."""
+"""The least distance (`turn`) between before and after: the best of all cuts through 60 rows of noise reaches .6."""
 
 
 def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
-    """Index at which the later behaviour begins, and how far it lies apart from the earlier one: 1 where every later
-    value lies on one side of every earlier one, 0 where they mix (|2 AUC - 1|).
+    """Index at which the later behaviour begins, and how far it is from the earlier one: 1 if every later value lies on
+    one side of every earlier one, 0 if they mix (|2 AUC - 1|).
 
-    Best two-segment fit of the running medians (no spike of one or two rows counts), as a step or as a ramp from
-    level. Each segment holds at least `margin` points.
+    Best two-segment fit of the running medians (no spike of one or two rows counts), as a step or as a ramp from level.
+    Each segment holds at least `margin` points.
     """
     n = len(x)
     if n < 2 * margin + 1:
@@ -258,8 +259,8 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
 
 
 def first_turn(x: Floats, part: float = 0.5, margin: int = 5) -> tuple[int, float]:
-    """As `turn`, of the rows until the later behaviour is this `part` of the way from the earlier one: what it comes
-    to in the end, a plateau above all, does not move the index at which it began."""
+    """As `turn`, over the rows until the later behaviour has gone this `part` of the way from the earlier one. The
+    final level, above all a plateau, thus does not move the index at which the change began."""
     at, clear = turn(x, margin)
     if not 0 < at < len(x) - 1:
         return at, clear
@@ -273,13 +274,13 @@ def first_turn(x: Floats, part: float = 0.5, margin: int = 5) -> tuple[int, floa
 
 
 def apart(x: Floats, y: Floats) -> float:
-    """How far two samples lie apart: 1 where every value of one lies on one side of every value of the other, 0 where
-    they mix (|2 AUC - 1|)."""
+    """How far apart two samples are: 1 if every value of one lies on one side of every value of the other, 0 if they
+    mix (|2 AUC - 1|)."""
     return abs(float(np.sign(y[:, None] - x[None, :]).mean()))
 
 
 def windows(x: Floats, width: int) -> Floats:
-    """Every stretch of `width` points, one a row: a view, made at a tenth of numpy's cost."""
+    """Every stretch of `width` points, one per row: a view, made at a tenth of numpy's cost."""
     x = np.ascontiguousarray(x)
     return np.ndarray((len(x) - width + 1, width), x.dtype, x, strides=2 * x.strides)
 
@@ -288,12 +289,13 @@ NEAR_POINTS = 64
 
 
 def above_all_before(x: Floats, first: int, width: int, sign: int = 1) -> list[int]:
-    """The points from `first` (1 or more) on with which `width` points in a row begin that lie above all points before
-    them; below, if `sign` is -1. Few lie above those just before, so that hardly ever all are looked at."""
+    """The points from `first` (1 or more) on at which `width` consecutive points begin that all lie above all points
+    before them (below, if `sign` is -1). Few lie above those just before, so rarely must all earlier points be
+    compared."""
     near = max(0, first - NEAR_POINTS)
     y = sign * x[near:]
     lowest = y[first - near : len(y) - width + 1]
-    for k in range(1, width):  # a tenth of the time that numpy takes for the rows of `windows`
+    for k in range(1, width):  # takes a tenth of the time that numpy needs for the rows of `windows`
         lowest = np.minimum(lowest, y[first - near + k : len(y) - width + 1 + k])
     before = np.maximum.reduce(y[: first - near], keepdims=True)
     highest = np.maximum.accumulate(np.concatenate((before, y[first - near : -1])))
@@ -305,8 +307,9 @@ def above_all_before(x: Floats, first: int, width: int, sign: int = 1) -> list[i
 
 
 def running_medians(x: Floats) -> Floats:
-    """Centred medians of 5: no spike of one or two rows counts. The middle one of five is that of the last of them, the
-    greater of the lesser of two pairs and the lesser of the greater: no sorting, at half the cost."""
+    """Centred medians of 5: no spike of one or two rows counts. The median of five is the median of three numbers: the
+    last one, the greater of the minima of two pairs, and the lesser of their maxima. It needs no sorting, at half the
+    cost."""
     x = np.concatenate((x[:2], x, x[-2:]))
     n = len(x) - 4
     a, b, c, d, e = x[:n], x[1 : n + 1], x[2 : n + 2], x[3 : n + 3], x[4:]
@@ -317,7 +320,8 @@ def running_medians(x: Floats) -> Floats:
 
 
 def steadied(x: Floats) -> Floats:
-    """Running medians; of values so few that no spike could be told from the others, running means of 5."""
+    """Running medians; running means of 5 if there are so few distinct values that a spike looks like any
+    other value."""
     return smooth(x, 5) if few_valued(x) else running_medians(x)
 
 
@@ -334,9 +338,9 @@ def _two_segments(y: Floats, margin: int) -> int:
     return int(cut[best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp])
 
 
-@lru_cache(maxsize=2)  # of a long run, the only lengths that are asked for
+@lru_cache(maxsize=2)  # for the only lengths that a long run requests
 def _ramps(n: int, margin: int) -> tuple[Floats, Floats]:
-    """Centred ramps of `n` points from each cut on, and the sum of squares of each."""
+    """Centred ramps of `n` points, one from each cut on, and the sum of squares of each."""
     cut = np.arange(margin, n - margin + 1)
     ramps = np.maximum(0.0, np.arange(n, dtype=np.float64)[None, :] - (cut[:, None] - 1))
     ramps -= ramps.mean(axis=1, keepdims=True)
@@ -353,14 +357,14 @@ def log_spikes(
     loud: float = inf,
     calm: Callable[[], float] = lambda: inf,
 ) -> list[int]:
-    """Indices from `start` on whose log stands `z` robust sd and `factor` times above the `window` values before.
+    """Indices from `start` on whose log is `z` robust sd and `factor` times above the `window` values before.
 
-    `x` must be positive. `floor` is the least sd of the logs that is believed. A size that a tenth of the values before
-    came near is a mode of theirs: of batches that teach now and then the others are the spikes of nothing. Values above
-    `loud` that are `factor` apart among themselves are no mode, however many there are, and none is `factor` above
-    `calm`, what was high before: a run gets used to its spikes, but did not begin with them. The first values have too
-    little before them: as soon as there are `PAST`, they are judged beside each other, but for the `WARMUP` with which
-    a run or a critic starts.
+    `x` must be positive. `floor` is the least sd of the logs that counts. A size that a tenth of the values before came
+    near is one of their modes: if only some batches teach anything, these are not spikes. Values above `loud` that
+    differ by `factor` among themselves are not a mode, however many there are, nor is a value `factor` above `calm`,
+    the earlier high level: a run gets used to its spikes, but did not begin with them. The first values have too few
+    before them. As soon as there are `PAST`, they are compared with each other, except for the `WARMUP` with which a
+    run or a critic starts.
     """
     first = max(start, WARMUP)
     if len(x) < PAST or first >= len(x):
@@ -385,24 +389,26 @@ def log_spikes(
 
 
 MIRRORED = -0.9
-"""Correlation up to which two courses are one told twice, once upside down."""
+"""Correlation up to which two courses are the same one, once upside down."""
 
 
 def mirrored(x: Floats, y: Floats) -> bool:
-    """Whether two courses of one length are one told twice, once upside down. Neither may be constant."""
+    """Whether two courses of one length are the same one, once upside down. Neither may be constant."""
     return float(np.corrcoef(x, y)[0, 1]) <= MIRRORED
 
 
 TOGETHER, AS_STEEP, MEETS = 0.85, 1.4, 0.1
-"""Correlation of two courses that follow one another, times by which their slope may differ before and after, and share
-of what the one gains over the range of the other by which what both sides add up to may miss the whole."""
+"""Least correlation of two courses that follow each other, the greatest factor between their slopes before and after,
+and the greatest deviation of the sum of both sides from the whole, as a share of the one's gain over the other's range.
+"""
 
 
 def upside_down(x: Floats, y: Floats, at: int, wholes: Sequence[tuple[float, float | None]]) -> bool:
     """Whether the second course follows the first one up to point `at`, and from there on just as much upside down,
-    three points at least on each side. At the same value of the first one, from 0 to 1, what the second one was and
-    what it is must add up to one of `wholes`: 0 if its sign was turned, 1 if it is what is missing to 1; beside it what
-    the second one gains over the range of the first, if that is known. What is farmed adds up to anything."""
+    with at least three points on each side. At the same value of the first one (0 to 1), the old and the new second one
+    must add up to one of `wholes`: 0 if its sign was flipped, 1 if it is now the remainder to 1. Beside each whole is
+    the gain of the second one over the range of the first, if that is known. With reward hacking, the sum can be
+    anything."""
     slopes, starts = [], []
     for part in (slice(0, at), slice(at, len(x))):
         a, b = x[part], y[part]

@@ -1,7 +1,7 @@
-"""Rewards of 0 and one other value, known from their mean and their standard deviation alone.
+"""Detects rewards of 0 and one other value from their mean and standard deviation alone.
 
-If single answers earn 0 or `c`, their variance is `m (c - m)` in every batch of mean `m`: each row tells `c`, and all
-rows tell the same. Rewards of more values, or a deviation within groups, do not agree on one.
+If single answers earn 0 or `c`, their variance is `m (c - m)` in every batch of mean `m`. Each row then gives `c`, and
+all rows give the same one. Rewards with more values, or a deviation within groups, do not agree on one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rltui.run.table import Floats
 ROWS = 10
 """Rows that have to agree."""
 ALIKE = 0.02
-"""Of the value, so much by which rows may differ: a sample of 32 answers has a deviation 1.6 % above that of all."""
+"""Share of the value by which rows may differ: a sample of 32 answers has a deviation 1.6 % above that of the whole."""
 MOVES = 0.1
-"""Of the value, so much by which the means have to differ: at one mean any deviation tells some value."""
+"""Share of the value by which the means have to differ: at a single mean, any deviation gives some value."""
 
 
 def top_of_two(mean: Floats, deviation: Floats) -> float | None:
-    """The higher of two values, of which the lower is 0; None if the rows do not show that there are two. Both columns
-    are of the same rows."""
+    """The higher of two values of which the lower is 0; None if the rows do not show that there are two. Both columns
+    hold the same rows."""
     told = np.isfinite(mean) & np.isfinite(deviation) & (mean > 0) & (deviation > 0)
     mean, deviation = mean[told], deviation[told]
     if len(mean) < ROWS:

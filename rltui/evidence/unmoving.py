@@ -1,4 +1,4 @@
-"""Whether the weights of a policy change at all, as its own numbers show it."""
+"""Whether the weights of a policy change at all, judged by the policy's own numbers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 
 ROWS = 50
-"""With fewer rows a policy that learns slowly looks alike."""
+"""With fewer rows, a policy that learns slowly looks the same."""
 FINE = 0.02
-"""Of its level: an entropy that moved by so much would have been seen. Policies that learn move it within as many
-rows."""
+"""Share of its level by which a move of the entropy would be seen. Policies that learn move it by that much within as
+many rows."""
 OF_THE_POLICY = ("entropy", "response_length_mean")
-"""What the policy writes: these change with its weights, and otherwise only with the prompts that are drawn. A length
-may stand for other reasons."""
+"""What the policy writes. These change with its weights, and otherwise only with the prompts that are drawn. A length
+may also be constant for other reasons."""
 NEXT_TO_NOTHING = 1e-4
-"""Nats per token: what is left of a KL to the reference by the digits of two engines."""
+"""Nats per token: the KL to the reference that rounding differences between two engines leave."""
 
 
 class Unmoving(Struct, frozen=True):
-    """`holds`: whether the weights stand still, None if nothing tells. `exact`: a distance to the reference of 0 to the
-    last digit shows it. `told`: the numbers that show it."""
+    """`holds`: whether the weights stand still, None if nothing shows it. `exact`: shown by a distance to the reference
+    that is 0 to the last digit. `told`: the numbers that show it."""
 
     holds: bool | None
     told: str
@@ -33,9 +33,9 @@ class Unmoving(Struct, frozen=True):
 
 
 def standing(look: Look) -> Unmoving:
-    """Whether the weights have stood since the start."""
+    """Whether the weights have not changed since the start."""
     gradient = look.values("grad_norm")
-    if len(gradient) < ROWS or 2 * np.count_nonzero(gradient > 0.0) < len(gradient):  # no median: a row must be quick
+    if len(gradient) < ROWS or 2 * np.count_nonzero(gradient > 0.0) < len(gradient):  # no median: this must be fast
         return Unmoving(None, "too few gradients are logged")
     if better := risen(look):
         return Unmoving(False, f"{metrics()[better].label} has risen")
@@ -47,7 +47,7 @@ def standing(look: Look) -> Unmoving:
         told = f"{metrics()[zero].label} is 0 to the last digit in all {look.n} rows"
         return Unmoving(True, f"{told}, and {seen}" if seen else told, exact=True)
     kl = look.facts.metric("kl_ref")
-    if kl is not None:  # the digits of two engines leave next to nothing as well
+    if kl is not None:  # rounding differences between two engines leave next to nothing as well
         far = kl.now.value > NEXT_TO_NOTHING
         return Unmoving(False if far else None, f"the KL to the reference is {num(kl.now.value)}, and no 0")
     if not seen:
@@ -56,7 +56,7 @@ def standing(look: Look) -> Unmoving:
 
 
 def risen(look: Look) -> str:
-    """The score that rose by more than the best of so many looks does by chance."""
+    """The score that rose by more than the best of so many points does by chance; empty if none did."""
     for name in (look.reward, "val_score"):
         found = look.facts.metric(name)
         n = 0 if found is None else len(found.series)
@@ -66,7 +66,8 @@ def risen(look: Look) -> str:
 
 
 def _of_the_policy(look: Look) -> tuple[str, str]:
-    """What moved since the start, by more than that; and what stands, if a small move of it would have been seen."""
+    """What moved since the start by more than chance explains, and what does not move although a small move would have
+    been seen."""
     seen = ""
     for name in OF_THE_POLICY:
         found = look.facts.metric(name)

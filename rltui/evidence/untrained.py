@@ -1,4 +1,4 @@
-"""Whether a first evaluation tells the model before training: it does if training had moved nothing by then."""
+"""Whether a first evaluation shows the model before training. It does if training had moved nothing by then."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from rltui.evidence.metric import LEAST_NOISE, MetricFacts
 from rltui.run.table import Floats, Ints
 
 MOVED = 4.0
-"""Standard errors by which later rows differ from the first ones if training moved: the best of all places to part them
-is taken. By noise alone 1 of 200 runs has such rows, and 3 of 100 if half of the noise carries on (simulated)."""
+"""Standard errors by which later rows differ from the first ones if training moved. The best of all places to separate
+them is taken. By noise alone 1 of 200 runs has such rows, and 3 of 100 if half of the noise carries on (simulated)."""
 MOST_CARRIED = 0.5
-"""Of the noise of a row that the next one carries on. What seems to be more is a quick rise or fall."""
+"""Most of a row's noise that the next row carries on. What seems to be more is a quick rise or fall."""
 LONE = 6
-"""Of fewer rows the first one alone may be the level before: what is gained at once is gained in the second."""
+"""With fewer rows, the first one alone may be the level before: an immediate gain shows in the second."""
 
 
 class Untrained(Struct, frozen=True):
-    """The train reward before training moved it: `level` of its first rows with standard error `se`, and which way it
-    had `moved` by a step."""
+    """The train reward before training moved it: `level` of its first rows with standard error `se`, and the direction
+    in which it had `moved` by a step."""
 
     level: float
     se: float
     moved: int
 
     def exceeded(self, train: MetricFacts, steps: Ints, errors: float) -> NDArray[np.bool_]:
-        """Whether the smoothed reward was above this level, by so many errors of both, at each step."""
+        """Whether the smoothed reward was above this level by `errors` standard errors of both, at each step."""
         curve = train.curve
         if curve is None:
             return np.zeros(len(steps), dtype=np.bool_)
@@ -38,11 +38,11 @@ class Untrained(Struct, frozen=True):
 
 
 def untrained(train: MetricFacts | None, step: int) -> Untrained | None:
-    """What the train reward tells of the time up to an evaluation at a step; None if that evaluation was made before
+    """What the train reward shows about the time up to an evaluation at a step; None if that evaluation was made before
     training, or if nothing shows that training had moved by then.
 
-    What comes gradually is in the first rows already, and the rows of the step itself may be a mean of many: one row
-    more than those up to the step is looked at.
+    A gradual change is already in the first rows, and the row of the step itself may be a mean of many. So one row more
+    than those up to the step is looked at.
     """
     if train is None or step <= _before_training(train.series.steps):
         return None
@@ -65,7 +65,7 @@ def untrained(train: MetricFacts | None, step: int) -> Untrained | None:
 
 
 def _before_training(steps: Ints) -> int:
-    """The last step of which an evaluation is surely one of the model that training began with: the first of a run
-    that logs each step, also if it goes on from a later one."""
+    """The last step at which an evaluation surely belongs to the model that training began with: the first step of a
+    run that logs each step, even if it continues from a later one."""
     every = int(steps[1] - steps[0]) if len(steps) > 1 else 1
     return max(1, int(steps[0]) - max(1, every) + 1)

@@ -1,5 +1,5 @@
-"""A metric that went from one level to another within few rows and stays there, as what grows little by little does
-not."""
+"""Finds a metric that went from one level to another within few rows and stays there, unlike one that grows
+gradually."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats
 
 LOW, BETWEEN, RECENT = 2, 3, 40
-"""Blocks of rows before that have to be low, blocks that it may take to go up, and newest blocks that are searched."""
+"""Blocks of rows before that have to be low, the most blocks that the rise may take, and the newest blocks that are
+searched."""
 LEAST_ROWS = (LOW + BETWEEN + 1) * NEAR
 
 
 NEARLY, STAYS = 0.8, 0.4
-"""Of the level now, what a block has to reach by then, and what all blocks since have to hold."""
+"""Shares of the level now: one block during the rise has to reach the first, and all blocks since must hold
+the second."""
 
 
 def went_up(x: Floats, now: float, times: float) -> tuple[int, float] | None:
-    """The first point behind the newest blocks that lie below the level of now by so many `times`, if it took few
-    blocks from there to that level, counted from the end, and the level of those blocks."""
+    """The first point of the rise (counted from the end), and the level of the blocks before it. These blocks lie below
+    the level of now by the factor `times`. None unless it took few blocks from there to that level."""
     x = x[-RECENT * NEAR :] if len(x) > RECENT * NEAR else x[len(x) % NEAR :]
     levels = column_medians(x.reshape(-1, NEAR).T)
     under = np.flatnonzero(levels <= now / times)

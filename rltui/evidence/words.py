@@ -1,4 +1,4 @@
-"""Directions in words, made from effects only, so that nothing that rose can be said to have fallen."""
+"""Directions in words, made from effects only, so that nothing that rose can be reported as fallen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROSE = {1: "rose", -1: "fell"}
 
 
 def way(effect: Effect | None) -> int:
-    """Direction of an effect; 0 too if there are too few points for one."""
+    """Direction of an effect; also 0 if there are too few points for one."""
     return 0 if effect is None else effect.direction
 
 
@@ -25,8 +25,8 @@ def called(facts: Facts, metric: str) -> str:
 
 
 def course(facts: Facts, metric: str) -> str:
-    """How a metric went from first to last window, and where it stands against its best: `reward rose 0.2 → 0.5,
-    lately 0.4, below its best of 0.6 at step 300`. Empty if it is not logged."""
+    """How a metric went from first to last window, and how it compares with its best: `reward rose 0.2 → 0.5, lately
+    0.4, below its best of 0.6 at step 300`. Empty if it is not logged."""
     found = facts.course(metric)
     if found is None:
         return ""
@@ -34,14 +34,14 @@ def course(facts: Facts, metric: str) -> str:
 
 
 def named(facts: Facts, metric: str) -> str:
-    """What a sentence calls a metric of the vocabulary."""
+    """The name that sentences use for a metric of the vocabulary."""
     if metric in ("score_mean", "reward_mean"):
         return called(facts, metric)
     return "validation" if metric == "val_score" else metrics()[metric].label
 
 
 def whole_course(name: str, course: Course) -> str:
-    """The same of a metric that a sentence calls `name`."""
+    """The same for a metric that sentences call `name`."""
     return ", ".join(part for part in (f"{name} {since_start(course)}", since_peak(course)) if part)
 
 
@@ -52,8 +52,8 @@ def of_set(key: str, framework: str) -> str:
 
 
 def in_short(facts: Facts, metric: str) -> str:
-    """`rose since its start`, `fell since its start`, `no change since its start beyond its noise`; of too few points
-    nothing."""
+    """`rose since its start`, `fell since its start`, `no change since its start beyond its noise`; empty if there are
+    too few points."""
     found = facts.metric(metric)
     if found is None or found.since_start is None:
         return ""
@@ -64,18 +64,19 @@ def in_short(facts: Facts, metric: str) -> str:
 
 
 def from_to(course: Course) -> str:
-    """`0.31 → 0.45`: first and last window, as every table has them."""
+    """`0.31 → 0.45`: first and last window, as in every table."""
     return f"{num(course.first)} → {num(course.last)}"
 
 
 def share(found: Share, what: str) -> str:
-    """`84 % of the groups agree over the last 20 rows`: the last window of a table is a tenth of all."""
+    """`84 % of the groups agree over the last 20 rows`. It names the rows, as the last window of a table is a tenth of
+    all."""
     return f"{percent(found.value)} of the {what} over the last {found.rows} rows"
 
 
 def since_start(course: Course) -> str:
-    """`rose 0.31 → 0.45`, `fell ..`, `0.31 → 0.33, no change beyond its noise`; of few points, or in the midst of a
-    change, the numbers alone."""
+    """`rose 0.31 → 0.45`, `fell ..`, `0.31 → 0.33, no change beyond its noise`; only the numbers if there are few
+    points or the metric is in the midst of a change."""
     found = course.since_start
     if found is None:
         return from_to(course)
@@ -87,8 +88,8 @@ def since_start(course: Course) -> str:
 
 
 def since_peak(course: Course) -> str:
-    """`below its best of 0.61 at step 300`, on the side that is worse; empty if it stands at its best or nobody can
-    tell. `0.61 at its best at step 300`, if a part of what it gained may be lost."""
+    """`below its best of 0.61 at step 300` (or above, on the worse side); empty if it is at its best or that is
+    unknown. `0.61 at its best at step 300` if a part of what it gained may be lost."""
     if course.peak is None or not way(course.since_peak):
         return perhaps_lost(course)
     side = "below" if way(course.since_peak) < 0 else "above"
@@ -97,12 +98,13 @@ def since_peak(course: Course) -> str:
 
 
 LOST = 1 / 5
-"""Of what was gained up to the best: if so much seems lost the best is named, though noise may be all of it."""
+"""Share of the gain up to the best. If this much seems lost, the best is named, although noise may explain
+all of it."""
 LOST_SE = 1.5
 
 
 def perhaps_lost(course: Course) -> str:
-    """`0.61 at its best at step 300`, if a part of what it gained may be lost; else empty."""
+    """`0.61 at its best at step 300` if a part of what it gained may be lost; else empty."""
     peak, fall = course.peak, course.since_peak
     if peak is None or fall is None or not way(course.since_start) or abs(fall.errors) < LOST_SE:
         return ""
@@ -113,8 +115,8 @@ def perhaps_lost(course: Course) -> str:
 
 
 def left_out(look: Look) -> str:
-    """For which steps no reward counts, because the grader failed and works again; empty if it never failed, or for a
-    single row only."""
+    """The steps whose rewards are left out because the grader failed and works again; empty if it never failed, or only
+    for a single row each time."""
     over = [one for one in look.outages if not one.lasts and one.exact > 1]
     if not over:
         return ""

@@ -8,7 +8,7 @@ FOLDER = Path(__file__).parent
 
 
 def topics() -> dict[str, str]:
-    """Topic -> title of its page, in the order of the alphabet."""
+    """Topic -> title of its page, in alphabetical order."""
     return {path.stem: _title(path) for path in sorted(FOLDER.glob("*.md"))}
 
 

@@ -9,7 +9,7 @@ from rltui.prose import sentence
 
 
 class Term(Record):
-    """`json`: what JSON writes, if that is another word or one that a screen shows too. `avoid`: words that no text
+    """`json`: what JSON writes, if that is another word or one that a screen also shows. `avoid`: words that no text
     uses for it."""
 
     term: str
@@ -28,7 +28,7 @@ class Chapter(Record):
 
 
 class Glossary(Record):
-    """`instead`: words that belong to no term, with the plain ones that are used."""
+    """`instead`: words that belong to no term, with the plain words that replace them."""
 
     chapters: tuple[Chapter, ...]
     instead: dict[str, str]
@@ -44,7 +44,7 @@ class Glossary(Record):
 
     @property
     def unwanted(self) -> dict[str, str]:
-        """Word that no text uses -> the one that stands for it."""
+        """Word that no text uses -> the word that replaces it."""
         return {**{word: term.term for term in self.terms for word in term.avoid}, **self.instead}
 
 
@@ -54,7 +54,7 @@ def glossary() -> Glossary:
 
 
 def called(json: str) -> str:
-    """What a text calls a value of JSON: `note` for `info`. A value without a term is its own word."""
+    """The word that texts use for a value of JSON: `note` for `info`. A value without a term is its own word."""
     return next((term.term for term in glossary().terms if term.json == json), json)
 
 

@@ -62,7 +62,7 @@ def labels(
     stop = width if reached is None else max(len(end), min(width, at(reached) + 1))
     row[stop - len(end) : stop] = end
     gap = round_step((last - first) * (len(end) + 4) / width, 1) if last > first else 0.0
-    if not gap > 0.0:  # also of a range that is next to no number
+    if not gap > 0.0:  # also for a range too small to compute with
         return "".join(row) if width < 2 * len(end) + 1 else f"{end:<{width}}"
     room = stop - len(end) - 1  # one blank before the last label
     free = 0

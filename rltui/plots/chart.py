@@ -222,7 +222,7 @@ def _range(values: Floats, scale: str, robust: bool) -> tuple[float, float]:
 
 
 def _smooth(values: Floats, points: int) -> Floats:
-    """Trailing mean over this many points, without NaN. A NaN that was logged stays, so that the line breaks there."""
+    """Trailing mean over this many points, without NaN. A logged NaN stays, so that the line breaks there."""
     good = np.isfinite(values)
     if points <= 1 or len(values) < 2:
         return np.where(good, values, np.nan)

@@ -10,8 +10,8 @@ from msgspec import Struct, field
 
 
 class GlyphSet(Struct, frozen=True):
-    """One-cell signs. `spark`: seven rising levels; none fills its cell, so that the row above stands apart. `eighths`:
-    partly filled cells of a meter, one to seven eighths."""
+    """One-cell signs. `spark`: seven rising levels; none fills its cell, so that it stays apart from the row above.
+    `eighths`: partly filled cells of a meter, one to seven eighths."""
 
     name: str
     critical: str = "✗"
@@ -121,7 +121,7 @@ def utf8_locale(env: Mapping[str, str]) -> bool:
 def pick(name: str | None, env: Mapping[str, str]) -> GlyphSet:
     """The set called `name`. For None or an unknown name: ASCII if the terminal cannot show more, else block.
 
-    A set that the user asks for is used as it is. The Linux console has no braille and few blocks.
+    A set that the user asks for is used in any case. The Linux console has no braille and few blocks.
     """
     if name in _SETS:
         return _SETS[name]

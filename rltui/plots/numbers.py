@@ -37,7 +37,8 @@ def _decimals(magnitude: float) -> int:
 
 
 def number(value: float | None, *, decimals: int | None = None, sign: bool = False, missing: str = NOT_LOGGED) -> str:
-    """`0.0041`, `0.208`, `29.9`, `812`, `1442`, `12.8k`. `decimals` sets their number (see `fixed_decimals`)."""
+    """`0.0041`, `0.208`, `29.9`, `812`, `1442`, `12.8k`. `decimals` sets the number of decimals (see
+    `fixed_decimals`)."""
     if value is None or value != value:
         return missing
     if not isfinite(value):
@@ -81,7 +82,7 @@ def integer(value: int | None, *, missing: str = NOT_LOGGED) -> str:
 
 
 def shorn(text: str) -> str:
-    """A number as a sentence has it: `0.5` for `0.500`, `12k` for `12.0k`, `8` for `8.00`, `1.2e20` for `1.20e20`."""
+    """A number as sentences write it: `0.5` for `0.500`, `12k` for `12.0k`, `8` for `8.00`, `1.2e20` for `1.20e20`."""
     whole, point, rest = text.partition(".")
     if not point:
         return text
@@ -112,7 +113,7 @@ UNMOVED = "→"
 def change(first: float | None, last: float | None) -> str:
     """From first to last: `4.8×` from 1.5-fold on, else `+38 %`; `→` if nothing moved.
 
-    A ratio needs a positive base. From or to a value below zero, and from zero, it is the difference (`+0.005`). A fall
+    A ratio needs a positive base. From zero, and from or to a value below zero, it is the difference (`+0.005`). A fall
     that leaves anything is never rounded to −100 %: it is `−99.9 %`.
     """
     if first is None or last is None or not isfinite(first) or not isfinite(last):
@@ -167,12 +168,12 @@ def size(gigabytes: float | None, *, missing: str = NOT_AVAILABLE) -> str:
 
 
 def unpadded(text: str) -> str:
-    """`1e-8` for `1e-08`: a setting of a config, with the exponent that all numbers here have."""
+    """`1e-8` for `1e-08`: a config setting, with its exponent written as in all numbers here."""
     return _PADDED.sub(r"\1", text)
 
 
 def setting_value(value: object) -> str:
-    """The value of a setting as a text shows it: a number with the minus of all numbers."""
+    """The value of a setting as a text shows it: a number with the minus sign of all numbers here."""
     text = unpadded(f"{value:g}" if isinstance(value, float) else str(value))
     return MINUS + text[1:] if isinstance(value, int | float) and value < 0 else text
 

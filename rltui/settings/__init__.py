@@ -33,7 +33,7 @@ __all__ = [
 def path() -> str:
     """Where the settings are looked for: `$XDG_CONFIG_HOME`, else `~/.config`, then `rltui/config.toml`.
 
-    A relative `$XDG_CONFIG_HOME` is ignored, as the XDG specification asks.
+    A relative `$XDG_CONFIG_HOME` is ignored, as the XDG specification requires.
     """
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):
@@ -60,7 +60,7 @@ def theme_texts() -> dict[str, str]:
             with open(os.path.join(folder, name), encoding="utf-8") as opened:
                 found[name[:-5]] = opened.read()
         except (OSError, UnicodeDecodeError):
-            continue  # the theme is then not among those that can be chosen
+            continue  # this theme then cannot be chosen
     return found
 
 
@@ -76,7 +76,7 @@ def load() -> Settings:
 
 @cache
 def _load(file: str) -> Settings:
-    """Read once a process: a run that is being watched keeps the rules that it began with."""
+    """Read once per process: a run that is being watched keeps the rules with which it began."""
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()

@@ -1,4 +1,4 @@
-"""The settings as typed values, one class a table of the file. The defaults stand here and nowhere else."""
+"""The settings as typed values, one class per table of the file. The defaults are defined only here."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Screen(NamedTuple):
 
 
 class AlertSettings(NamedTuple):
-    """What calls the user, from the screen and from `watch --notify`. `level`: findings from this severity on;
-    `quiet`: local hours without any ("22:00-07:00", "" for none); `cooldown_s`: none of the same thing again so soon.
-    """
+    """What calls the user, from the screen and from `watch --notify`. `level`: the lowest severity of findings that do.
+    `quiet`: local hours without calls ("22:00-07:00", "" for none). `cooldown_s`: the least time between calls about
+    the same thing."""
 
     enabled: bool = True
     level: Literal["warning", "critical"] = "critical"
@@ -46,22 +46,24 @@ class AlertSettings(NamedTuple):
 
 
 class Away(NamedTuple):
-    """`enabled` false: nothing is recorded about runs and no digest is made. `minutes` without a key count as away."""
+    """`enabled` false: nothing is recorded about runs and no digest is made. `minutes` without a key press
+    count as away."""
 
     enabled: bool = True
     minutes: int = 10
 
 
 class WatchSettings(NamedTuple):
-    """`webhook`: where `--notify webhook` posts to, here so that it stands in no process list. `resume`: a watch that
-    was killed goes on where it was."""
+    """`webhook`: the address that `--notify webhook` posts to. It is set here so that it shows in no process list.
+    `resume`: a watch that was killed continues where it was."""
 
     webhook: str = ""
     resume: bool = True
 
 
 class Compare(NamedTuple):
-    """What `compare` ranks by and what it costs, where the command line does not say. "": guessed, and said."""
+    """What `compare` ranks by and what it counts as cost, if the command line does not say. "": guessed, and reported
+    as such."""
 
     primary: str = ""
     lower_is_better: bool = False
@@ -69,7 +71,7 @@ class Compare(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A name for runs on another machine: `ssh` is [user@]host[:port], `paths` what is opened where none is named."""
+    """A name for runs on another machine. `ssh` is [user@]host[:port]. `paths` are opened if none is named."""
 
     ssh: str = ""
     paths: tuple[str, ...] = ()
@@ -82,14 +84,14 @@ TABLES: Mapping[str, type[Any]] = {
     "watch": WatchSettings,
     "compare": Compare,
 }
-"""Tables with fixed keys. Beside them stand those with names of the user's choice: keys, rules, aliases, hosts."""
+"""Tables with fixed keys. The other tables have names that the user chooses: keys, rules, aliases, hosts."""
 
 
 class Settings(NamedTuple):
-    """`path` is where the file is or would be, `exists` whether it is there; `lines` maps a dotted key to its line.
+    """`path` is where the file is or would be, `exists` whether it is there. `lines` maps a dotted key to its line.
 
-    `keys`: id of a key of the screen -> keys in Textual's names, comma-separated; `aliases`: canonical metric -> raw
-    keys that stand for it, the first that a run logs counts.
+    `keys`: id of a key of the screen -> keys in Textual's names, comma-separated. `aliases`: canonical metric -> raw
+    keys for it, of which the first that a run logs counts.
     """
 
     path: str
@@ -106,7 +108,7 @@ class Settings(NamedTuple):
     hosts: Mapping[str, Host] = _NONE
 
     def wrong(self, key: str, why: str) -> SettingsError:
-        """The error that names file, line and key."""
+        """The error, which names file, line and key."""
         return SettingsError(f"{self.path}{_at(self.lines, key)}: {key}: {why}")
 
 

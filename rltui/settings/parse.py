@@ -1,5 +1,5 @@
-"""From the text of the file to settings. Whoever owns names that are not known here (rules, keys of the screen,
-metrics, themes) says by `Settings.wrong` which exist."""
+"""Turns the text of the file into settings. The owners of names that are not known here (rules, keys of the screen,
+metrics, themes) report unknown ones with `Settings.wrong`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _HOST_NAME = lazy(r"[\w.-]{2,}")
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
-    """The known name that is most like a word; empty if none is `alike`, from 0 to 1."""
+    """The known name that is most similar to a word; empty if none has at least the similarity `alike`, from 0 to 1."""
     return next(iter(get_close_matches(name, list(known), 1, alike)), "")
 
 
 def near(name: str, known: Sequence[str], else_: str = "") -> str:
-    """`did you mean X?`, or the names that there are, or `else_`."""
+    """`did you mean X?`, or `else_`, or the names that exist."""
     close = nearest(name, known)
     return f"did you mean {close}?" if close else else_ or f"there are: {', '.join(known)}"
 
@@ -63,7 +63,7 @@ def parse(text: str, file: str) -> Settings:
 
 
 def _fixed(value: object, name: str, kind: type[Any], at: Settings) -> object:
-    """One of the tables whose keys are known: each value by the type of its field."""
+    """One of the tables whose keys are known: each value, checked by the type of its field."""
     given = _table(value, name, at)
     hints = get_type_hints(kind)
     known = kind._fields
@@ -147,7 +147,7 @@ def _table(value: object, key: str, at: Settings) -> Mapping[str, object]:
 
 
 def _lines(text: str) -> dict[str, int]:
-    """Dotted key -> line, for headers and keys that stand at the beginning of a line. tomllib keeps no places."""
+    """Dotted key -> line, for headers and keys at the beginning of a line. tomllib keeps no places."""
     out: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), 1):

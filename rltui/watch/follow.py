@@ -35,9 +35,10 @@ STOP: tuple[Decision, ...] = ("stop-use-best", "pause-and-fix", "abort-now")
 MEETS: dict[Until, tuple[Decision, ...]] = {"continue-watch": ("continue-watch", *STOP), "stop": STOP, "end": ()}
 WAIT_S = 1.0
 HARDWARE_EVERY_S = 10.0
-"""GPU power is read only to tell a hung run from a slow one."""
+"""GPU power is read only to distinguish a hung run from a slow one."""
 SAMPLES_S = 20.0
-"""Most seconds that the first events wait for the run's samples, so that findings from samples are among them."""
+"""The longest time in seconds that the first events wait for the run's samples, so that findings from samples are
+included."""
 
 
 LASTING_ROWS = 5
@@ -74,9 +75,9 @@ class Lasting(Struct):
 
 
 class News(Struct, frozen=True):
-    """News from a run's thread. `entry`: the check-in entry. `seen`: what was told by now. `met`: it meets --until.
+    """News from a run's thread. `entry`: the check-in entry. `seen`: what was reported so far. `met`: it meets --until.
     `over`: nothing more will come. `worst`: rank of the worst finding so far. `problem`: what went wrong. `fault`: the
-    fault of ours that ended the reading of the run."""
+    fault of rltui that ended the reading of the run."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -90,7 +91,7 @@ class News(Struct, frozen=True):
 
 
 class Following(Struct):
-    """Follows one run until `stop`, and gives what is new to `put`. `seen`: what an earlier watch told of it."""
+    """Follows one run until `stop`, and gives what is new to `put`. `seen`: what an earlier watch reported of it."""
 
     index: int
     found: Found

@@ -30,7 +30,7 @@ WAITING = 1000
 """At most this many events wait for a hook. More are left out, with a message."""
 POST_LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
-"""A post that fails is tried again after these."""
+"""A post that fails is tried again after these pauses."""
 CLOSE_S = 15.0
 """At the end, most seconds to wait for posts that are not sent yet."""
 VARIABLES = (
@@ -51,8 +51,8 @@ VARIABLES = (
 
 
 class Command:
-    """Runs the command for events, one after the other, in its own thread. `tell` gets what goes wrong. `done` gets
-    each event whose command has ended, in whatever way."""
+    """Runs the command for events, one after the other, in its own thread. `tell` gets errors. `done` gets each event
+    whose command has ended, however it ended."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ def shown_address(url: str) -> str:
 
 
 class Webhook:
-    """Posts events one after the other. `tell` gets what goes wrong. `done` gets each event that was sent or failed."""
+    """Posts events one after the other. `tell` gets errors. `done` gets each event that was sent or failed."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Webhook:
             )
 
     def close(self, wait_s: float = CLOSE_S) -> None:
-        """Waits at most so long for the queued events. Reports those that are not sent by then."""
+        """Waits at most `wait_s` for the queued events, then reports those that are not sent."""
         try:
             self._queue.put_nowait(None)
         except queue.Full:

@@ -1,9 +1,9 @@
-"""What a watch told of one run, on disk. If the watch is killed, its next start neither repeats nor misses events.
+"""What a watch reported of one run, on disk. If the watch is killed, its next start neither repeats nor misses events.
 
-Before events are told, they are written down, with the sizes of the files that they go to. Afterwards it is written
-down that they were told. If only the first was done, the sizes say which file has the events. If there is no file (a
-pipe, a terminal), they are told again, marked `again`. Commands and posts stay written down until they are done. Those
-that were not done are done again, also marked.
+Before events are reported, they are saved, with the sizes of the files that they go to. Afterwards it is saved that
+they were reported. If only the first was done, the sizes show which file has the events. If there is no file (a pipe, a
+terminal), they are reported again, marked `again`. Commands and posts stay saved until they are done. Those that were
+not done are done again, also marked.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Ledger:
         return True
 
     def seen(self) -> SeenSoFar | None:
-        """What was told before; None if nothing was."""
+        """What was reported before; None if nothing was."""
         with contextlib.suppress(KeyError, TypeError, ValueError):
             return SeenSoFar.of_dict(self._seen)
         return None
@@ -101,7 +101,7 @@ class Ledger:
         marks: dict[str, Any],
         to: Mapping[str, Iterable[Event]],
     ) -> None:
-        """Notes events that are about to be told. `to`: by channel, those for a command or post."""
+        """Saves events that are about to be reported. `to`: by channel, those for a command or post."""
         with self._mutex:
             self._seen = seen
             self._telling = {"events": [event.as_dict() for event in events], "entry": entry, "marks": marks}
@@ -112,13 +112,13 @@ class Ledger:
             self._save()
 
     def end(self) -> None:
-        """Notes that they were told."""
+        """Saves that they were reported."""
         with self._mutex:
             self._telling = None
             self._save()
 
     def done(self, channel: str, event: Event) -> None:
-        """Notes that a command or post has ended."""
+        """Saves that a command or post has ended."""
         with self._mutex:
             kept = self._pending.get(channel, [])
             left = [one for one in kept if (one.get("seq"), one.get("path")) != (event.seq, event.path)]
@@ -127,7 +127,7 @@ class Ledger:
                 self._save()
 
     def stands(self, seen: dict[str, Any]) -> None:
-        """Notes how far the run is when nothing happened. It is saved only from time to time."""
+        """Notes how far the run is if nothing happened. This is saved only from time to time."""
         with self._mutex:
             self._seen = seen
             if clock.monotonic() - self._saved > SAVE_EVERY_S:
@@ -156,7 +156,7 @@ class Ledger:
 
 
 def again(event: Event) -> Event:
-    """The same event, marked as one that may have been told before."""
+    """The same event, marked as one that may have been reported before."""
     return replace(event, again=True)
 
 

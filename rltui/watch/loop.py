@@ -52,18 +52,18 @@ class Terminal:
 
 
 CRASHED = 3
-"""The exit code after a fault of ours (`cli.crash`)."""
+"""The exit code after a fault of rltui (`cli.crash`)."""
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}
 SILENT = ("summary", "resumed", "heartbeat")
-"""No command is run on these events, nor on a measurement fault, unless --exec-on names their kind."""
+"""No command runs on these events, nor on a measurement fault, unless --exec-on names their kind."""
 
 
 class Options(Struct, frozen=True):
     """The options of the command line. `until_rows`, `until_s`: how long the verdict of --until must last. `command`:
-    the words of --exec. `exec_on`: the kinds of events that it is run on, () for all but `SILENT`. `timeout_s`,
-    `heartbeat_s`: None for none. `notify`: "osc" and addresses. `keep`: save what was told, so that the same watch goes
-    on where it stopped if it is started again. `fresh`: do not go on there this time."""
+    the words of --exec. `exec_on`: the kinds of events that it runs on, () for all but `SILENT`. `timeout_s`,
+    `heartbeat_s`: None for none. `notify`: "osc" and addresses. `keep`: save what was reported, so that the same watch
+    continues where it stopped if it is started again. `fresh`: do not continue there this time."""
 
     as_json: bool = False
     until: Until = "end"
@@ -80,7 +80,8 @@ class Options(Struct, frozen=True):
     fresh: bool = False
 
     def sinks(self) -> str:
-        """A name for where this watch sends events, by which it differs from other watches of the same run."""
+        """A name for the destinations of this watch's events, which distinguishes it from other watches of
+        the same run."""
         where = os.path.abspath(self.append) if self.append is not None else None
         told = [self.as_json, self.command, self.exec_on, where, self.notify]
         return sha256(json.dumps(told).encode()).hexdigest()[:12]
@@ -110,7 +111,7 @@ class Watch:
 
     def run(self) -> int:
         """Returns the exit code: 1 if a finding at or above --fail-on was open during the watch, else 0. A signal or a
-        time-out does not change that. Raises the first fault of ours that ended the reading of a run."""
+        time-out does not change that. Raises the first fault of rltui that ended the reading of a run."""
         self._open()
         threads = [
             Thread(target=self._following(i).run, name=f"rltui-watch-{i}", daemon=True) for i in range(len(self._found))
@@ -151,8 +152,8 @@ class Watch:
         return os.path.join(folder(self._state_dir, run, "watch"), f"{self._options.sinks()}.json")
 
     def _open(self) -> None:
-        """Opens ledgers, command and webhooks. Then does the commands and posts that an earlier watch left, and tells
-        the events that it was telling when it was killed."""
+        """Opens ledgers, command and webhooks. Then does the commands and posts that an earlier watch left, and reports
+        the events that it was reporting when it was killed."""
         options = self._options
         forget_old(self._state_dir, clock.time())
         for ledger, found in zip(self._ledgers, self._found, strict=True):
@@ -202,7 +203,7 @@ class Watch:
     # -- the main thread -----------------------------------------------------------------------------------------
 
     def _listen(self) -> str:
-        """Tells the news until there is a reason to end. Returns the reason."""
+        """Reports the news until there is a reason to end. Returns the reason."""
         limit = self._options.timeout_s
         ends = clock.monotonic() + limit if limit is not None else None
         while not self._asked:
@@ -221,7 +222,7 @@ class Watch:
         return self._asked
 
     def _take(self, news: News) -> bool:
-        """Tells the news. True if they end the watch."""
+        """Reports the news. True if they end the watch."""
         ledger = self._ledgers[news.index]
         if news.events:
             calls = [event for event in news.events if self._gate.lets(event, clock.time())]
@@ -265,7 +266,7 @@ class Watch:
             self._webhooks[channel].send(event)
 
     def _done(self, channel: str, event: Event) -> None:
-        """Notes that a command or a post has ended. Its thread calls this."""
+        """Saves that a command or a post has ended. Called from its thread."""
         for ledger in self._ledgers:
             ledger.done(channel, event)
 
@@ -314,7 +315,7 @@ class Watch:
 
 
 def _channel(url: str) -> str:
-    """A name for an address, which does not show the address."""
+    """A name for an address that does not reveal the address."""
     return f"webhook-{sha256(url.encode()).hexdigest()[:12]}"
 
 
