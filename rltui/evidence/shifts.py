@@ -266,7 +266,7 @@ def _levels(x: Floats, first: int, last: int) -> Floats:
     return column_medians(windows(part, NEAR).T)
 
 
-ON_ITS_WAY, GOES_ON = 0.25, 0.5
+ON_ITS_WAY, FOLLOWS = 0.25, 0.5
 """Shares of a jump: the most that may already be gone right before it, and the most that may follow it or be undone."""
 AFTERWARDS = 20
 """Rows after a jump that show whether it goes on."""
@@ -280,4 +280,4 @@ def stands_on_both_sides(x: Floats, steps: Ints, shift: Shift) -> bool:
         return False
     before, later = median(x[at - BESIDE : at]), median(since[len(since) // 2 :])
     first = median(since[:BESIDE])
-    return bool(abs(before - shift.before) <= ON_ITS_WAY * abs(jump) and abs(later - first) <= GOES_ON * abs(jump))
+    return bool(abs(before - shift.before) <= ON_ITS_WAY * abs(jump) and abs(later - first) <= FOLLOWS * abs(jump))

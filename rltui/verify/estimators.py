@@ -14,14 +14,14 @@ STAGE, NAME = "advantages", "estimator"
 Ask = Callable[[Floats], Floats]
 CLOSE = 5e-3
 """Largest relative difference of the same estimator with another constant beside the spread, up to 1e-3 of it."""
-GROUPS = np.array(
+GROUPS = 1000.0 * np.array(
     [
         [2.0, -1.0, 0.3, 0.7, 1.9, -2.2, 0.0, 3.1],
         [10.0, 11.0, 12.0, 13.5, 9.0, 10.5, 14.0, 8.0],
         [0.0, 40.0, 5.0, -20.0, 7.0, 7.0, 1.0, 0.0],
     ]
 )
-GROUPS = GROUPS * 1000.0  # far beyond any constant beside the spread, which is measured by itself
+"""Three groups, far beyond any constant beside the spread, which is measured by itself."""
 LONE = np.eye(1, 16) * 1000.0
 """One right answer of sixteen: its advantage is 3.9 spreads, beyond most clips."""
 
