@@ -262,8 +262,8 @@ def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, lis
 
 def _last_words(seen: LifeSigns, last: int | None) -> Note | None:
     """The last words, after the newest row, of the program that ran the trainer; the first of them about a failure if
-    there is one. Words that came before the newest row do not count: an agent's tools end as well. With a known plan,
-    only the words of the program that ran the trainer ("closed") show an end."""
+    there is one. Words that also came with earlier rows do not count: an agent's tools end as well. If a plan is known,
+    only "failed" and "closed" notes count: only the program that ran the trainer knows."""
     found: list[Note] = []
     for name, source in seen.notes.sources.items():
         if name in seen.outlived or (source.step is not None and last is not None and source.step < last):

@@ -19,8 +19,7 @@ __all__ = ["Frame", "Loading"]
 
 
 def __getattr__(name: str) -> object:
-    """Loads frames only on demand: they need numpy, the run and the diagnosis, and finding a run needs none of
-    these."""
+    """Loads frames only on demand: they need numpy, the run and the diagnosis. Finding a run needs none of these."""
     if name in __all__:
         from rltui.session import frame
 
