@@ -77,10 +77,10 @@ class Tree:
         self.dirs = []  # type: list[str]
         self.skipped = Counter()  # type: Counter[str]
         self.complete = True
-        self.links = []  # type: list[tuple[str, int]] # followed after everything that is not a link
-        self.seen = set()  # type: set[tuple[int, int]] # every directory entered and every file listed
+        self.links = []  # type: list[tuple[str, int]]  # followed after everything that is not a link
+        self.seen = set()  # type: set[tuple[int, int]]  # every directory entered and every file listed
         self.entries = 0
-        self.whole = set()  # type: set[str] # directories whose files are all interesting
+        self.whole = set()  # type: set[str]  # directories whose files are all interesting
 
 
 def walk_tree(

@@ -35,7 +35,7 @@ SHOWN = 40
 
 
 class AnswerCheck(NamedTuple):
-    """An answer as it is in the text, its reference, and whether they are equal."""
+    """An answer from the text, its reference, and whether they are equal."""
 
     answer: str
     reference: str

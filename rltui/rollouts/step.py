@@ -355,7 +355,7 @@ class StepRollouts:
         return f"the file name says step {self.step} and its samples say step {told}: the file name counts"
 
     def _character_cap(self) -> int | None:
-        """The length limit in characters, if single characters may be the tokens (see the module); else None."""
+        """The length limit in characters, if the tokens may be single characters (see the module); else None."""
         longest = max((one.chars for one in self._all if one.chars is not None), default=0)
         return self.cap if self.cap is not None and longest <= self.cap else None
 

@@ -34,7 +34,7 @@ _BEFORE = re.compile(r"^(?:\[[^\]]*\]:?\s*|\(\w+(?: pid=\d+[^)]*)?\)\s*|[\w.]+\.
 LEAST_QUOTED, LEAST_FACT = 12, 3
 """In characters. A shorter quote says nothing. A shorter fact may occur in a line by chance."""
 MOST_QUOTED = 240
-"""Most characters of a quote; the line number is shown beside it."""
+"""The most characters of a quote; the line number is shown beside it."""
 QUOTES = " :,='\""
 
 Rank = Literal["high", "medium", "low", "none"]
@@ -216,7 +216,7 @@ def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | No
 
 
 def first_first(errors: Iterable[Note]) -> list[Note]:
-    """The errors with symptoms last, otherwise in the order of the log."""
+    """The errors in the order of the log, with symptoms last."""
     kinds = [(note, _kind(note)) for note in errors]
     return [note for note, _ in sorted(kinds, key=lambda one: one[1] is not None and one[1].symptom)]
 
@@ -240,7 +240,7 @@ def again(crashes: Sequence[Crash]) -> str:
 
 
 def loop(crashes: Sequence[Crash]) -> str:
-    """The error that ended several of these attempts (oldest first), if one did, as a clause."""
+    """A clause about the error that ended several of these attempts (oldest first); empty if none did."""
     last, times = repeated(crashes)
     if last is None:
         return ""
@@ -325,7 +325,8 @@ def _near(frame: str) -> str:
 
 
 def _phase(note: Note) -> str:
-    """The phase that the innermost telling frame names, or the one that it is part of."""
+    """The phase that the innermost matching frame names, or the phase of which it is part if the next matching frame
+    names that."""
     inner: FailedIn | None = None
     for frame in (*reversed(note.frames), note.text):
         found = next((phase for phase in _crashes().phase if re.search(phase.code, _near(frame))), None)

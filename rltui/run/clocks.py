@@ -12,7 +12,7 @@ from rltui.run.table import Floats, Ints, Table
 ZONE_S, ZONES = 1800.0, 28
 """The clocks of two zones differ by a multiple of `ZONE_S` seconds, at most by `ZONES` times that."""
 MOMENT_S = 60.0
-"""Apart from its zone, a clock may be wrong by this many seconds, and as far ahead of ours."""
+"""Apart from its zone, a clock may be wrong by this many seconds, and ahead of ours by as much."""
 
 
 def zones_apart(seconds: float) -> float:

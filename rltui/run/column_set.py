@@ -100,7 +100,7 @@ class ColumnSet(dict[str, Column]):
                 target.extend(np.arange(start, start + len(steps)), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            if axis is None:  # one allocation for all new columns: a short log has as many columns as a long one
+            if axis is None:  # one allocation for all new columns, as even a short log has many columns
                 room = room_for(len(places), target.count)
                 cells = block[list(places.values())]
                 room[:, at : target.count] = cells if where is None else cells[:, where]
@@ -125,7 +125,8 @@ class ColumnSet(dict[str, Column]):
                     self[key].move(other)
 
     def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
-        """The axis for these columns, which share `axis`, without any other column: a copy if others use `axis` too."""
+        """An axis that only these columns use. They share `axis` now; the result is a copy of it if other columns use
+        it too."""
         if axis is None:
             new, none = Axis.empty(), np.empty(0, dtype=np.float64)
             for key in keys:

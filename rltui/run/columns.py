@@ -102,7 +102,7 @@ class Axis:
         self._whole = self._cut = rows, steps, times  # what `filled` returned last, and from which arrays
 
     def filled(self) -> tuple[Ints, Ints, Floats]:
-        """Views of rows, steps and times without unused room: the same objects until something is added."""
+        """Views of rows, steps and times without unused room. They are the same objects until something is added."""
         n, whole, cut = self.count, self._whole, self._cut
         same = whole[0] is self.rows and whole[1] is self.steps and whole[2] is self.times
         if not same or len(cut[0]) != n:
@@ -171,7 +171,7 @@ class Column:
         axis.members += 1
 
     def series(self, key: str) -> Series:
-        """The points under this name: the same object until something is added or revised."""
+        """The points under this name. It is the same object until something is added or revised."""
         filled, shown = self.axis.filled(), self._shown
         if shown is None or shown[0] is not filled or shown[1] is not self.values or shown[2].key != key:
             rows, steps, times = filled

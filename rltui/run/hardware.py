@@ -214,7 +214,7 @@ def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> F
     step, seconds); NaN if unknown."""
     if not len(steps) or not beats:
         return times
-    seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few, the rows may be many
+    seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few beats, maybe many rows
     at = np.minimum(steps.searchsorted(seen), len(steps) - 1)
     untold = (steps[at] == seen) & np.isnan(times[at])
     if untold.any():

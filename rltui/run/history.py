@@ -30,14 +30,14 @@ class History:
         self._merged: Table | None = None
         self._ends: dict[str, int] = {}
         self._placed: dict[str, Part] = {}  # parts that state no steps, with the steps of another part
-        self.unplaced: dict[str, int] = {}  # part -> number of rows left out because their step is not known
+        self.unplaced: dict[str, int] = {}  # part -> number of rows left out because their step is unknown
         self.ahead: dict[str, int] = {}  # part -> how many steps higher it numbers the same rows than a better part
         self.behind: dict[str, float] = {}  # part -> seconds by which its clock is behind that of a better part
         self.contradictions: tuple[Contradiction, ...] = ()
         self.meaning: Callable[[str], str] = str  # key -> meaning: keys with one meaning are one metric
         self._bar: int | None = None
         self._every: int | None = None
-        self._since = 0  # rows folded in since the sources were compared
+        self._since = 0  # rows merged since the sources were last compared
 
     @property
     def counted(self) -> bool:

@@ -1,4 +1,4 @@
-"""Whether the run is alive: the one place that decides a run's state at a moment, for every command and screen."""
+"""Whether the run is alive. Only this module decides a run's state at a moment, for every command and screen."""
 
 from __future__ import annotations
 
@@ -238,8 +238,9 @@ def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, lis
     """The end that a log announces, and the errors that ended the training, the first error first.
 
     The training survived an error if more than one row came after it: if several processes write one log, the row of
-    the failed step may come after the error. An error after an announced end is not a crash. One before it is a crash,
-    unless training went on. A log that ends more than one row before the newest row belongs to an earlier attempt.
+    the failed step may come after the error. An error after an announced end is not a crash. An error before it is a
+    crash, unless training continued. A log that ends more than one row before the newest row belongs to an earlier
+    attempt.
     """
     ended: Note | None = None
     deadly: list[Note] = []

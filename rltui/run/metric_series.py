@@ -48,7 +48,7 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
 
 
 def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """The series that stands for a canonical metric, out of the candidates."""
+    """The candidate that represents a canonical metric; None if there are no candidates."""
     if not found:
         return None
     return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)

@@ -45,8 +45,8 @@ class MetricName(Struct, frozen=True):
     """What a raw key is called. `canonical`: None for a key that the vocabulary does not know (shown under its prefix).
 
     `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,
-    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` tells several
-    keys of one canonical metric apart (reward function, data set). `direction`: which way is good ("up", "down",
+    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` distinguishes
+    several keys of one canonical metric (reward function, data set). `direction`: which way is good ("up", "down",
     "none").
     """
 
@@ -63,7 +63,7 @@ class MetricName(Struct, frozen=True):
 
 
 def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
-    """The name of a key, with how it is easily misread in this framework and version."""
+    """The name of a key, with a warning about how it is easily misread in this framework and version."""
     told, own = trap(m.canonical, dialect, version), own_trap(m.canonical, dialect, version)
     told, own = (". ".join(text for text in (m.told, said) if text) for said in (told, own))
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
@@ -370,13 +370,13 @@ def _by_themselves(dialect: str, keys: tuple[str, ...]) -> tuple[dict[str, Meani
 
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
-    """Cached, as the runs of a sweep log the same keys."""
+    """The meanings of keys by their names alone. Cached, as the runs of a sweep log the same keys."""
     return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)
 def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Cached, as the runs of a sweep log the same keys."""
+    """The keys that may stand for a canonical name. Cached, as the runs of a sweep log the same keys."""
     return tuple(keys_for(canonical, dialect, keys))
 
 

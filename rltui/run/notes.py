@@ -24,7 +24,7 @@ UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
 class LogStanding(Struct, frozen=True):
-    """An end or an error, and the training step of its log at that point; None if that is not known."""
+    """An end or an error, with the training step of its log at that point; None if unknown."""
 
     note: Note
     step: int | None
@@ -52,7 +52,7 @@ class NoteSource(Struct):
     row: int | None = None  # newest training step
     laps: int = 0  # how often its steps went back
     noted: int = 0  # how many of these laps came before its newest note
-    bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
+    bar: int | None = None  # newest step of the progress bar: rows may be logged only every tenth step, or come late
     bar_line: int = 0  # the line where the bar was painted
     unplaced: int = 0  # the number of its records without a step
     shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
@@ -203,7 +203,7 @@ class Notes:
         self.ungraded: list[tuple[str, Ungraded]] = []  # each with its source
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
-        """`head_step`: the newest training step of that log, for notes that state no step."""
+        """Takes a note. `head_step`: the newest training step of that log, for notes that state no step."""
         log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:

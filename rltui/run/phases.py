@@ -32,7 +32,8 @@ class PhaseShare(Struct, frozen=True):
 
 
 class PhaseTable(Struct, frozen=True):
-    """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
+    """Medians over the last `window_steps` steps. The items add up to the step ("other": the rest) unless
+    `overlapped`."""
 
     window_steps: int
     step_s: float | None
@@ -181,7 +182,7 @@ def _item(name: str, key: str, seconds: float, total: float, overlapped: bool) -
 
 
 def _rare(per_step: dict[str, Floats], medians: dict[str, float]) -> list[str]:
-    """Phases that only some of the steps ran: "checkpoint in 1 of 20 steps, 12.3 s each"."""
+    """Texts about phases that only some of the steps ran: "checkpoint in 1 of 20 steps, 12.3 s each"."""
     out = []
     for name, seconds in medians.items():
         if seconds == 0:

@@ -89,7 +89,7 @@ class Pulse(Struct):
     """
 
     moved_at: float | None = None  # a step, a counter or a phase moved
-    output_at: float | None = None  # something was written that is new in this step
+    output_at: float | None = None  # something new in this step was written
     heard: bool = False  # something came while we listened: it is not a dead copy
     phase: Note | None = None  # what was announced since the last step
     phase_at: float | None = None
@@ -97,7 +97,7 @@ class Pulse(Struct):
     beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
     processes: tuple[ProcessFact, ...] = ()
     gpus: tuple[GpuSample, ...] = ()
-    gone_at: float | None = None  # since when all known processes are seen to be gone
+    gone_at: float | None = None  # when all known processes were first seen to be gone
     unread: tuple[str, ...] = ()  # why files of the run cannot be read at the moment
     blind: bool = False  # none of the run's files can be read
     _step: int | None = None

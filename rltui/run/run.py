@@ -74,7 +74,7 @@ class Run:
         self.dialect = GENERIC  # the file of names in use, finer than the framework (verl_0_2, trl_ppo)
         self.algorithm: str | None = None
         self.planned_steps: int | None = None
-        self.followed = False  # it is followed live: file times may replace missing time stamps
+        self.followed = False  # followed live: file times may replace missing time stamps
         self.scheduled = False  # the scheduler reports that it runs
         self.as_of: float | None = None  # newest time stamp inside the data, seconds since the epoch
         self.info: dict[str, str] = {}  # what containers state: run_id, name, project, host, ...
@@ -256,7 +256,7 @@ class Run:
         log count: the time of the launch does not show when the rows after it were written."""
         rows = self.history.table.newest_time
         if self._cut_at is not None and rows is not None:
-            return rows  # notes that state no step may be later
+            return rows  # notes without a step may be later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         if rows is None:

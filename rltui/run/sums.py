@@ -65,7 +65,7 @@ def _by_turns(x: Floats, middle: float) -> bool:
 
 
 def few_valued(x: Floats) -> bool:
-    """Whether points have few values (`median_and_kind`)."""
+    """Whether points have few values (see `median_and_kind`)."""
     return median_and_kind(x)[1]
 
 

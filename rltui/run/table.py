@@ -105,7 +105,7 @@ class Table:
         self.counted = 0  # rows that state no step
         self.overwritten = 0  # rows that stated other values for the step of the record before them
         self.repeated = 0  # rows that repeated known rows
-        self.zoned = False  # the newest times name their zone
+        self.zoned = False  # the newest times state their zone
         self.abandoned: list[tuple[int, int, int]] = []  # first step, last step and number of rows that a restart left
         self.others: list[tuple[int, int, int]] = []  # those of `abandoned` from another training
         self.columns = ColumnSet()
@@ -113,7 +113,7 @@ class Table:
         self._steps: Ints = np.empty(0, dtype=np.int64)
         self._times: Floats = np.empty(0, dtype=np.float64)
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not computed
-        self._head = -1  # row of the newest record: after a restart it lies before the end
+        self._head = -1  # row of the newest record: after a restart it is before the end
         self._back: GoneBack | None = None  # records went back: not yet known if it is a restart or a late revision
         self._marked: tuple[dict[str, object], Marked] | None = None  # the state that `go_back` restores
         self._revised_from = 0  # the first row that was revised since `_marked`
@@ -149,7 +149,7 @@ class Table:
         return self._newest_time if self._newest_time == self._newest_time else None
 
     def timed(self, most: int) -> Ints:
-        """Numbers of the newest rows that state a time, at most `most`."""
+        """The numbers of the newest rows that state a time, at most `most`."""
         reach = most if self.newest_time is not None else 0
         while True:
             start = max(0, self.n - reach)
@@ -219,7 +219,7 @@ class Table:
         return out
 
     def _extend(self, steps: Ints, rows: Rows, first: int) -> None:
-        """Appends the rows of a block from `first` on, with these steps, which lie after the last one."""
+        """Appends the rows of a block from `first` on, with these steps, which are after the last one."""
         start, end = self.n, self.n + len(steps)
         times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first : first + len(steps)]
         self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)

@@ -44,7 +44,8 @@ def left_out(found: Found) -> dict[str, str]:
 
 
 def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, to the extent of `extent`, and those that are left out or unreadable, with the reason."""
+    """The files to read (all bytes, or only the ends by `extent`), and those that are left out or unreadable, with the
+    reason."""
     from rltui.session.container_feeds import feed_for
 
     files = found.listing.by_path
@@ -72,7 +73,7 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
 
 
 def told(feed: AnyFeed) -> SourceInfo:
-    """What has been read of a file so far."""
+    """What has been read from a file so far."""
     notes = [feed.note] if feed.note else []
     table = feed.part.table
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]

@@ -259,7 +259,7 @@ if TYPE_CHECKING:
 def feed_for(
     path: str, format: str, place: Place, stat: FileStat, inside: str = "", extent: Extent | None = ALL
 ) -> AnyFeed:
-    """The feed of one container, to the extent of `extent`. `inside`: the key of the run in a database that may hold
+    """The feed of one container. `extent`: how much is read. `inside`: the key of the run in a database that may hold
     several."""
     feed = _feed_for(path, format, place, stat, inside, extent)
     if extent is not ALL and isinstance(feed, DatabaseFeed | StoreFeed) and stat.size > WHOLE_MOST:

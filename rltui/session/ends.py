@@ -91,7 +91,7 @@ def read_ends(
             gap, begin, end = max(0, delta.offset - len(head)), b"", delta.data
             if gap:
                 begin, end = _joint(format, head, delta.data, delta.offset)
-            elif delta.offset:  # both ends meet
+            elif delta.offset:  # the beginning and the end meet
                 end = head[: delta.offset] + delta.data
             apart = (
                 _made(format, name, run, extent) if formats()[format].begins == "anywhere" else reader

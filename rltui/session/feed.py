@@ -153,8 +153,8 @@ class Feed(Source):
 
 @dataclass(slots=True)
 class EndsFeed(Feed):
-    """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
-    too large."""
+    """A feed that gives the ends of a file in one batch. A file that cannot be read from its end is read whole, if it
+    is not too large."""
 
     takes_back: ClassVar[bool] = False  # it is not followed
 

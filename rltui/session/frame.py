@@ -31,7 +31,7 @@ def log_until(
 ) -> tuple[LogLine, ...]:
     """The lines written up to a step. They are chosen by time if line and step (`until`, seconds since the epoch) have
     one, else by their place in the file: before the first line that names a later step, and within the first `share` of
-    the log, where `share` is the share of rows that had come by then."""
+    the log (the share of rows that had come at that step)."""
     if not log or share >= 1.0:
         return tuple(log)
     numbers = [line.line for line in log if line.line]

@@ -161,7 +161,7 @@ def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> 
     """The state of a run about which nothing more is known, if it is finished: its only file says so at its end and
     shows no error. Else None. `plan`: the planned steps, if no unread part may state others."""
     state = judge(replace(run.evidence(now), planned=plan))
-    if any(feed.other_epoch for feed in feeds):  # its steps are not known either
+    if any(feed.other_epoch for feed in feeds):  # its steps are unknown too
         state = replace(state, because="the trainer says that it is done") if state.quote else NOT_KNOWN
     said_so = state.state == "finished" and not state.last_words and len(feeds) == 1
     said_so = said_so and not any(note.kind in FATAL for note in run.notes)

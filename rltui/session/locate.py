@@ -36,7 +36,8 @@ any."""
 
 
 def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """Runs that are not files of this machine; empty if the argument names none. Raises `NotARun` as `locate` does."""
+    """The runs that are not files on this machine; empty if the argument names none. Raises `NotARun` as `locate`
+    does."""
     try:
         target = parse(argument)
     except BadTarget as problem:
@@ -149,7 +150,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
 
 
 def discover(root: str, place: Place | None = None, looked: Looked = lambda path: None) -> list[Found]:
-    """Runs below a directory; an empty list if there are none. `looked`: see `locate`."""
+    """The runs below a directory; an empty list if there are none. `looked`: see `locate`."""
     try:
         return runs_at(root, place or LocalPlace(), None, looked)
     except NotARun:

@@ -104,7 +104,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
             from rltui.readers.wandb.rows import TIMER  # imported here: its reader is already loaded
 
             for key in [key for key in end.cells if key.startswith(TIMER)]:
-                del end.cells[key]  # timers are sums from the first row on, and are split over rows
+                del end.cells[key]  # timers are sums from the first row on and are split over several rows
         _signs(records, config, hints)
         kind = "console" if format.endswith("console") else format
         if end.cells and kind in ends:

@@ -179,7 +179,7 @@ class RunReader:
         return Loading(self._read_bytes, max(self._read_bytes, sum(f.size for f in self.feeds)), what, self._done)
 
     def _cut_to_step(self) -> None:
-        """Forgets what came after `until_step`."""
+        """Drops what came after `until_step`."""
         if self._until_step is None:
             return
         self._identify()  # names show which rows of two files are the same
@@ -199,7 +199,7 @@ class RunReader:
                 changed |= news
                 if batch.bytes_read:
                     self._stirred[feed.path] = clock.monotonic()
-                more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
+                more = batch.more and batch.bytes_read > 0  # over a slow or broken link the rest comes later
         if changed:
             self._identify()
             self.run.heard(clock.time())
@@ -308,8 +308,8 @@ class RunReader:
         return known(self.run, self.feeds, now, self._done)
 
     def diagnosis(self, state: RunState | None = None) -> Diagnosis:
-        """The diagnosis of all rows read so far. During the first read it only says that reading is not done. `state`:
-        the run's current state, if known."""
+        """The diagnosis of all rows read so far. During the first read it is a placeholder that says so. `state`: the
+        run's current state, if known."""
         from rltui.evidence.model import stuck, unread  # imported here, as a list of runs needs no diagnosis
 
         if not self._done or self._extent is not ALL:

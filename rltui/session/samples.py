@@ -157,7 +157,7 @@ class SampleWatch:
                 Thread(target=self._work, name="rltui-samples", daemon=True).start()
 
     def close(self) -> None:
-        """Ends the thread soon."""
+        """Makes the thread end soon."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -209,7 +209,7 @@ class RunSamples:
         return self._watch.latest if self._watch is not None else None
 
     def want(self, asked: Asked) -> None:
-        """Asks a thread to read them."""
+        """Asks a thread to read the samples."""
         if self._watch is None:
             self._watch = SampleWatch(self._reader)
         self._watch.want(asked)

@@ -81,7 +81,7 @@ REST = 20.0
 
 
 class NamedDumps:
-    """The dumps in directories that the config names, as of the last `look`. `root` is the run's own directory."""
+    """The dumps in directories that the config names, at the last `look`. `root`: the run's own directory."""
 
     def __init__(self, place: Place, run: Run, root: str) -> None:
         self._place = place

@@ -94,7 +94,7 @@ class Block:
         self._parse = parse
         self._at: (
             list[tuple[int, int]] | None
-        ) = []  # per sample: its record, and its place in that; None: one sample a record
+        ) = []  # for each sample: its record and its place in that record; None: one sample a record
 
     def raws(self) -> Iterator[Raw]:
         """Every sample once, in order. No sample is kept here, so memory use stays small."""

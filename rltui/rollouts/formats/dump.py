@@ -83,7 +83,7 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
 
 def read_end(path: str, data: bytes) -> Block:
     """The samples at the end of a file of lines. The first line may be incomplete and is dropped."""
-    data = data[data.find(b"\n") + 1 :]  # reuses the name, so that memory does not hold both
+    data = data[data.find(b"\n") + 1 :]  # reusing the name keeps memory from holding both
     block = read(path, data)
     block.note = block.note or "only its end was read"
     return block

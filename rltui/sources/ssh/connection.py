@@ -38,7 +38,7 @@ _STEADY_S = 10.0
 """If a connection lasted this long, it was good, and the next attempt comes soon."""
 
 
-class PeerLost(Exception):  # noqa: N818 (it is nothing unusual)
+class PeerLost(Exception):  # noqa: N818  (it is nothing unusual)
     """The connection is over. The text gives the reason, in ssh's own words if it wrote any."""
 
 

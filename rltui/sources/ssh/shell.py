@@ -198,7 +198,7 @@ class ShellPeer:
         return dict(zip(paths, lines, strict=False))
 
     def _advance(self, followed: _Followed) -> list[tuple[Message, bytes]]:
-        """The next pieces of a file, as far as the window allows."""
+        """The next pieces of a file, as many as the window allows."""
         answers: list[tuple[Message, bytes]] = []
         more = True
         while more and followed.under_way < WINDOW:
