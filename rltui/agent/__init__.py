@@ -1,5 +1,5 @@
-"""The code that is sent to a remote machine and runs there: Python 3.6, standard library only. This machine uses the
-same modules for its own files."""
+"""The code that is sent to a remote machine and runs there: Python 3.6, standard library only. The local machine uses
+the same modules for its own files."""
 
 SHIPPED = (
     "rltui/agent/files.py",
@@ -9,4 +9,4 @@ SHIPPED = (
     "rltui/agent/hardware.py",
     "rltui/agent/main.py",
 )
-"""The files of the agent, each after those that it imports."""
+"""The files of the agent, each after the files that it imports."""

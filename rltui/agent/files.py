@@ -1,11 +1,11 @@
-"""Files as the operating system gives them: why a path cannot be read, how far a growing file has been read, and
-whether it is still the same file.
+"""Files of the operating system: why a path cannot be read, how far a growing file has been read, and whether it is
+still the same file.
 
 A file was rewritten if it is shorter than what was read (truncated), or if bytes that were read have changed. The first
 and the last bytes read are compared whenever the file's times change. A checksum of what was read is compared if the
-file has another identity (replaced) or was absent for a while: rsync and a remounted disk bring back the same
-bytes, which is no new attempt of the run. It is also compared for a small file of the same size with a newer time (a
-JSON document saved again with one digit changed).
+file has another identity (replaced) or was absent for a while: rsync and a remounted disk bring back the same bytes,
+which is not a new attempt of the run. It is also compared for a small file of the same size with a newer time (a JSON
+document saved again with one digit changed).
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -31,15 +31,15 @@ KINDS = {
 FINGERPRINT_BYTES = 64
 WHOLE_CHECK_BYTES = 4 << 20
 CHECKED_BYTES, CHECKED_EVERY = 1 << 10, 1 << 14
-"""Behind that many bytes the checksum takes the first bytes of each stretch: of all bytes it took a tenth of the time
-of reading, and another file differs in far more than a few of them."""
+"""Beyond `WHOLE_CHECK_BYTES` the checksum covers only the first bytes of each stretch. A checksum of all bytes took a
+tenth of the reading time, and another file differs in far more than a few bytes."""
 PIECE_BYTES = 1 << 20
 CLOCK_GRAIN_S = 2.0
 """A file that changed this recently may change again under the same time stamp, so it is checked once more later."""
 
 
 def number_of(error: "OSError | ValueError") -> int:
-    """The errno of what `open`, `stat` or `read` raised (ValueError: a NUL in the path)."""
+    """The errno of the exception that `open`, `stat` or `read` raised (ValueError: a NUL in the path)."""
     found = error.errno if isinstance(error, OSError) else errno.ENOENT
     return found or errno.EIO
 
@@ -50,13 +50,13 @@ def kind_of(error: "OSError | ValueError") -> str:
 
 
 def check_regular(path: str, mode: int) -> None:
-    """OSError for what exists but holds no bytes to read: a directory, pipe, socket or device."""
+    """Raises OSError for a path that exists but holds no bytes to read: a directory, pipe, socket or device."""
     if not stat.S_ISREG(mode):
         raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO, "not a file", path)
 
 
 def open_regular(path: str) -> "tuple[int, os.stat_result]":
-    """A descriptor of a regular file, to be closed by the caller. Never blocks, not even on a named pipe."""
+    """A descriptor of a regular file, which the caller must close. Never blocks, not even on a named pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
@@ -69,7 +69,7 @@ def open_regular(path: str) -> "tuple[int, os.stat_result]":
 
 class Piece:
     """New bytes of a file, from `offset` on. `reset`: the file was rewritten, so earlier bytes no longer count. `more`:
-    there are more bytes to read now. size, mtime and identity are those of the file."""
+    there are more bytes to read now. `size`, `mtime` and `identity` are those of the file."""
 
     def __init__(
         self, data: bytes, offset: int, reset: bool, more: bool, size: int, mtime: float, identity: str
@@ -84,15 +84,15 @@ class Piece:
 
 
 class Position:
-    """How far a file has been read. Another process can go on from there (`write_down`, `taken_up`)."""
+    """How far a file has been read. Another process can continue from there (`write_down`, `taken_up`)."""
 
     def __init__(self) -> None:
         self.offset = 0
         self.head = b""  # first bytes read
         self.tail = b""  # last bytes read
-        self.checksum = 0  # of the bytes read, by `checked`
+        self.checksum = 0  # of the bytes read, computed by `checked`
         self.identity = ""  # "device:inode"
-        self.seen_size = 0  # of the file, at the last read
+        self.seen_size = 0  # size of the file at the last read
         self.was_absent = False
 
     def take(self, data: bytes) -> None:
@@ -107,7 +107,7 @@ class Position:
         self.head = self.tail = b""
 
     def follow(self, piece: Piece) -> None:
-        """Moves past `piece`, which this process or another one has read."""
+        """Moves past `piece`, which this or another process has read."""
         if piece.reset:
             self.forget()
         self.take(piece.data)
@@ -116,7 +116,8 @@ class Position:
         self.seen_size = piece.size
 
     def lost(self, kind: str) -> None:
-        """A read failed. After an absence the next read compares all that was read with what came back."""
+        """Records that a read failed. After an absence, the next read compares all that was read with what came
+        back."""
         self.was_absent = self.was_absent or kind in ("missing", "not-a-file")
 
     def write_down(self) -> "list[Any]":
@@ -136,19 +137,19 @@ class Position:
 class ForwardReader:
     """One file of this machine, read forwards, whatever its writer does to it.
 
-    No descriptor is held between reads: each read opens the path again, so a file replaced by rename is seen at once, a
-    deleted one does not keep its disk space, and a network file system hands out fresh data. If nothing changed, a
-    read is one `stat`.
+    No descriptor is held between reads: each read opens the path again. So a file replaced by rename is seen at once, a
+    deleted file does not keep its disk space, and a network file system returns fresh data. If nothing changed, a read
+    is a single `stat`.
     """
 
     def __init__(self, path: str, position: "Position | None" = None) -> None:
         self.path = path
         self.position = position or Position()
         self._seen = None  # type: tuple[int, ...] | None  # signature at the last read; None after an error
-        self._settled = False  # that read was more than the clock's grain after the last change
+        self._settled = False  # the last read was more than the clock's grain after the last change
 
     def read(self, max_bytes: int) -> Piece:
-        """The next bytes. OSError or ValueError if the path cannot be read; the position is kept."""
+        """The next bytes. Raises OSError or ValueError if the path cannot be read; the position is kept."""
         try:
             found = os.stat(self.path)
             unchanged = self._seen == _signature(found) and self.position.offset >= found.st_size
@@ -195,8 +196,8 @@ class ForwardReader:
 
 
 def checked(data: bytes, at: int, checksum: int) -> int:
-    """The CRC-32 of a file's bytes up to `at`, gone on with the `data` that follow: of all bytes at first, then of
-    some in each stretch."""
+    """The CRC-32 of a file's bytes up to `at` (`checksum`), continued with the `data` that follow: of all bytes at
+    first, then of some bytes in each stretch."""
     whole, end = max(0, WHOLE_CHECK_BYTES - at), at + len(data)
     view = memoryview(data)
     checksum = zlib.crc32(view[:whole], checksum)
@@ -219,7 +220,7 @@ def _checksum(descriptor: int, size: int) -> int:
 
 
 def read_tail(path: str, max_bytes: int) -> "tuple[bytes, int, os.stat_result]":
-    """The last bytes of a file, where they begin, and its status. OSError or ValueError if it cannot be read."""
+    """The last bytes of a file, where they begin, and its status. Raises OSError or ValueError if it cannot be read."""
     descriptor, found = open_regular(path)
     start = max(0, found.st_size - max_bytes)
     try:

@@ -1,6 +1,7 @@
-"""Reads the GPUs of a machine where nothing is installed: NVML through ctypes, or else nvidia-smi, rarely.
+"""Reads the GPUs of a machine where nothing is installed: NVML through ctypes, or else occasional calls of nvidia-smi.
 
-Plain numbers under the names of `rltui/hardware/base.py`; None if unknown. `throttle` is the driver's mask of reasons.
+Values are plain numbers under the names in `rltui/hardware/base.py`; None if unknown. `throttle`: the driver's mask of
+reasons.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -22,7 +23,7 @@ _PROCESSES = 32
 _MOST_XIDS = 32
 _SM_CLOCK, _UNCORRECTED, _VOLATILE, _XID = 1, 1, 0, 8  # constants of nvml.h
 _TOO_SMALL = 7
-_LOST = (15, 16)  # off the bus, waits for a reset
+_LOST = (15, 16)  # off the bus, or waiting for a reset
 _NOT_AVAILABLE = (1 << 64) - 1
 
 
@@ -30,7 +31,7 @@ class _Memory(ctypes.Structure):
     _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
 
 
-class _MemoryV2(ctypes.Structure):  # its `used` leaves out what the driver holds
+class _MemoryV2(ctypes.Structure):  # its `used` excludes what the driver holds
     _fields_ = [("version", ctypes.c_uint)] + [
         (name, ctypes.c_ulonglong) for name in ("total", "reserved", "free", "used")
     ]
@@ -81,7 +82,7 @@ class Gpus:
             self._nvml = None
 
     def read(self) -> "tuple[list[dict[str, Any]], str]":
-        """The GPUs now; if there are none, also why."""
+        """The current GPUs, and if there are none, the reason."""
         if self._nvml is None:
             found = self._smi.read()
             return found, "" if found else self._why
@@ -155,7 +156,7 @@ class Gpus:
         }
 
     def _processes(self, device: "ctypes.c_void_p") -> "list[dict[str, Any]]":
-        """Compute and graphics processes, each process once."""
+        """The compute and graphics processes, each process once."""
         found = {}  # type: dict[int, float | None]
         for kind in ("Compute", "Graphics"):
             for version in ("_v3", "_v2"):
@@ -181,20 +182,20 @@ class Gpus:
         return value.value if self._call("nvmlDeviceGet" + name, device, *of, ctypes.byref(value)) else None
 
     def _pair(self, name: str, device: "ctypes.c_void_p") -> "int | None":
-        """The first of two numbers."""
+        """The first of the two numbers that a call returns."""
         value, other = ctypes.c_uint(), ctypes.c_uint()
         known = self._call("nvmlDeviceGet" + name, device, ctypes.byref(value), ctypes.byref(other))
         return value.value if known else None
 
     def _call(self, name: str, *arguments: Any) -> bool:
-        """False if the driver refuses, or is too old to know the function."""
+        """Calls the driver. False if it refuses, or is too old to know the function."""
         function = getattr(self._nvml, name, None)
         self._code = function(*arguments) if function is not None else -1
         return self._code == 0
 
 
 class Smi:
-    """What nvidia-smi says. It is asked at most once in half a minute."""
+    """What nvidia-smi reports. It is called at most once in half a minute."""
 
     def __init__(self) -> None:
         self._there = True
@@ -212,7 +213,7 @@ class Smi:
 
     def _ask(self) -> "list[dict[str, Any]]":
         rows = _smi("--query-gpu=" + self._fields)
-        if not rows and self._fields != _SMI_FIRST:  # an old one refuses all if it lacks one name
+        if not rows and self._fields != _SMI_FIRST:  # an old version refuses the whole query if it lacks one name
             self._fields = _SMI_FIRST
             rows = _smi("--query-gpu=" + self._fields)
         width = len(self._fields.split(","))
@@ -258,7 +259,7 @@ def _smi_gpu(row: "list[str]") -> "dict[str, Any]":
 
 
 def _float(text: str) -> "float | None":
-    """None for `[N/A]` and its like."""
+    """The number; None for `[N/A]` and the like."""
     try:
         return float(text)
     except ValueError:

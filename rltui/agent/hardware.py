@@ -1,7 +1,7 @@
-"""Reads the hardware of a machine where nothing is installed: GPUs, processes that matter to a run, /proc, the cgroup.
+"""Reads the hardware of a machine where nothing is installed: GPUs, processes relevant to a run, /proc, the cgroup.
 
-Plain numbers with the names and units of `rltui/hardware/base.py`; None if unknown. `rltui/hardware/remote.py` makes
-samples of them.
+Values are plain numbers with the names and units in `rltui/hardware/base.py`; None if unknown.
+`rltui/hardware/remote.py` makes samples from them.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -24,7 +24,8 @@ _MOST = 64
 
 
 class Processes:
-    """Processes that hold a GPU, or one of `words` in their command line. `root`: the run's directory, if known."""
+    """Processes that hold a GPU, or have one of `words` in their command line. `root`: the run's directory, if
+    known."""
 
     def __init__(self, words: "list[str]", root: "str | None") -> None:
         self._words = words
@@ -33,7 +34,8 @@ class Processes:
         self._users = {}  # type: dict[int, str | None]
 
     def look(self, on_gpus: "set[int]") -> "list[dict[str, Any]]":
-        """Of each: pid, command, user, memory (GB), whether it is a zombie, and whether it belongs to the run."""
+        """For each process: pid, command, user, memory (GB), whether it is a zombie, and whether it belongs to the
+        run."""
         found = {}  # type: dict[int, dict[str, Any]]
         for pid in _pids():
             command = _command(pid)
@@ -48,12 +50,12 @@ class Processes:
             one["zombie"] = _is_zombie(pid)
             if at_home[pid] or groups[pid] in own:
                 one["ours"] = True
-            else:  # foreign only if some of the run's own processes are known by their place
+            else:  # foreign only if some of the run's own processes are known from their place
                 one["ours"] = False if own and at_home[pid] is not None else None
         return sorted(found.values(), key=lambda one: (one["pid"] not in on_gpus, -(one["rss_gb"] or 0.0)))[:_MOST]
 
     def _at_home(self, pid: int) -> "bool | None":
-        """Whether it works in the run's directory or has a file there open. None if the OS hides that."""
+        """Whether the process works in the run's directory or has a file open there. None if the OS hides that."""
         if self._root is None:
             return None
         try:
@@ -121,7 +123,7 @@ def _read(path: str) -> str:
 
 
 class GroupMemory(NamedTuple):
-    """Bytes used (without file cache that can be dropped) and allowed."""
+    """Bytes used (without droppable file cache) and allowed."""
 
     used: int
     limit: int
@@ -130,17 +132,19 @@ class GroupMemory(NamedTuple):
 def cgroup_memory(
     membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> "GroupMemory | None":
-    """Memory of the cgroup of this process, or of the one above it that has least room left. None without a limit.
+    """The memory of the cgroup of this process, or of the one above it that has the least room left. None without a
+    limit.
 
-    Version 2 (`memory.max`, `memory.current`) and version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`). Inside
-    a container the path in `membership` may be that of the host, so all groups up to the mount's root are tried.
+    It reads version 2 (`memory.max`, `memory.current`) and version 1 (`memory.limit_in_bytes`,
+    `memory.usage_in_bytes`). Inside a container the path in `membership` may be that of the host, so all groups up to
+    the mount's root are tried.
     """
     found = [m for m in (_read_group(*place) for place in _group_places(membership, root)) if m is not None]
     return min(found, key=lambda m: m.limit - m.used, default=None)
 
 
 def _group_places(membership: Path, root: Path) -> "Iterator[tuple[Path, str, str, str]]":
-    """(directory, limit file, usage file, name of droppable cache) of the groups, innermost first."""
+    """(directory, limit file, usage file, name of droppable cache) for each group, innermost first."""
     try:
         lines = membership.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -180,21 +184,21 @@ def _read_group(directory: Path, limit_file: str, usage_file: str, cache_name: s
 
 
 def _integer(path: Path) -> "int | None":
-    """The number in a one-line file; None if absent, unreadable or `max`."""
+    """The number in a one-line file; None if it is absent, unreadable or `max`."""
     try:
         return int(path.read_text(encoding="ascii", errors="replace"))
     except (OSError, ValueError):
         return None
 
 
-_PROCESSES_EVERY = 10  # samples, as a look goes through all processes of the machine
+_PROCESSES_EVERY = 10  # samples, as a search goes through all processes of the machine
 
 
 class FarSampler:
     """Reads GPUs and host of this machine. Not thread-safe.
 
-    `disk`: the run's directory. `disks`: other directories whose file systems are read, by what they are for. `words`:
-    see `Processes`.
+    `disk`: the run's directory. `disks`: purpose -> another directory whose file system is read. `words`: see
+    `Processes`.
     """
 
     def __init__(
@@ -209,7 +213,7 @@ class FarSampler:
         self._count = 0
 
     def sample(self) -> "dict[str, Any]":
-        """One sample: `time`, `gpus`, `host`, `processes`, and a `note` that says why there are no GPUs."""
+        """One sample: `time`, `gpus`, `host`, `processes`, and a `note` with the reason if there are no GPUs."""
         gpus, note = self._gpus.read()
         if self._count % _PROCESSES_EVERY == 0:
             self._known = self._processes.look({p["pid"] for gpu in gpus for p in gpu.get("processes", [])})
@@ -246,7 +250,7 @@ class FarSampler:
         }
 
     def _all_disks(self) -> "list[dict[str, Any]]":
-        """One entry for each file system. Directories on the same one share it."""
+        """One entry for each file system. Directories on the same file system share an entry."""
         found = {}  # type: dict[int, tuple[list[str], str]]
         for what, path in self._disks.items():
             try:
@@ -257,7 +261,7 @@ class FarSampler:
         return [{"what": what, "path": path, "free_gb": free, "total_gb": size} for what, path, (free, size) in sizes]
 
     def _cpu(self) -> "float | None":
-        """Share of all cores since the last call; None the first time."""
+        """The share of all cores that was busy since the last call; None the first time."""
         first = (_lines("/proc/stat") or [""])[0].split()
         if not first or first[0] != "cpu":
             return None
@@ -271,13 +275,13 @@ class FarSampler:
 
 
 def _meminfo() -> "dict[str, int]":
-    """Bytes by name."""
+    """Name -> bytes."""
     rows = [line.replace(":", "").split() for line in _lines("/proc/meminfo")]
     return {row[0]: int(row[1]) * 1024 for row in rows if len(row) > 1 and row[1].isdigit()}
 
 
 def _pressure(of: str) -> "float | None":
-    """Share of the last 10 s in which some task waited; None without PSI."""
+    """The share of the last 10 s in which some task waited; None without PSI."""
     words = (_lines("/proc/pressure/" + of) or [""])[0].split()
     try:
         return float(words[1].replace("avg10=", "")) / 100

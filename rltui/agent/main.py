@@ -1,10 +1,10 @@
-"""The agent on a remote machine: lists, reads and follows files for the rltui at the other end of stdin and stdout.
+"""The agent on a remote machine. It lists, reads and follows files for the rltui at the other end of stdin and stdout.
 
-It is sent over ssh and run from memory; it writes nothing to disk, does nothing unasked and ends with the connection.
+It is sent over ssh and runs from memory. It writes nothing to disk, does nothing unasked and ends with the connection.
 
 A frame is a length (4 bytes, big endian) and that many bytes. A frame to the agent is one JSON request. A frame from it
 is the next flushed piece of one zlib stream; it inflates to the length of the JSON answer (4 bytes), the answer, and
-raw bytes of a file. All frames share one stream, so that keys repeated in every log line cost next to nothing.
+raw bytes of a file. All frames share one stream, so keys that repeat in every log line cost next to nothing.
 
 Sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -29,10 +29,10 @@ from rltui.agent.waiter import Waiter
 LENGTH = struct.Struct(">I")
 MAX_REQUEST = 1 << 20
 WINDOW = 4 << 20
-"""At most this many bytes of one file are sent before the other end says that it has used them."""
+"""At most this many bytes of one file are sent before the other end reports that it has used them."""
 _PIECE = 256 << 10
 _SILENCE_S = 90.0
-"""The other end sends something at least every 15 s. After this silence it is gone, and no signal of that came."""
+"""The other end sends something at least every 15 s. After this long a silence it is gone, even without a signal."""
 _WAIT_S = 1.0
 _SLOW = ("stat", "isdir", "walk", "read", "tail")
 _COMPRESSION = 6
@@ -44,7 +44,7 @@ class _Followed:
         self.path = path
         self.reader = ForwardReader(path, position)
         self.under_way = 0
-        self.told = False  # the other end knows where the file stands
+        self.told = False  # the other end knows the file's current state
         self.error = 0
 
 
@@ -88,7 +88,7 @@ class Agent:
 
     def _start(self, request: "dict[str, Any]") -> None:
         """Starts the work on a request and returns, so that the end of the connection is noticed at once. A request
-        that may be slow (as the file system is) gets its own thread; the others are answered in order."""
+        that may be slow (if the file system is) gets its own thread; the others are answered in order."""
         if request["op"] in _SLOW:
             threading.Thread(target=self._answer, args=(request,), daemon=True).start()
         else:
@@ -164,7 +164,8 @@ class Agent:
         return None, b""
 
     def _do_watch(self, request: "dict[str, Any]") -> "tuple[None, bytes]":
-        """Watches these paths from now on. New ones count as changed: they may have, before this request came."""
+        """Watches these paths from now on. New ones count as changed, as they may have changed before this request
+        came."""
         with self._reading:
             before = self._watched
             self._watched = {path: _look(path) for path in map(_from_wire, request["paths"])}
@@ -175,7 +176,7 @@ class Agent:
         return None, b""
 
     def _do_hardware(self, request: "dict[str, Any]") -> "tuple[None, bytes]":
-        """Sends a sample every `every_s` seconds from now on; 0 ends that."""
+        """Sends a sample every `every_s` seconds from now on; 0 ends the sampling."""
         with self._reading:
             if self._sampling is not None:
                 self._sampling.set()
@@ -214,7 +215,7 @@ class Agent:
                 self._send({"changed": [_to_wire(path) for path in changed]})
 
     def _pump(self, followed: _Followed) -> None:
-        """Sends what is new in a file, as far as the window allows."""
+        """Sends what is new in a file, as much as the window allows."""
         more = True
         while more and followed.under_way < WINDOW:
             try:
@@ -248,12 +249,12 @@ class Agent:
                 left = memoryview(LENGTH.pack(len(packed)) + packed)
                 while left:
                     left = left[os.write(self._target, left) :]
-        except OSError:  # nobody listens any more
+        except OSError:  # nobody is listening any more
             os._exit(0)
 
 
 def _to_wire(path: str) -> str:
-    """The bytes of a path as JSON can carry them, whatever the locale here."""
+    """The bytes of a path in a form that JSON can carry, whatever the locale here."""
     return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
@@ -274,7 +275,7 @@ def _look(path: str) -> "tuple[int, ...] | None":
 
 
 def main() -> None:
-    """Runs until the connection ends. Then the process ends, even if threads still wait for a slow file system."""
+    """Runs until the connection ends. The process then ends, even if threads still wait for a slow file system."""
     source, target = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -1,8 +1,8 @@
 """Searches a directory for files that may belong to a run.
 
-Breadth first, so that runs near the root are found before a deep tree uses up the bounds. Names decide: a file whose
-name is of no interest is never asked for its size (a checkpoint on a parallel file system can hold thousands). Links
-are followed last, so that a run that is reached both ways keeps its real path.
+The search is breadth first, so that runs near the root are found before a deep tree uses up the bounds. Names decide:
+the size of a file with an uninteresting name is never requested (a checkpoint on a parallel file system can hold
+thousands). Links are followed last, so that a run that is reachable both ways keeps its real path.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -30,7 +30,7 @@ _CHECKPOINT_DIR = re.compile(
     r"(?:global_?step|checkpoint|ckpt|iter|step|epoch)[-_]?\d+(?:[-_.]\w+)*|\d+_ckpt|checkpoint[-_](?:best|last|final)",
     re.IGNORECASE,
 )
-"""Name of a folder that holds weights: verl `global_step_100`, HF `checkpoint-100`, Megatron `iter_0000100`."""
+"""The name of a folder that holds weights: verl `global_step_100`, HF `checkpoint-100`, Megatron `iter_0000100`."""
 
 _INTERESTING = re.compile(
     r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|swanlab|parquet|feather|arrow)
@@ -57,7 +57,7 @@ _STEPS_DIR = re.compile(
       | (?:evals?|evaluations?|val|validation)(?:[-_](?:results?|outputs?|scores|metrics))?""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Name of a folder that holds a folder or file of samples or of an evaluation for each step: its `step_10` is no
+"""The name of a folder that holds a folder or file of samples or of an evaluation for each step: its `step_10` is not a
 checkpoint."""
 _SAVES_DIR = re.compile(r"ckpts?|checkpoints?|saves?|saved|weights", re.IGNORECASE)
 _WEIGHTS_FILE = re.compile(r".*\d\.(?:safetensors|pt|pth|bin|ckpt|npz)", re.IGNORECASE)
@@ -65,22 +65,22 @@ _WEIGHTS_FILE = re.compile(r".*\d\.(?:safetensors|pt|pth|bin|ckpt|npz)", re.IGNO
 _SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
 _STORE_DIRS = frozenset({"metrics", "params", "tags", "inputs", "outputs", "artifacts", "traces"})
 _STORE_FILES = frozenset({"metrics", "params"})
-"""Folders of a run in an MLflow file store that hold a small file for each metric and param, often hundreds. They
-are listed only if the run itself is the root; then all of their files are, whatever their names."""
+"""Folders of a run in an MLflow file store that hold a small file for each metric and param, often hundreds. They are
+listed only if the run itself is the root; then all their files are listed, whatever their names."""
 
 
 class Tree:
-    """What a walk has found: `files` as (path, size, mtime, identity), `skipped`: counts of what was left out."""
+    """What a walk has found. `files`: (path, size, mtime, identity). `skipped`: counts of what was left out."""
 
     def __init__(self) -> None:
         self.files = []  # type: list[tuple[str, int, float, str]]
         self.dirs = []  # type: list[str]
         self.skipped = Counter()  # type: Counter[str]
         self.complete = True
-        self.links = []  # type: list[tuple[str, int]]  # followed after everything real
-        self.seen = set()  # type: set[tuple[int, int]]  # every directory entered, every file listed
+        self.links = []  # type: list[tuple[str, int]]  # followed after everything that is not a link
+        self.seen = set()  # type: set[tuple[int, int]]  # every directory entered and every file listed
         self.entries = 0
-        self.whole = set()  # type: set[str]  # directories whose files are all of interest
+        self.whole = set()  # type: set[str]  # directories whose files are all interesting
 
 
 def walk_tree(
@@ -91,12 +91,12 @@ def walk_tree(
     found: "Callable[[int], None] | None" = None,
     cancelled: "Callable[[], bool] | None" = None,
 ) -> Tree:
-    """The interesting files at and below `root`, sorted by path. If `root` is a file, only that file.
+    """The interesting files at and below `root`, sorted by path. If `root` is a file, only that file is listed.
 
-    `found` gets the number of files so far after each directory; `cancelled` is asked before each. `skipped` counts
-    bounds ("depth", "entries", "time"), a cancellation ("cancelled"), caches ("cache"), links to what was listed
-    already ("loop"), and errors by their kind. Only bounds and a cancellation make the tree incomplete. OSError or
-    ValueError if the root itself cannot be looked at.
+    `found` gets the number of files so far after each directory; `cancelled` is called before each. `skipped` counts
+    bounds ("depth", "entries", "time"), a cancellation ("cancelled"), caches ("cache"), links to what was already
+    listed ("loop"), and errors by their kind. Only bounds and a cancellation make the tree incomplete. Raises OSError
+    or ValueError if the root itself cannot be examined.
     """
     top = root if root == os.sep else root.rstrip(os.sep) or root
     status = os.stat(top)
@@ -135,12 +135,12 @@ def walk_tree(
 
 
 def is_checkpoint_dir(path: str) -> bool:
-    """Whether the name of this directory is that of a folder of weights."""
+    """Whether this directory has the name of a folder of weights."""
     return _CHECKPOINT_DIR.fullmatch(os.path.basename(path)) is not None and not is_of_steps(os.path.dirname(path))
 
 
 def is_of_steps(path: str) -> bool:
-    """Whether the name of this directory is that of one with samples or evaluations of each step."""
+    """Whether this directory has the name of a folder with samples or evaluations of each step."""
     return _STEPS_DIR.fullmatch(os.path.basename(path)) is not None
 
 
@@ -158,7 +158,7 @@ def _scan(
     max_entries: int,
     deadline: float,
 ) -> str:
-    """Lists one directory into `tree`, its sub-directories into `queue`. Returns the bound that was reached, or ""."""
+    """Adds one directory to `tree` and its sub-directories to `queue`. Returns the bound that was reached, or ""."""
     is_checkpoint = not is_root and is_checkpoint_dir(path)
     below = []  # type: list[str]
     names = 0
@@ -203,7 +203,7 @@ def _names(paths: "list[str]") -> "set[str]":
 
 
 def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int, is_checkpoint: bool) -> None:
-    """Sorts one entry: a directory to enter, a link for later, a file to list, or nothing of interest."""
+    """Handles one entry: a directory to enter, a link for later, a file to list, or nothing of interest."""
     is_whole = os.path.dirname(entry.path) in tree.whole
     try:
         if is_whole and not entry.is_symlink():
@@ -233,7 +233,7 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
 
 
 def _follow_links(tree: Tree, queue: "deque[tuple[str, int]]") -> None:
-    """Follows the links found so far: lists what they lead to, unless it was listed already."""
+    """Follows the links found so far: lists what they lead to, unless it was already listed."""
     links, tree.links = sorted(tree.links), []
     for path, depth in links:
         name = os.path.basename(path)
@@ -266,12 +266,12 @@ def _file(path: str, status: os.stat_result) -> "tuple[str, int, float, str]":
 
 
 def is_cache_dir(name: str) -> bool:
-    """Whether no run lies in a directory of this name: installed packages, caches, hidden folders."""
+    """Whether a directory of this name never holds a run: installed packages, caches, hidden folders."""
     return _CACHE_DIR.fullmatch(name) is not None
 
 
 def is_interesting(name: str) -> bool:
-    """Whether the name of this file is that of a log, a metric file or a config."""
+    """Whether this file has the name of a log, a metric file or a config."""
     return _INTERESTING.fullmatch(name) is not None and _BORING.fullmatch(name) is None
 
 

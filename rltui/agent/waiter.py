@@ -1,7 +1,8 @@
-"""Sleeps until a file may have changed: inotify wakes it where that works, and a slow look at each path everywhere.
+"""Sleeps until a file may have changed. Inotify wakes it where that works; a slow check of each path wakes it
+everywhere.
 
-An idle wait looks once a second (a `stat` of each path, because inotify is silent on network file systems), or four
-times a second without inotify. A file that is written all the time wakes it at most 25 times a second.
+An idle wait checks once a second (a `stat` of each path, because inotify is silent on network file systems), or four
+times a second without inotify. A file that is written continuously wakes it at most 25 times a second.
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -24,7 +25,8 @@ _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name
 
 
 class Inotify:
-    """Watches files (bytes, attributes) and directories (names that come and go). OSError if there is no inotify."""
+    """Watches files (bytes, attributes) and directories (names that come and go). Raises OSError if there is no
+    inotify."""
 
     def __init__(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -37,18 +39,18 @@ class Inotify:
         self._poll.register(self._descriptor, select.POLLIN)
 
     def watch_file(self, path: str) -> "int | None":
-        """The number of the watch, None if it cannot be set (no such file, too many watches)."""
+        """The number of the watch; None if it cannot be set (no such file, too many watches)."""
         return self._watch(path, _OF_FILE)
 
     def watch_directory(self, path: str) -> "int | None":
-        """Like `watch_file`, for the names in a directory. A change inside its files is no event."""
+        """Like `watch_file`, for the names in a directory. A change inside its files is not an event."""
         return self._watch(path, _OF_DIRECTORY)
 
     def unwatch(self, watch: int) -> None:
         self._libc.inotify_rm_watch(self._descriptor, watch)
 
     def events(self, timeout_s: float) -> "list[tuple[int, str]] | None":
-        """(watch, name in its directory or "") of what changed within the time; None if events were lost."""
+        """(watch, name in its directory or "") for each change within the time; None if events were lost."""
         if not self._poll.poll(max(0, math.ceil(timeout_s * 1000))):
             return []
         found = []  # type: list[tuple[int, str]]
@@ -82,13 +84,14 @@ class Inotify:
 _SLOW_POLL_S = 1.0
 _POLL_S = 0.25
 _MIN_GAP_S = 0.04
-"""Least time between two wake-ups. One log line is shown at once; of a thousand a second, many are shown together."""
+"""The least time between two wake-ups. A single log line is shown at once; if a thousand come each second, many are
+shown together."""
 
 
 class Waiter:
-    """Remembers between waits what it saw of each path, so that a change between two waits is not missed.
+    """Remembers between waits how each path looked, so that a change between two waits is not missed.
 
-    Used by one thread at a time.
+    Only one thread may use it at a time.
     """
 
     def __init__(self, use_inotify: bool = True) -> None:
@@ -105,7 +108,7 @@ class Waiter:
         self._last_wake = 0.0
 
     def wait(self, paths: "list[str]", timeout_s: float) -> bool:
-        """True as soon as one of the paths may have changed, was replaced, appeared or vanished; a path that was not in
+        """True as soon as one of the paths may have changed, was replaced, appeared or vanished. A path that was not in
         the last wait counts as changed. False when the time is over."""
         deadline = time.monotonic() + timeout_s
         if tuple(paths) != self._paths:
@@ -128,7 +131,7 @@ class Waiter:
             self._inotify = None
 
     def _sleep(self, remaining_s: float) -> bool:
-        """Sleeps until the next look at the latest. True if inotify says that one of our paths changed."""
+        """Sleeps at most until the next check. True if inotify reports that one of our paths changed."""
         if self._inotify is None:
             time.sleep(min(remaining_s, _POLL_S))
             return False
@@ -154,7 +157,7 @@ class Waiter:
         self._last_wake = time.monotonic()
 
     def _changed(self) -> bool:
-        """Looks at every path and remembers what it saw."""
+        """Checks every path and remembers its state. True if any changed."""
         changed = False
         for path in self._paths:
             now = _signature(path)
@@ -167,7 +170,7 @@ class Waiter:
         return changed
 
     def _follow(self, paths: "list[str]") -> None:
-        """Takes a new list of paths: forgets those not in it. The next look watches the new ones."""
+        """Takes a new list of paths and forgets those not in it. The next check watches the new ones."""
         self._paths = tuple(paths)
         kept = set(paths)
         self._seen = {path: seen for path, seen in self._seen.items() if path in kept}
@@ -179,7 +182,7 @@ class Waiter:
                     self._inotify.unwatch(watch)
 
     def _watch(self, path: str) -> None:
-        """Watches the file for its bytes and its directory for its name (created, replaced, deleted)."""
+        """Watches the file for its bytes, and its directory for its name (created, replaced, deleted)."""
         if self._inotify is None:
             return
         directory = os.path.dirname(path) or "."
@@ -198,7 +201,7 @@ class Waiter:
 
 
 def _signature(path: str) -> "tuple[int, ...] | None":
-    """Device, inode, size, mtime and ctime in ns; None: not there."""
+    """Device, inode, size, and mtime and ctime in ns; None if the path does not exist."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

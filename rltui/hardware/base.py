@@ -1,4 +1,4 @@
-"""Typed hardware samples. A value that a driver or a container does not tell is None, never zero."""
+"""Typed hardware samples. A value that a driver or a container does not report is None, never zero."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ ProcessState = Literal["running", "sleeping", "disk", "stopped", "traced", "zomb
 
 
 Gpu = tuple[str, int]
-"""A GPU among all of a run: node and index."""
+"""A GPU among all GPUs of a run: node and index."""
 
 
 class GpuProcess(Struct, frozen=True):
     """A process that holds GPU memory. Memory in GB. `user` and `command` are None if the OS hides them.
 
-    `ours`: it belongs to the run that is looked at. None if that is not known (hidden, or no run).
+    `ours`: it belongs to the watched run. None if that is unknown (hidden, or no run).
     """
 
     pid: int
@@ -24,13 +24,13 @@ class GpuProcess(Struct, frozen=True):
     user: str | None = None
     command: str | None = None
     ours: bool | None = None
-    zombie: bool | None = None  # ended, but not collected by its parent; None if the OS hides it
+    zombie: bool | None = None  # ended but not collected by its parent; None if the OS hides it
 
 
 class GpuSample(Struct, frozen=True):
-    """One GPU at one time. Memory in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C.
+    """One GPU at one time. Memory is in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C.
 
-    `throttle`: why the clock is held below its maximum, e.g. "thermal", "power cap"; () if it is not.
+    `throttle`: why the clock is held below its maximum, e.g. "thermal", "power cap"; () if it is not held.
     `ecc_uncorrected`: errors since the driver was loaded. `xids`: critical errors since sampling began.
     """
 
@@ -50,11 +50,11 @@ class GpuSample(Struct, frozen=True):
     ecc_uncorrected: int | None = None
     xids: tuple[int, ...] | None = None
     mig: bool | None = None  # split into instances: memory and processes are those of the whole card
-    lost: bool = False  # it was there when sampling began and does not answer any more
+    lost: bool = False  # it was there when sampling began and no longer answers
 
 
 class DiskSample(Struct, frozen=True):
-    """The file system that holds a directory. `what`: the roles of the directory, "checkpoints", "log", "Ray"."""
+    """The file system that holds a directory. `what`: the roles of the directory: "checkpoints", "log", "Ray"."""
 
     what: str
     path: str
@@ -63,7 +63,7 @@ class DiskSample(Struct, frozen=True):
 
 
 class HostProcess(Struct, frozen=True):
-    """A process that matters to a run, by what it is for (`process_roles.json`). Memory in GB, `cpu` cores busy."""
+    """A process that is relevant to a run, with its role (`process_roles.json`). Memory in GB."""
 
     pid: int
     role: str
@@ -74,7 +74,7 @@ class HostProcess(Struct, frozen=True):
 
 
 class HostSample(Struct, frozen=True):
-    """Host at one time. `ram_total_gb` is the cgroup's limit if that is below the machine's memory."""
+    """The host at one time. `ram_total_gb` is the cgroup's limit if that is below the machine's memory."""
 
     ram_used_gb: float | None = None
     ram_total_gb: float | None = None
@@ -86,7 +86,7 @@ class HostSample(Struct, frozen=True):
     limited_by: str | None = None  # "cgroup" if the container's limit is below the machine's memory
     swap_used_gb: float | None = None
     swap_total_gb: float | None = None
-    shm_used_gb: float | None = None  # of /dev/shm: object stores and data loaders live there
+    shm_used_gb: float | None = None  # /dev/shm, which object stores and data loaders use
     shm_total_gb: float | None = None
     pressure_cpu: float | None = None  # PSI: share of the last 10 s in which some task waited, 0..1
     pressure_memory: float | None = None
@@ -96,8 +96,9 @@ class HostSample(Struct, frozen=True):
 
 
 class ProcessFact(Struct, frozen=True):
-    """One process of a trainer. `cpu`: cores busy lately, None until that is known. `how` it was found: "log" (it
-    writes the run's log) or "directory" (it works there, or its command names it: it may be another program)."""
+    """One process of a trainer. `cpu`: cores busy lately; None until known. `how`: how it was found, "log" (it writes
+    the run's log) or "directory" (it works in the run's directory, or its command names that: it may be another
+    program)."""
 
     pid: int
     name: str
@@ -107,8 +108,8 @@ class ProcessFact(Struct, frozen=True):
 
 
 class HardwareSample(Struct, frozen=True):
-    """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent. If the run uses
-    several nodes, `host` is the first node and `others` are the other nodes, by name."""
+    """All GPUs and the host at one time (seconds since the epoch). `note`: why GPUs are absent. If the run uses several
+    nodes, `host` is the first node and `others` are the other nodes by name."""
 
     time: float
     gpus: tuple[GpuSample, ...] = ()
@@ -120,7 +121,7 @@ class HardwareSample(Struct, frozen=True):
 
 class HardwareHistory(Struct):
     """The samples, oldest first, at most `limit` (4 or more). The newer half is kept whole. The older half is thinned
-    each time the limit is reached, so that memory that fills up over hours is still seen from its beginning."""
+    out each time the limit is reached, so memory that fills up over hours can still be seen from its beginning."""
 
     limit: int = 600
     samples: list[HardwareSample] = field(default_factory=list)
@@ -135,6 +136,6 @@ _BACK = 8
 
 
 def newest(samples: tuple[HardwareSample, ...]) -> tuple[tuple[GpuSample, ...], HostSample | None]:
-    """The newest GPUs and the newest host of the last few samples: some recorders write one more often."""
+    """The newest GPUs and the newest host in the last few samples: some recorders write one of them more often."""
     last = samples[: -_BACK - 1 : -1]
     return next((s.gpus for s in last if s.gpus), ()), next((s.host for s in last if s.host is not None), None)

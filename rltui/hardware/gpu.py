@@ -1,6 +1,6 @@
-"""Reads GPUs through NVML. An old driver, a container or a lost GPU may refuse any single value, which is then None.
+"""Reads GPUs through NVML. An old driver, a container or a lost GPU may refuse any single value; it is then None.
 
-`CUDA_VISIBLE_DEVICES` is not applied: a monitor shows all GPUs of the node, and also the work of others on them.
+`CUDA_VISIBLE_DEVICES` is not applied: a monitor shows all GPUs of the node, including the work of others on them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CACHE_LIMIT = 1024
 
 
 class ProcessNames:
-    """Cached user and command of processes; None if the OS hides them or the process is gone."""
+    """The cached user and command of processes; None if the OS hides them or the process is gone."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, float], Identity] = {}
@@ -40,7 +40,7 @@ class ProcessNames:
 
 
 def is_zombie(pid: int) -> bool | None:
-    """Whether it ended and was not collected; None if it cannot be seen (gone, or in another container)."""
+    """Whether the process ended and was not collected; None if it cannot be seen (gone, or in another container)."""
     psutil: Any = import_module("psutil")
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
@@ -65,7 +65,7 @@ _THROTTLE = (
     (0x40, "thermal (hardware)"),
     (0x80, "power brake"),
 )
-"""Bits of the clock event reasons (nvml.h). Idle clocks, clocks set by the user and sync boost are not throttling."""
+"""Bits of the clock event reasons (nvml.h). Idle clocks, user-set clocks and sync boost are not throttling."""
 
 
 def throttle_words(reasons: int | None) -> tuple[str, ...] | None:
@@ -76,7 +76,7 @@ def throttle_words(reasons: int | None) -> tuple[str, ...] | None:
 class GpuReader:
     """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises.
 
-    `belongs` says whether a pid is part of the run, None if unknown.
+    `belongs` returns whether a pid is part of the run; None if unknown.
     """
 
     def __init__(self, node: str, belongs: Callable[[int], bool | None] | None = None) -> None:
@@ -95,7 +95,7 @@ class GpuReader:
         self._xids: list[list[int] | None] = []
 
     def open(self) -> str:
-        """Opens NVML. Returns "", or a text that says why there are no GPUs."""
+        """Opens NVML. Returns "", or the reason why there are no GPUs."""
         try:
             nvml: Any = import_module("pynvml")
         except ImportError:
@@ -123,7 +123,7 @@ class GpuReader:
             self._nvml = None
 
     def read(self, processes: bool = True) -> tuple[tuple[GpuSample, ...], str]:
-        """All GPUs now, and what is wrong with them in words. `processes=False` repeats the last process list."""
+        """All current GPUs, and what is wrong with them, in words. `processes=False` repeats the last process list."""
         if self._nvml is None:
             return (), ""
         self._failed.clear()
@@ -136,7 +136,7 @@ class GpuReader:
 
     def _sample(self, i: int, processes: bool) -> GpuSample:
         nvml = self._nvml
-        memory = self._on(i, nvml.nvmlDeviceGetMemoryInfo, nvml.nvmlMemory_v2)  # v2 leaves out what the driver holds
+        memory = self._on(i, nvml.nvmlDeviceGetMemoryInfo, nvml.nvmlMemory_v2)  # v2 excludes what the driver holds
         if memory is None:
             memory = self._on(i, nvml.nvmlDeviceGetMemoryInfo)
         power = self._on(i, nvml.nvmlDeviceGetPowerUsage)
@@ -203,7 +203,7 @@ class GpuReader:
                 heard.append(int(event.eventData))
 
     def _running(self, i: int) -> tuple[GpuProcess, ...]:
-        """Compute and graphics processes, each process once, largest first."""
+        """The compute and graphics processes, each process once, largest first."""
         found: dict[int, float | None] = {}
         for kind in ("Compute", "Graphics"):
             listed = self._on(i, getattr(self._nvml, f"nvmlDeviceGet{kind}RunningProcesses_v3"), keep=True)
@@ -220,7 +220,7 @@ class GpuReader:
         return tuple(sorted(described, key=lambda p: (-(p.memory_gb or 0.0), p.pid)))
 
     def _on(self, i: int, call: Callable[..., Any], *arguments: Any, keep: bool = False) -> Any:
-        """One call on one GPU; None if it fails. A lost GPU is remembered for the note."""
+        """The result of one call on one GPU; None if it fails. A lost GPU is remembered for the note."""
         handle = self._handles[i]
         if handle is None:
             self._failed[i] = "does not answer"

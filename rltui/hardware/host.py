@@ -1,4 +1,4 @@
-"""The host: memory within the limits of the cgroup, swap, /dev/shm, pressure, CPU, load, disks."""
+"""The host: memory within the cgroup's limits, swap, /dev/shm, pressure, CPU, load, disks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ RAY_DIRECTORY = "/tmp/ray"
 
 
 class HostReader:
-    """Samples of this machine. What the OS does not tell is None; nothing raises.
+    """Reads samples of this machine. A value that the OS does not report is None; nothing raises.
 
-    `disks`: other directories whose file systems are read, by what they are for ("checkpoints", "log", "Ray").
+    `disks`: purpose ("checkpoints", "log", "Ray") -> another directory whose file system is read.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class HostReader:
         self._cpu_known = False
 
     def read(self, processes: bool = True) -> HostSample:
-        """Everything now. `processes=False` repeats the last list of processes."""
+        """A full sample of now. `processes=False` repeats the last list of processes."""
         if processes:
             self._processes = self._roles.look()
         swap_used, swap_total = self._swap()
@@ -81,7 +81,7 @@ class HostReader:
         return machine.total - machine.available, machine.total, None
 
     def _cpu(self) -> float | None:
-        """Share of all cores since the last call; None at the first call."""
+        """The share of all cores that was busy since the last call; None at the first call."""
         try:
             share: float = self._psutil.cpu_percent(None) / 100
         except (self._psutil.Error, OSError, RuntimeError):
@@ -98,7 +98,7 @@ def _load1() -> float | None:
 
 
 def disk(path: str | None) -> tuple[float | None, float | None]:
-    """(free, total) GB of the file system that holds `path`; free for an ordinary user. None if unknown."""
+    """(free, total) GB of the file system that holds `path`; free means free for an ordinary user. None if unknown."""
     try:
         stat = os.statvfs(path) if path is not None else None
     except (OSError, ValueError, AttributeError):
@@ -109,8 +109,8 @@ def disk(path: str | None) -> tuple[float | None, float | None]:
 
 
 def disks_of(directories: Mapping[str, str]) -> tuple[DiskSample, ...]:
-    """One sample for each file system; directories on the same one share it ("checkpoints, log"). Absent ones are left
-    out."""
+    """One sample for each file system. Directories on the same one share it ("checkpoints, log"). Absent directories
+    are left out."""
     found: dict[int, tuple[list[str], str]] = {}
     for what, path in directories.items():
         try:
@@ -122,7 +122,7 @@ def disks_of(directories: Mapping[str, str]) -> tuple[DiskSample, ...]:
 
 
 def pressure(of: str, folder: str = "/proc/pressure") -> float | None:
-    """Share of the last 10 s in which some task waited for `of` (cpu, memory, io), 0..1; None without PSI."""
+    """The share (0..1) of the last 10 s in which some task waited for `of` (cpu, memory, io); None without PSI."""
     try:
         with open(f"{folder}/{of}", encoding="ascii", errors="replace") as file:
             first = file.readline().split()

@@ -1,7 +1,7 @@
-"""The processes that matter to a run: the role of each, by its command line, and whether it belongs to the run. Also
-the processes of the trainer, found by the log that they write, and whether they work.
+"""The processes that are relevant to a run: the role of each, from its command line, and whether it belongs to the run.
+Also the processes of the trainer, found by the log that they write, and whether they work.
 
-Nothing here raises; what the OS hides is left out. The trainer is looked for among the user's own processes.
+Nothing here raises; what the OS hides is left out. The search for the trainer covers only the user's own processes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMMAND = 400  # characters
 _MOST = 64
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "tmux", "screen", "vim", "less", "tail", "grep", "ssh", "sudo")
 SEARCH_EVERY_S = 20.0
-"""A search goes through the open files of all the user's processes. A look at known processes costs next to nothing."""
+"""A search goes through the open files of all the user's processes. Checking known processes costs next to nothing."""
 LOOK_EVERY_S = 2.0
 CPU_WINDOW_S = 5.0
 """CPU use is averaged over at least this many seconds, so that a wait between two batches does not look idle."""
@@ -40,14 +40,15 @@ _STATES: dict[str, ProcessState] = {
     "dead": "gone",
 }
 _HELPERS = frozenset({"tee", "bash", "sh", "zsh", "fish", "dash", "tail", "less", "script", "wandb-core", "nohup"})
-"""Programs that write or pass on a log but do not train. The trainer is in the same process group."""
+"""Programs that write or forward a log but do not train. The trainer is in the same process group."""
 _TRAINERS = ("python", "ray::", "torchrun", "accelerate", "deepspeed")
 _NOT_TRAINERS = ("rltui", "tensorboard", "jupyter", "ipykernel", "wandb sync", "wandb beta")
 
 
 class Role(Record):
     """What a process does for a run. `aside`: it works beside the training. `any`: its command line holds one of these
-    words. `of_frameworks`: or one of those that the frameworks' data files name for their trainers."""
+    words. `of_frameworks`: it may also hold one of the words that the frameworks' data files name for their
+    trainers."""
 
     role: str
     aside: bool
@@ -56,7 +57,7 @@ class Role(Record):
 
 
 class Roles(Record):
-    """The roles, in the order in which a command line is compared with them. The first that fits counts."""
+    """The roles, in the order in which a command line is compared with them. The first match counts."""
 
     roles: tuple[Role, ...]
 
@@ -69,12 +70,12 @@ def _roles() -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
 
 
 def role_words() -> list[str]:
-    """All words by which a command line is known to have a role."""
+    """All words that give a command line a role."""
     return [word for _, _, words in _roles() for word in words]
 
 
 def role_of(command: str) -> tuple[str, bool] | None:
-    """(role, whether it is a job beside the training) of a command line, None for any other process. A shell or an
+    """(role, whether it is a job beside the training) for a command line; None for any other process. A shell or an
     editor whose command line only names such a program has no role."""
     program = os.path.basename(command.split(" ", 1)[0])
     if program in _SHELLS or "rltui" in command:
@@ -83,14 +84,14 @@ def role_of(command: str) -> tuple[str, bool] | None:
 
 
 def may_be_ours(command: str) -> bool:
-    """Whether it may be a part of a training: a trainer, a sampler, or Ray, which starts these in its own sessions and
-    directories, so that neither tells whose they are."""
+    """Whether the process may be part of a training: a trainer, a sampler, or Ray. Ray starts these in its own sessions
+    and directories, so neither shows to whom they belong."""
     found = role_of(command)
     return found is not None and not found[1]
 
 
 class RoleWatch:
-    """Finds the processes with a role, of all users. Linux only: elsewhere it finds none."""
+    """Finds the processes of all users that have a role. Linux only: elsewhere it finds none."""
 
     def __init__(self, belongs: Callable[[int], bool | None] | None = None, proc: str = "/proc") -> None:
         self._belongs = belongs
@@ -98,7 +99,7 @@ class RoleWatch:
         self._page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
     def look(self) -> tuple[HostProcess, ...]:
-        """Largest first."""
+        """The processes, largest first."""
         try:
             pids = [int(name) for name in os.listdir(self._proc) if name.isdecimal()]
         except OSError:
@@ -123,8 +124,8 @@ class RoleWatch:
 
 class Belonging:
     """Whether a process belongs to a run: it is one of the run's known processes, shares the process group of one,
-    descends from one, works in the run's directory or has a file there open. For a trainer of the same user that does
-    none of this the answer is None. Safe to ask from another thread."""
+    descends from one, works in the run's directory or has a file open there. For a trainer of the same user to which
+    none of this applies, the answer is None. Safe to call from another thread."""
 
     def __init__(self, root: str, known: Callable[[], Iterable[int]]) -> None:
         self._root = os.path.realpath(root)
@@ -168,7 +169,7 @@ def _command_of(pid: int, proc: str = "/proc") -> str:
 def _group(pid: int) -> int | None:
     try:
         return os.getpgid(pid)
-    except (OSError, OverflowError):  # for another container a driver may give any 32 bits as pid
+    except (OSError, OverflowError):  # for another container a driver may return any 32 bits as pid
         return None
 
 
@@ -199,7 +200,7 @@ def _target(link: str) -> str | None:
 
 
 class ProcessWatch:
-    """Finds the processes that write `files`, or else those that name the run or work in its directory; follows them.
+    """Finds and follows the processes that write `files`, or else those that name the run or work in its directory.
 
     `look` is cheap to call often. Not thread-safe.
     """
@@ -210,12 +211,13 @@ class ProcessWatch:
         self._known: dict[int, Any] = {}
         self._how: dict[int, str] = {}
         self._gone: dict[int, ProcessFact] = {}
-        self._cpu: dict[int, tuple[float, float, float | None]] = {}  # when, CPU seconds then, cores since before
+        self._cpu: dict[int, tuple[float, float, float | None]] = {}  # when, CPU seconds then, cores used before
         self._searched = self._looked = float("-inf")
         self._facts: tuple[ProcessFact, ...] = ()
 
     def look(self, now: float | None = None) -> tuple[ProcessFact, ...]:
-        """What is known of the trainer's processes. If all have ended, they stay as "gone" until others are found."""
+        """What is known about the trainer's processes. If all have ended, they stay as "gone" until others are
+        found."""
         now = time.monotonic() if now is None else now
         if now - self._looked < LOOK_EVERY_S:
             return self._facts
@@ -249,7 +251,7 @@ class ProcessWatch:
             else:
                 facts.append(fact)
         if facts:
-            self._gone.clear()  # a worker that ends while others go on means nothing
+            self._gone.clear()  # a worker that ends while others continue means nothing
         return facts or list(self._gone.values())
 
     def _cores(self, pid: int, used: float, now: float) -> float | None:
@@ -285,7 +287,7 @@ class ProcessWatch:
             return False
 
     def _belongs(self, process: Any, psutil: Any) -> bool:
-        """Whether it is a trainer by its command line that names the run or works in its directory."""
+        """Whether the command line is a trainer's, and names the run's directory or the process works there."""
         try:
             command = " ".join(process.cmdline())
             if not any(word in command[:400] for word in _TRAINERS) or any(w in command for w in _NOT_TRAINERS):
@@ -296,7 +298,7 @@ class ProcessWatch:
 
 
 def _written(pid: int) -> Iterator[str]:
-    """Files that a process has open for writing."""
+    """The files that a process has open for writing."""
     base = f"/proc/{pid}/fd"
     try:
         numbers = os.listdir(base)

@@ -1,7 +1,7 @@
-"""Makes samples, as a live machine gives them, from the system statistics that W&B recorded with the run.
+"""Makes samples, like those of a live machine, from the system statistics that W&B recorded with the run.
 
-Keys as W&B writes them (`gpu.0.powerWatts`, `memory_percent`, `disk./.usageGB`, ...); unknown keys are left out. W&B's
-`cpu` is the share of all cores that the training process uses, not the whole machine.
+Keys are those of W&B (`gpu.0.powerWatts`, `memory_percent`, `disk./.usageGB`, ...); unknown keys are left out. W&B's
+`cpu` is the share of all cores that the training process uses, not that of the whole machine.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ GB = 1e9
 
 
 TOGETHER_S = 1.0
-"""What W&B measures at one time (GPUs, memory, disks) it writes as several rows, milliseconds apart."""
+"""W&B writes what it measures at one time (GPUs, memory, disks) as several rows, milliseconds apart."""
 
 
 class Row(Protocol):
-    """Seconds since the epoch, and values by W&B's key."""
+    """A time in seconds since the epoch, and values by W&B's key."""
 
     @property
     def time(self) -> float: ...
@@ -31,7 +31,7 @@ class Row(Protocol):
 
 
 class Recorded:
-    """Samples made from a growing list of rows. Only new rows are looked at."""
+    """Samples made from a growing list of rows. Only new rows are read."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -40,7 +40,7 @@ class Recorded:
         self._all: tuple[HardwareSample, ...] = ()
 
     def of(self, rows: Sequence[Row]) -> tuple[HardwareSample, ...]:
-        """One sample for all rows of one time, if they hold a known value. In the order of the rows."""
+        """One sample for all rows of one time, if they hold a known value, in the order of the rows."""
         if len(rows) == self._count:
             return self._all
         if len(rows) < self._count:
@@ -57,7 +57,7 @@ class Recorded:
 
 
 def _groups(rows: Sequence[Row], start: int) -> Iterator[tuple[int, float, dict[str, float]]]:
-    """First row, time and values of rows that belong together: near in time, and no key twice."""
+    """The first row, time and values of rows that belong together: near in time, with no key twice."""
     first, time, values = start, 0.0, dict[str, float]()
     for i in range(start, len(rows)):
         row = rows[i]
@@ -81,7 +81,7 @@ _GPU_KEYS = frozenset(
 
 @lru_cache(maxsize=4096)
 def _place(key: str) -> tuple[int, str] | None:
-    """Index of the GPU and name of the value in a key; None for any other key."""
+    """The GPU index and the value's name in a key; None for any other key."""
     prefix, _, rest = key.partition(".")
     index, _, name = rest.partition(".")
     return (int(index), name) if prefix == "gpu" and index.isdecimal() and name in _GPU_KEYS else None
@@ -136,7 +136,7 @@ def _host(values: Mapping[str, float]) -> HostSample | None:
 
 
 def _disk(values: Mapping[str, float]) -> tuple[float | None, float | None]:
-    """(free, total) GB if just one file system was recorded. With several it is not known which one holds the run."""
+    """(free, total) GB if only one file system was recorded. With several, it is unknown which one holds the run."""
     mounts = [k.removesuffix(".usageGB") for k in values if k.startswith("disk.") and k.endswith(".usageGB")]
     if len(mounts) != 1:
         return None, None
@@ -150,5 +150,5 @@ def _over(value: float | None, divisor: float) -> float | None:
 
 
 def _whole(part: float | None, percent: float | None) -> float | None:
-    """The whole, if `part` is `percent` of it; None if unknown."""
+    """The whole of which `part` is `percent`; None if unknown."""
     return part * 100 / percent if part is not None and percent is not None and percent > 0 and part > 0 else None

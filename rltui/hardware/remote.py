@@ -1,4 +1,4 @@
-"""Makes samples from what the agent on a remote machine measured. It is untrusted: every value is checked."""
+"""Makes samples from what the agent on a remote machine measured. The agent is untrusted: every value is checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIMIT = 64  # GPUs of a node, processes of a GPU, disks
 
 
 def sample_from(values: Mapping[str, Any], node: str) -> HardwareSample | None:
-    """One sample of `node`; None if the time is missing. Any other value of a wrong kind is None."""
+    """One sample of `node`; None if the time is missing. Any other value of a wrong kind becomes None."""
     time = _number(values.get("time"))
     if time is None:
         return None

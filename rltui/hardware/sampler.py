@@ -1,4 +1,4 @@
-"""Samples this machine's hardware in its own thread, so that nothing else waits for a driver that hangs."""
+"""Samples this machine's hardware in a separate thread, so that nothing else waits for a driver that hangs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from threading import Event, Lock, Thread
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
 
-PROCESSES_EVERY = 5  # samples: who holds GPU memory changes more slowly than power
-ROLES_EVERY = 10  # samples, as a look goes through all processes of the machine
-STOP_WAIT_S = 1.0  # a thread that hangs in the driver is not waited for longer; it is a daemon
+PROCESSES_EVERY = 5  # samples: the holders of GPU memory change more slowly than power
+ROLES_EVERY = 10  # samples, as a search goes through all processes of the machine
+STOP_WAIT_S = 1.0  # no longer wait for a thread that hangs in the driver; it is a daemon
 
 
 class Sampler:
-    """GPU and host samples every `interval_s` seconds. `latest` and `history` never wait for the driver.
+    """Takes GPU and host samples every `interval_s` seconds. `latest` and `history` never wait for the driver.
 
     `disk_path`: any path on the file system whose free space is read (the run's directory), or None.
     """
@@ -33,14 +33,14 @@ class Sampler:
         self._thread: Thread | None = None
 
     def attend(self, belongs: Callable[[int], bool | None], disks: Mapping[str, str]) -> None:
-        """Sets the run that is looked at: whether a pid is part of it, and its directories by what they are for. Call
-        it before `start`. `belongs` is called in the sampler's thread."""
+        """Sets the watched run. `belongs`: whether a pid is part of it; the sampler's thread calls this. `disks`:
+        purpose -> directory of the run. Call it before `start`."""
         self._belongs, self._disks = belongs, dict(disks)
 
     def start(self) -> None:
-        """Does nothing if it already runs."""
+        """Starts sampling. Does nothing if it already runs."""
         if self._thread is None:
-            self._stopped = Event()  # a new one: an old thread that still hangs in the driver must end later
+            self._stopped = Event()  # a new event: an old thread that still hangs in the driver must end later
             self._thread = Thread(target=self._work, args=(self._stopped,), name="hardware", daemon=True)
             self._thread.start()
 
@@ -51,11 +51,12 @@ class Sampler:
             thread.join(STOP_WAIT_S)
 
     def rest(self, least_s: float) -> None:
-        """Leaves at least `least_s` seconds between samples, from the next one on; 0: as often as usual."""
+        """Leaves at least `least_s` seconds between samples from the next one on. 0: the usual interval."""
         self._least_s = least_s
 
     def latest(self) -> HardwareSample | None:
-        """The newest sample; None before the first. The first holds only the host, as the driver is not asked yet."""
+        """The newest sample; None before the first one. The first sample holds only the host, as the driver has not
+        been asked yet."""
         return self._latest
 
     def history(self) -> HardwareHistory:

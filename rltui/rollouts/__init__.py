@@ -1,1 +1,1 @@
-"""Samples: their formats, their index, the groups of a step, and numbers about them."""
+"""Samples: their formats, their index, the groups of a step, and statistics about them."""

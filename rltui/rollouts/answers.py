@@ -1,7 +1,7 @@
 """Whether the answer of a sample equals the reference answer in its dump, and whether the reward agrees.
 
-Only what can be compared without doubt is judged: a number with a number, a choice ("B") with a choice.
-The names of references are data (`formats/fields.json`).
+Only clear comparisons are judged: a number with a number, a choice ("B") with a choice. The names of references are
+data (`formats/fields.json`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ _FRACTION = re.compile(r"(-?)\\d?frac\{(-?\d{1,9})\}\{(-?\d{1,9})\}|(-?)(\d{1,9}
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?")
 _CHOICE = re.compile(r"\(?([A-J])\)?\.?")
 LOOKED_AT = 20_000
-"""Characters at the end of a text that are searched: the answer is there, and a long loop before it costs no time."""
+"""Only this many characters at the end of a text are searched: the answer is there, and a long loop before it costs no
+time."""
 SHOWN = 40
-"""Most characters of an answer in a sentence."""
+"""The most characters of an answer that a sentence shows."""
 
 
 class AnswerCheck(NamedTuple):
-    """An answer as it is in the text, its reference, and whether they are equal."""
+    """An answer from the text, its reference, and whether they are equal."""
 
     answer: str
     reference: str
@@ -42,7 +43,7 @@ class AnswerCheck(NamedTuple):
 
 
 def final_answer(text: str) -> str | None:
-    """The answer of a text: the last `\\boxed{}`, else the last `<answer>`, else the last `####`, else what comes after
+    """The answer in a text: the last `\\boxed{}`, else the last `<answer>`, else the last `####`, else what follows
     "the answer is". None if there is none."""
     text = text[-LOOKED_AT:]
     at = text.rfind(_BOXED)
@@ -92,7 +93,7 @@ def reference(raw: Raw) -> str | None:
 
 
 def verdict(raw: Raw) -> AnswerCheck | None:
-    """Whether the sample's answer equals the reference; None if that cannot be decided without doubt."""
+    """Whether the sample's answer equals the reference; None if that is unclear."""
     if not raw.completion:
         return None
     wanted = reference(raw)
@@ -113,8 +114,8 @@ def _short(text: str) -> str:
 
 
 def follows(right: Sequence[float], wrong: Sequence[float]) -> float | None:
-    """How often a right answer has more reward than a wrong one; a tie counts half. 1: the reward follows the answer;
-    0.5: it does not depend on it. `right`, `wrong`: rewards. None if one of them is empty."""
+    """How often a right answer has more reward than a wrong one; a tie counts half. 1: the reward follows the answer.
+    0.5: the reward does not depend on it. `right`, `wrong`: rewards. None if one of them is empty."""
     if not right or not wrong:
         return None
     ranked = sorted(wrong)
@@ -123,9 +124,9 @@ def follows(right: Sequence[float], wrong: Sequence[float]) -> float | None:
 
 
 def judged(samples: Iterable[tuple[int, Raw, float | None]]) -> tuple[list[float], list[float], str]:
-    """`samples`: place, sample and reward. Returns the rewards of right answers, those of wrong ones, and in words the
-    sample whose reward contradicts its answer most: a right one with the lowest reward, else a wrong one with the
-    highest."""
+    """Returns the rewards of right answers, those of wrong ones, and, in words, the sample whose reward contradicts its
+    answer most: a right one with the lowest reward, else a wrong one with the highest. `samples`: place, sample and
+    reward."""
     found: dict[bool, list[tuple[float, int, AnswerCheck]]] = {True: [], False: []}
     for place, raw, reward in samples:
         checked = None if reward is None else verdict(raw)

@@ -1,5 +1,5 @@
-"""What the samples of a step show about the pipeline: copied texts, prompts that are set up wrongly, missing rewards.
-Patterns are data (`samples.json`)."""
+"""What the samples of a step show about the pipeline: copied texts, wrongly built prompts, missing rewards. Patterns
+are data (`samples.json`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rltui.rollouts.samples import limits
 from rltui.text import clean
 
 LONG = 200
-"""Two samples with at least this many characters do not have the same text by chance."""
+"""Samples with at least this many characters do not have the same text by chance."""
 PROMPT_END = 4000
-"""Characters of a prompt's beginning and end that are looked at, each."""
+"""This many characters are searched at the beginning and at the end of a prompt."""
 SHOWN = 60
 
 
 class AtPlace(NamedTuple):
-    """A sample with its place in the step."""
+    """A sample with its place in the step, its group and its reward."""
 
     place: int
     raw: Raw
@@ -32,7 +32,7 @@ class AtPlace(NamedTuple):
 
 
 def setup(samples: Sequence[AtPlace]) -> Setup:
-    """What these samples of one step show."""
+    """What these samples of one step show about the pipeline."""
     copied, copied_as, long, texts = _copies(samples)
     asked = [one for one in samples if one.raw.prompt]
     doubled = {one.place: mark for one in asked if (mark := doubled_template(one.raw.prompt or ""))}
@@ -89,7 +89,7 @@ def _doubled() -> tuple[re.Pattern[str], ...]:
 
 
 def doubled_template(prompt: str) -> str | None:
-    """The text in a prompt where a chat template begins inside a turn of another one, or where its first token is
+    """The text at which a chat template begins inside a turn of another one in a prompt, or at which its first token is
     doubled; None if there is none."""
     ends = prompt if len(prompt) <= 2 * PROMPT_END else f"{prompt[:PROMPT_END]} … {prompt[-PROMPT_END:]}"
     return next((match[0] for pattern in _doubled() if (match := pattern.search(ends))), None)
@@ -101,7 +101,7 @@ _SAID = (
 
 
 def shown_solution(raw: Raw) -> str | None:
-    """The text in a prompt that gives its own reference as the answer; None if there is none."""
+    """The text in a prompt that gives away its own reference answer; None if there is none."""
     wanted = (reference(raw) or "").strip()
     if not wanted or len(wanted) > 200:
         return None
@@ -111,8 +111,8 @@ def shown_solution(raw: Raw) -> str | None:
 
 
 def repeated_from(earlier: Sequence[tuple[int | None, Setup]], now: Setup) -> tuple[float, int | None, str]:
-    """The share of long texts that an earlier dump holds too, the step that most of them come from, and one example in
-    words."""
+    """The share of long texts that an earlier dump also holds, the step from which most of them come, and one example
+    in words."""
     found: Counter[int] = Counter()
     example: dict[int, str] = {}
     for key, place in now.texts.items():

@@ -1,7 +1,8 @@
 """Which steps of a run have rollouts, found without reading texts if possible, and the rollouts of any step on demand.
-Opening looks at names first. A dump that names its step costs one stat; its samples are counted as long as that is
-cheap (`Bounds.counted`). Files that hold many steps (ms-swift's `completions.jsonl`, W&B tables, printed samples) must
-be read once. All reading is bounded (`Bounds`). If a file grows with the run, its end is read."""
+
+Opening checks names first. A dump that names its step costs one stat; its samples are counted as long as that is cheap
+(`Bounds.counted`). Files that hold many steps (ms-swift's `completions.jsonl`, W&B tables, printed samples) must be
+read once. All reading is bounded (`Bounds`). If a file grows with the run, its end is read."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ from rltui.text import clean
 
 
 class Bounds(Struct, frozen=True):
-    """How much is read at most. `dump`: bytes of a dump of one step. `growing`: bytes of the end of a file of many
-    steps. `log`: bytes of a log that is searched for printed samples. `counted`: bytes of all dumps whose samples are
-    counted on opening. `files`: number of files without a step in their name. A parquet file cannot be read in part, so
-    it may have eight times the bytes."""
+    """The most that is read. `dump`: bytes of a dump of one step. `growing`: bytes at the end of a file of many steps.
+    `log`: bytes of a log that are searched for printed samples. `counted`: bytes of all dumps whose samples are counted
+    on opening. `files`: number of files without a step in their name. A parquet file cannot be read in part, so it may
+    have eight times the bytes."""
 
     dump: int
     growing: int
@@ -36,13 +37,13 @@ class Bounds(Struct, frozen=True):
 FULL = Bounds(1 << 28, 1 << 28, 1 << 28, 1 << 24, 200)
 REMOTE = Bounds(1 << 23, 1 << 23, 1 << 23, 0, 50)
 LIGHT = Bounds(1 << 23, 1 << 23, 1 << 20, 0, 20)
-"""For the checks of a diagnosis, which read again and again while the training runs."""
+"""For the checks of a diagnosis, which read repeatedly while the training runs."""
 LIGHT_REMOTE = Bounds(1 << 20, 1 << 20, 1 << 18, 0, 5)
 PARQUET = 8
 KEPT = 2
 """This many files and this many steps stay in memory."""
 SEARCHED_STEPS = 200
-"""Most steps that are searched for one prompt."""
+"""The most steps that are searched for one prompt."""
 
 
 class Dump(Struct, frozen=True):
@@ -54,8 +55,8 @@ class Dump(Struct, frozen=True):
 
 
 class StepEntry(Struct, frozen=True):
-    """A step with rollouts. `count`: None if its samples were not counted yet. `step`: None if the samples name
-    none."""
+    """A step with rollouts. `count`: None if its samples are not counted yet. `step`: None if the samples do not name a
+    step."""
 
     step: int | None
     split: Split
@@ -65,8 +66,8 @@ class StepEntry(Struct, frozen=True):
 
 
 class RolloutIndex(Struct):
-    """The rollouts of a run. One thread owns it. `looked_in`: where samples were looked for, in words and in order: the
-    training log, W&B tables, dump files. `problems`: what could not be read."""
+    """The rollouts of a run. One thread owns it. `looked_in`: the places that were searched for samples, in words and
+    in order: the training log, W&B tables, dump files. `problems`: what could not be read."""
 
     place: Place
     root: str
@@ -76,14 +77,14 @@ class RolloutIndex(Struct):
     cap: int | None = None
     weights: tuple[float, ...] = ()
     bounds: Bounds = FULL
-    sizes: Mapping[str, int] = field(default_factory=dict)  # of the files, when they were found
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of the files at the time when they were found
     times: Mapping[str, float] = field(default_factory=dict)
     _blocks: OrderedDict[str, Block] = field(default_factory=OrderedDict)
     _steps: OrderedDict[StepEntry, StepRollouts] = field(default_factory=OrderedDict)
 
     def nearest(self, step: int | None, split: Split | None = None) -> StepEntry | None:
-        """The entry of the step, or of the one nearest to it; the last entry if `step` is None. Without a split
-        training comes before validation. None if the split has no entry."""
+        """The entry of the step, or of the nearest step; the last entry if `step` is None. Without a split, training
+        comes before validation. None if the split has no entry."""
         found = [one for one in self.entries if split in (None, one.split)]
         if step is None:
             return found[-1] if found else None
@@ -105,8 +106,8 @@ class RolloutIndex(Struct):
     def same_prompt(
         self, prompt: str, *, until: Callable[[], bool] = lambda: False
     ) -> list[tuple[StepEntry, list[int]]]:
-        """Where a prompt (as a dump holds it) was sampled: entries, with the places in each. It searches at most 200
-        steps, evenly spread; `until` ends the search early."""
+        """Where a prompt (as a dump holds it) was sampled: the entries, with the places in each. It searches at most
+        200 steps, evenly spread; `until` ends the search early."""
         step = max(1, -(-len(self.entries) // SEARCHED_STEPS))
         key = prompt_key(prompt)
         found = []
@@ -136,7 +137,7 @@ class RolloutIndex(Struct):
         data = self.place.read(path, limit)
         if isinstance(data, SourceError):
             return Block([], lambda _: [], skipped=1, note=data.text)
-        return dump.read(path, data, cut=len(data) == limit)  # not sliced, as a copy may not fit into memory
+        return dump.read(path, data, cut=len(data) == limit)  # not sliced, as a copy may not fit in memory
 
     def _end(self, path: str, limit: int) -> bytes:
         follower = self.place.follow(path)
@@ -146,7 +147,7 @@ class RolloutIndex(Struct):
             follower.close()
 
     def prints_samples(self, path: str) -> bool:
-        """Whether a log shows samples in its beginning or its end, each `bounds.log` bytes long."""
+        """Whether a log shows samples at its beginning or its end, each `bounds.log` bytes long."""
         head = self.place.head(path, self.bounds.log)
         if isinstance(head, SourceError) or dump.read(path, head, cut=True).has_samples():
             return not isinstance(head, SourceError)
@@ -166,7 +167,7 @@ def open_index(
     bounds: Bounds | None = None,
 ) -> RolloutIndex:
     """Finds the steps. `dumps`: files that may hold samples. `logs`: console logs in which samples may be printed.
-    `bounds`: by default `FULL` for files of this machine, else `REMOTE`."""
+    `bounds`: by default `FULL` for files on this machine, else `REMOTE`."""
     bounds = bounds or (FULL if place.link() is None else REMOTE)
     sizes = {one.path: one.size for one in (*dumps, *logs)}
     times = {one.path: one.mtime for one in (*dumps, *logs)}
@@ -202,7 +203,7 @@ def open_index(
         for one in logs:
             if bounds.log >= bounds.growing or index.prints_samples(
                 one.path
-            ):  # with light bounds its ends are looked at first
+            ):  # with light bounds its ends are searched first
                 problems += _take(index, one, "train", found)
     index.entries = _entries(found)
     ends = "the ends of " if bounds.log < bounds.growing and any(one.size > bounds.log for one in logs) else ""
@@ -216,7 +217,8 @@ def open_index(
 
 
 def nothing_found(index: RolloutIndex, framework: str | None) -> list[str]:
-    """What to say about a run without rollouts: what that limits, where they were looked for, and how to get them."""
+    """What to say about a run without rollouts: what that limits, where rollouts were searched for, and how to get
+    them."""
     return [
         "No generated text found: this is a limit of the monitoring, not a sign of health. Reward, length and format "
         "symptoms cannot be checked against samples.",
@@ -232,7 +234,7 @@ def _take(
     split: Split,
     found: dict[tuple[int | None, Split], dict[dump.Kind, list[tuple[str, int | None]]]],
 ) -> list[str]:
-    """Reads a file that holds any number of steps into `found`. Returns problems in words."""
+    """Adds the steps of a file that holds any number of them to `found`. Returns problems in words."""
     block = index._block(one.path)
     counts = Counter((raw.step, raw.split or split) for raw in block.raws())
     for (step, of_split), count in counts.items():
@@ -254,8 +256,8 @@ def _entries(
 
 
 def _worth_reading(place: Place, dumps: Sequence[Dump]) -> list[Dump]:
-    """The dumps, sorted by time, without repeated samples: prime-rl's `effective` beside `all`, and older ones of
-    tables that grow."""
+    """The dumps, sorted by time, without those that repeat samples: prime-rl's `effective` beside `all`, and older
+    versions of tables that grow."""
     names = {one.path for one in dumps}
     kept: list[Dump] = []
     growing: dict[str, Dump] = {}

@@ -1,4 +1,4 @@
-"""What is kept of each rollout of a step while its text stays in the dump: numbers, and hashes of its texts."""
+"""What is kept of each rollout of a step while its text stays in the dump: numbers and hashes of its texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rltui.rollouts.formats.base import Block, Raw
 
 
 class SampleNumbers(Protocol):
-    """The samples of a step (`StepRollouts`), by their places."""
+    """The samples of a step (`StepRollouts`), looked up by their places."""
 
     def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]: ...
 
@@ -25,7 +25,7 @@ class SampleNumbers(Protocol):
 
 
 class Group:
-    """Samples of one prompt within a step, as places in the step. `zero_variance` is None for a group of one."""
+    """The samples of one prompt within a step, as places in the step. `zero_variance`: None for a group of one."""
 
     __slots__ = ("_step", "key", "members", "rewards", "spread", "zero_variance")
 
@@ -34,7 +34,7 @@ class Group:
         self.key = key
         self.members = members
         self.rewards = step.rewards_of(members)
-        self.spread = max(self.rewards) - min(self.rewards) if self.rewards else None  # highest less lowest
+        self.spread = max(self.rewards) - min(self.rewards) if self.rewards else None  # highest minus lowest reward
         self.zero_variance = None if self.spread is None or len(self.rewards) < 2 else self.spread < 1e-9
 
     @property
@@ -43,13 +43,13 @@ class Group:
 
     @property
     def truncated(self) -> int | None:
-        """How many are truncated; None if the dump does not tell for any."""
+        """How many are truncated; None if the dump does not show it for any of them."""
         cut = [found for place in self.members if (found := self._step.truncated(place)) is not None]
         return sum(cut) if cut else None
 
     @property
     def length_mean(self) -> float | None:
-        """Mean length in tokens; None if no length is known."""
+        """The mean length in tokens; None if no length is known."""
         lengths = [length for place in self.members if (length := self._step.length(place)) is not None]
         return fmean(lengths) if lengths else None
 
@@ -68,7 +68,7 @@ _FORMAT_NAME = re.compile(r"format|valid", re.I)
 
 
 class Numbers(NamedTuple):
-    """The numbers of one rollout. Its text is at place `at` of its block."""
+    """The numbers of one rollout. Its text is at place `at` in its block."""
 
     block: Block
     at: int
@@ -85,7 +85,7 @@ class Numbers(NamedTuple):
 
 
 class Numbering:
-    """Makes the numbers of the samples of one step. `weights`: weights of the reward functions, from the config."""
+    """Computes the numbers of one step's samples. `weights`: the weights of the reward functions, from the config."""
 
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = tuple(weights)

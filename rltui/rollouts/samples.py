@@ -1,10 +1,10 @@
 """The samples of a run in numbers, for rules, tables and screens.
 
-Functions of one text come first. They give None if the text is too short to tell. Then come `SampleStats`, the numbers
-of one step, and `Samples`, what a diagnosis may look at: a few steps. These depend only on which steps have dumps, so
-that a followed run and one that is read at once get the same diagnosis.
-Thresholds and markers are data (`samples.json`), from the rules `degenerate-samples`, `eos-mismatch` and
-`reward-mode-share`. Shares are of the samples examined, 0..1.
+Functions of one text come first. They return None if the text is too short to judge. Then come `SampleStats`, the
+numbers of one step, and `Samples`, what a diagnosis may use: a few steps. The choice of steps depends only on which
+steps have dumps, so that a followed run and one that is read at once get the same diagnosis. Thresholds and markers are
+data (`samples.json`), from the rules `degenerate-samples`, `eos-mismatch` and `reward-mode-share`. Shares are of the
+samples examined, 0..1.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rltui.data_files import Record, kept, read
 from rltui.rollouts.pipeline_marks import Setup
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-_LOOKED_AT = 20_000  # characters of one text: a loop shows long before
+_LOOKED_AT = 20_000  # characters of one text: a loop shows well before that
 _RUN = re.compile(r"(\S)\1{7,}")
 EARLIER = 4
 """At most `EARLIER + 1` evenly spread dumps are read, including the first."""
 NEWEST = 3
-"""This many of the newest dumps are read too: a level counts only after it has held for two or three dumps."""
+"""This many of the newest dumps are also read: a level counts only after it has held for two or three dumps."""
 
 
 class Limits(Record):
-    """The thresholds and markers of `samples.json`; shares are 0..1, `examined` counts samples of one step."""
+    """The thresholds and markers of `samples.json`. Shares are 0..1; `examined` counts samples of one step."""
 
     examined: int
     ngram: int
@@ -68,7 +68,7 @@ def is_empty(text: str) -> bool:
 
 
 def repeat_share(text: str) -> float | None:
-    """Share of word 4-grams that repeat an earlier one: 0 for none, near 1 for a loop. None for fewer than
+    """The share of word 4-grams that repeat an earlier one: 0 for none, near 1 for a loop. None if there are fewer than
     `min_ngrams`."""
     words = _WORD.findall(text[:_LOOKED_AT])
     size = limits().ngram
@@ -77,7 +77,7 @@ def repeat_share(text: str) -> float | None:
 
 
 def most_repeated(text: str) -> tuple[str, int] | None:
-    """The most frequent word 4-gram of a text, and its count; None if none occurs twice."""
+    """The most frequent word 4-gram of a text and its count; None if none occurs twice."""
     words = _WORD.findall(text[:_LOOKED_AT])
     size = limits().ngram
     counts = Counter(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
@@ -88,19 +88,19 @@ def most_repeated(text: str) -> tuple[str, int] | None:
 
 
 def compression_ratio(text: str) -> float | None:
-    """Bytes before over after zlib: prose has 1.5 to 3, a loop above 10. None below 100 bytes."""
+    """The number of bytes divided by that after zlib: 1.5 to 3 for prose, above 10 for a loop. None below 100 bytes."""
     data = text[:_LOOKED_AT].encode("utf-8", "replace")
     return len(data) / len(zlib.compress(data, 1)) if len(data) >= 100 else None
 
 
 def longest_run(text: str) -> tuple[str, int]:
-    """The character with the longest run of at least 8, and the length of that run; ("", 0) if there is none."""
+    """The character with the longest run of at least 8, and the run's length; ("", 0) if there is none."""
     runs = [(match[1], match.end() - match.start()) for match in _RUN.finditer(text[:_LOOKED_AT])]
     return max(runs, key=lambda run: run[1], default=("", 0))
 
 
 def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
-    """Whether a text is degenerate: too many repeated 4-grams, too high a compression ratio, or one character too often
+    """Whether a text is degenerate: too many repeated 4-grams, a too high compression ratio, or one character too often
     in a row."""
     loops = share is not None and share > limits().repeated_share
     compresses = ratio is not None and ratio > limits().compression_ratio
@@ -108,13 +108,14 @@ def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
 
 
 def is_token_zero(text: str) -> bool:
-    """Whether a text is one punctuation mark four times or more ("!!!!"): token 0, which NaN logits sample."""
+    """Whether a text is a single punctuation mark repeated four times or more ("!!!!"): token 0, which NaN logits
+    sample."""
     stripped = text.strip()
     return len(stripped) >= 4 and len(set(stripped)) == 1 and not stripped[0].isalnum()
 
 
 def malformed_tag(text: str, prompt: str | None = None) -> str | None:
-    """The first known tag (`<think>`, `<answer>`, ...) that is opened and not closed, closed and not opened, or closed
+    """The first known tag (`<think>`, `<answer>`, ...) that is opened but not closed, closed but not opened, or closed
     before it is opened; None if there is none. A tag that the end of the prompt opens counts as opened."""
     tail = (prompt or "")[-200:].rstrip()
     for tag in limits().tags:
@@ -127,8 +128,8 @@ def malformed_tag(text: str, prompt: str | None = None) -> str | None:
 
 
 def tool_calls(text: str) -> tuple[int, int]:
-    """How many calls a text opens with `<tool_call>`, and how many of them cannot be run: not closed, or neither a JSON
-    object with a name (and arguments that are JSON) nor `<function=...>`."""
+    """How many calls a text opens with `<tool_call>`, and how many of them cannot be run because they are not closed,
+    or are neither a JSON object with a name (and arguments that are JSON) nor `<function=...>`."""
     calls = text.split("<tool_call>")[1:]
     return len(calls), sum(not _is_call(call) for call in calls)
 
@@ -152,8 +153,8 @@ def _is_call(after: str) -> bool:
 
 
 def past_end(text: str) -> str | None:
-    """The end-of-turn marker, or the user turn, after which the text goes on: generation did not stop where it should.
-    None if there is none. A marker at the very end is fine, and so is the answer of a tool after it."""
+    """The end-of-turn marker, or the user turn, after which the text continues: generation did not stop where it
+    should. None if there is none. A marker at the very end is fine, and so is a tool's answer after it."""
     stripped = text.rstrip()
     if any(marker in stripped for marker in limits().tool_turns):
         return None
@@ -165,25 +166,25 @@ def past_end(text: str) -> str | None:
 
 
 def decoder_artefact(text: str) -> str | None:
-    """The first mark of padding or wrong decoding in a text: a pad token, bytes that are not text, a tokenizer's mark
+    """The first sign of padding or wrong decoding in a text: a pad token, bytes that are not text, a tokenizer's mark
     for a space. None if there is none."""
     return next((mark for mark in limits().artefacts if mark in text), None)
 
 
 def non_ascii_share(text: str) -> float | None:
-    """Share of characters that are not ASCII; None for an empty text."""
+    """The share of characters that are not ASCII; None for an empty text."""
     return None if not text else 1 - len(text.encode("ascii", "ignore")) / len(text)
 
 
 def scripts(text: str) -> int:
-    """Number of writing systems with at least three different letters in the text. Greek counts as maths, Japanese
-    counts as Chinese."""
+    """The number of writing systems with at least three different letters in the text. Greek counts as maths, Japanese
+    as Chinese."""
     letters = Counter(_script(c) for c in set(text[:_LOOKED_AT]) if c.isalpha())
     return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
 
 
 def main_script(text: str) -> str:
-    """The writing system of most letters in a text (its last 4,000 characters); "" if it has no letters."""
+    """The writing system of most letters in the last 4,000 characters of a text; "" if they have no letters."""
     end = text[-4000:]
     if end.isascii():
         return "LATIN" if any(map(str.isalpha, end)) else ""
@@ -200,7 +201,7 @@ def in_other_script(text: str, prompt: str | None) -> bool:
 
 
 def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
-    """Share of different word n-grams among all n-grams of these texts (distinct-n, Li et al. 2016), for each n in
+    """The share of distinct word n-grams among all n-grams of these texts (distinct-n, Li et al. 2016), for each n in
     `sizes`; None if there are no n-grams."""
     seen: list[set[Any]] = [set() for _ in sizes]
     totals = [0] * len(sizes)
@@ -214,7 +215,7 @@ def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
 
 
 def mode_share(values: Sequence[float]) -> tuple[float, float] | None:
-    """The most common value (to six digits) and its share; None without values."""
+    """The most common value (rounded to six digits) and its share; None without values."""
     if not values:
         return None
     value, count = _rounded(values).most_common(1)[0]
@@ -222,7 +223,7 @@ def mode_share(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _rounded(values: Iterable[float]) -> Counter[float]:
-    """How often each value occurs, to six digits."""
+    """How often each value occurs, with values rounded to six digits."""
     counts: Counter[float] = Counter()
     for value, count in Counter(values).items():
         counts[round(value, 6)] += count
@@ -261,7 +262,7 @@ def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None =
 
 
 def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
-    """The same histogram in at most `most` bars: neighbours are joined, none is left out."""
+    """The same histogram in at most `most` bars. Neighbours are joined; no bar is left out."""
     size = -(-len(bars) // most)
     parts = [bars[at : at + size] for at in range(0, len(bars), size or 1)]
     return tuple(
@@ -271,7 +272,7 @@ def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
 
 
 class TextMarks(Struct, frozen=True):
-    """What one completion shows. `repeat` and `compression` are None if it is too short to tell."""
+    """What one completion shows. `repeat` and `compression` are None if it is too short to judge."""
 
     empty: bool
     repeated: bool
@@ -279,7 +280,7 @@ class TextMarks(Struct, frozen=True):
     compression: float | None
     malformed: str | None  # the tag
     past_end: str | None  # the marker
-    artefact: str | None  # the mark of padding or wrong decoding
+    artefact: str | None  # the sign of padding or wrong decoding
     token_zero: bool
     non_ascii: float | None
     mixed_scripts: bool
@@ -289,7 +290,7 @@ class TextMarks(Struct, frozen=True):
 
 
 def marks(text: str, prompt: str | None = None) -> TextMarks:
-    """All marks of one completion; the prompt tells whether a tag was opened there."""
+    """All marks of one completion. The prompt shows whether a tag was opened there."""
     share, ratio = repeat_share(text), compression_ratio(text)
     return TextMarks(
         is_empty(text),
@@ -308,11 +309,11 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
 
 
 class SampleStats(Struct, frozen=True):
-    """Numbers of one step's samples. Shares are 0..1; None if the dump does not tell.
+    """The numbers of one step's samples. Shares are 0..1; None if the dump does not show them.
 
     `samples`: how many there are. `examined`: how many texts were read (evenly spread, at most 512). `truncated` and
-    `mode_share` are over all samples, `zero_variance` over groups of two or more. `invalid_format`: malformed tags, or
-    a reward component named after the format that is 0 or less. `invalid_whole`: the same without truncated responses.
+    `mode_share` cover all samples, `zero_variance` groups of two or more. `invalid_format`: malformed tags, or a reward
+    component named after the format that is 0 or less. `invalid_whole`: the same without truncated responses.
     """
 
     step: int | None
@@ -321,7 +322,7 @@ class SampleStats(Struct, frozen=True):
     examined: int
     empty: float | None
     repeated: float | None
-    identical: float | None  # samples whose text another sample of the same group has too
+    identical: float | None  # samples whose text equals that of another sample of the same group
     truncated: float | None
     invalid_format: float | None
     past_end: float | None
@@ -344,36 +345,36 @@ class SampleStats(Struct, frozen=True):
     invalid_whole: float | None = None
     tool_calls: float | None = None  # mean number per sample
     tool_invalid: float | None = None  # share of the calls
-    right: int | None = None  # samples whose answer is their reference
-    wrong: int | None = None  # those whose answer is another one
-    follows: float | None = None  # how often a right one has more reward than a wrong one (`answers.follows`)
+    right: int | None = None  # samples whose answer equals their reference
+    wrong: int | None = None  # samples whose answer differs from it
+    follows: float | None = None  # how often a right sample has more reward than a wrong one (`answers.follows`)
     contradiction: str = ""  # a sample that its reward contradicts, in words
-    other_script: float | None = None  # most letters of another writing system than the prompt's
+    other_script: float | None = None  # share with most letters in another writing system than the prompt's
     setup: Setup | None = None  # copies, prompts, missing rewards
 
     @property
     def copied(self) -> float | None:
-        """Share of long texts that another sample of their group has too."""
+        """The share of long texts that equal that of another sample of their group."""
         return self.setup.copied if self.setup else None
 
     @property
     def doubled_prompts(self) -> float | None:
-        """Share of prompts with a chat template in another one."""
+        """The share of prompts with a chat template inside another one."""
         return self.setup.doubled if self.setup else None
 
     @property
     def shown_solutions(self) -> float | None:
-        """Share of prompts that give away their reference."""
+        """The share of prompts that give away their reference."""
         return self.setup.shown if self.setup else None
 
     @property
     def unrewarded(self) -> float | None:
-        """Share of samples without a reward, if others have one."""
+        """The share of samples without a reward, if others have one."""
         return self.setup.unrewarded if self.setup else None
 
     @property
     def prompts(self) -> float | None:
-        """Number of different prompts."""
+        """The number of different prompts."""
         return self.setup.prompts if self.setup else None
 
 
@@ -390,11 +391,11 @@ def _script(letter: str) -> str:
 
 
 class Samples(Struct, frozen=True):
-    """What is known of a run's rollouts. `steps`: those with a dump, ascending. `stats`: numbers of those that were
-    read.
+    """What is known about a run's rollouts. `steps`: the steps with a dump, ascending. `stats`: the numbers of those
+    that were read.
 
-    `nameless`: numbers of samples without a step, which only describe the run as a whole. `pending`: they are still
-    being read. `missing`: why there are none. `enable`: how to make this framework keep its rollouts.
+    `nameless`: the numbers of samples without a step, which only describe the run as a whole. `pending`: samples are
+    still being read. `missing`: why there are none. `enable`: how to make this framework keep its rollouts.
     """
 
     steps: tuple[int, ...] = ()
@@ -405,14 +406,15 @@ class Samples(Struct, frozen=True):
     enable: str = ""
 
     def until(self, step: int) -> tuple[SampleStats, ...]:
-        """The numbers to judge by at a step, oldest first, without later steps."""
+        """The numbers by which to judge at a step, oldest first, without later steps."""
         return tuple(self.stats[one] for one in chosen(self.steps, step) if one in self.stats)
 
 
 def chosen(steps: Sequence[int], until: int) -> tuple[int, ...]:
-    """The steps to read, out of ascending `steps` up to `until`: evenly spread ones from the first on, and the newest.
+    """The steps to read, out of ascending `steps` up to `until`: evenly spread ones from the first one on, and the
+    newest ones.
 
-    The spread ones are at multiples of a power of two, so that dumps read while the run grew are used again.
+    The evenly spread ones are at multiples of a power of two, so that dumps read while the run grew are used again.
     """
     count = bisect_right(steps, until)
     stride = 1

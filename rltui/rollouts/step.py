@@ -1,7 +1,8 @@
-"""The rollouts of one step: their numbers, groups by prompt, order and filters, texts on demand.  Reward is the dump's
-total, else the sum of its reward functions, with the weights of the config if it has them. A sample is truncated if the
-dump says so, or if its tokens reach the response limit. If no sample of the step has more characters than the limit,
-one with exactly that many counts as truncated (a tokenizer of single characters)."""
+"""The rollouts of one step: their numbers, groups by prompt, order and filters, and texts on demand.
+
+The reward is the dump's total, else the sum of its reward functions, with the config's weights if it has them. A sample
+is truncated if the dump says so, or if its tokens reach the response limit. If no sample of the step has more
+characters than the limit, one with exactly that many counts as truncated (a tokenizer of single characters)."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 
 
 class StepRollouts:
-    """All rollouts of one step and split. Built once, then only read. `own`: by their names, the files hold only this
-    step."""
+    """All rollouts of one step and split. It is built once, then only read. `own`: according to their names, the files
+    hold only this step."""
 
     def __init__(
         self,
@@ -89,12 +90,12 @@ class StepRollouts:
         return raw._replace(prompt=None, completion=text, seen_by_reward=None, extra={}).cleaned()
 
     def raw(self, place: int) -> Raw:
-        """One sample as the dump holds it, never to be shown."""
+        """One sample as the dump holds it; never show it."""
         one = self._all[place]
         return one.block.raw(one.at)
 
     def texts(self, place: int) -> tuple[str | None, str | None]:
-        """Prompt and completion as the dump holds them, for searching; never to be shown."""
+        """Prompt and completion as the dump holds them, for searching; never show them."""
         raw = self.raw(place)
         return raw.prompt, raw.completion
 
@@ -103,7 +104,7 @@ class StepRollouts:
         return [self.rollout(place) for place in places]
 
     def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]:
-        """The rewards of those places that have one."""
+        """The rewards at those of these places that have one."""
         every = self._all
         return tuple([reward for place in places if (reward := every[place].reward) is not None])
 
@@ -114,11 +115,11 @@ class StepRollouts:
         return self._all[place].advantage
 
     def length(self, place: int) -> int | None:
-        """Tokens of the completion; None if the dump does not say."""
+        """The number of tokens of the completion; None if the dump does not say."""
         return self._all[place].length
 
     def truncated(self, place: int) -> bool | None:
-        """Whether the completion was truncated; None if nothing tells."""
+        """Whether the completion was truncated; None if unknown."""
         one = self._all[place]
         if one.truncated is not None:
             return one.truncated
@@ -139,8 +140,8 @@ class StepRollouts:
         return self._marks[place]
 
     def is_invalid(self, place: int) -> bool | None:
-        """Whether the format is invalid: by the reward's own format component, else by a malformed tag. None if nothing
-        tells."""
+        """Whether the format is invalid: decided by the reward's own format component, else by a malformed tag. None if
+        unknown."""
         failed = self._all[place].format_failed
         if failed is not None:
             return failed
@@ -148,7 +149,7 @@ class StepRollouts:
         return None if found is None else found.malformed is not None
 
     def is_wanted(self, place: int, wanted: Wanted) -> bool:
-        """Whether a sample passes a filter. If that is not known, it does not pass."""
+        """Whether a sample passes a filter. It does not pass if that is unknown."""
         if wanted == "truncated":
             return self.truncated(place) is True
         if wanted == "empty":
@@ -168,12 +169,12 @@ class StepRollouts:
 
     @cached
     def lengths(self) -> list[float]:
-        """Lengths in tokens, of the samples that state one."""
+        """The lengths in tokens of the samples that state one."""
         return [float(one.length) for one in self._all if one.length is not None]
 
     @cached
     def groups(self) -> tuple[Group, ...]:
-        """Groups by prompt, in file order; empty if the dump has neither prompts nor group names."""
+        """The groups by prompt, in file order; empty if the dump has neither prompts nor group names."""
         members: dict[str, list[int]] = defaultdict(list)
         for place, one in enumerate(self._all):
             if one.group is not None:
@@ -197,7 +198,7 @@ class StepRollouts:
         return self.extreme(range(len(self._all)), highest=False, default=None)
 
     def extreme(self, places: Sequence[int], *, highest: bool, default: T) -> int | T:
-        """The place with the highest or lowest reward, among these; `default` if none has a reward."""
+        """The place with the highest or lowest reward among these; `default` if none has a reward."""
         rewards = [one.reward for place in places if (one := self._all[place]).reward is not None]
         if not rewards:
             return default
@@ -209,8 +210,8 @@ class StepRollouts:
     def select(
         self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
     ) -> list[int]:
-        """The places that pass the filter and whose prompt or completion holds `text` (in any case), sorted. Samples
-        without the number to sort by come last."""
+        """The places that pass the filter and whose prompt or completion contains `text` (case-insensitive), sorted.
+        Samples without the sort number come last."""
         places = range(len(self._all))
         chosen = [place for place in places if self.is_wanted(place, wanted)] if wanted else list(places)
         if text:
@@ -232,7 +233,7 @@ class StepRollouts:
         return [place for place, one in enumerate(self._all) if one.prompt == key]
 
     def prompt_of(self, place: int) -> str | None:
-        """The prompt as the dump holds it, for searching other steps; never to be shown."""
+        """The prompt as the dump holds it, for searching other steps; never show it."""
         return self.raw(place).prompt
 
     def examined(self, limit: int | None = None) -> list[int]:
@@ -242,7 +243,7 @@ class StepRollouts:
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 
     def stats(self, limit: int | None = None) -> SampleStats:
-        """The step in numbers, for rules and tables. `limit`: most texts that are read, 512 by default."""
+        """The step in numbers, for rules and tables. `limit`: the most texts that are read, 512 by default."""
         if limit not in self._stats:
             self._stats[limit] = self._counted(limit)
         return self._stats[limit]
@@ -306,8 +307,8 @@ class StepRollouts:
         return frozenset(group.key for group in self.groups if group.zero_variance)
 
     def reward_course(self, parts: int = 10) -> tuple[float | None, ...]:
-        """Mean reward of each of `parts` equal parts of the samples in file order: the course of the reward if samples
-        name no steps."""
+        """The mean reward of each of `parts` equal parts of the samples in file order: the course of the reward if
+        samples do not name steps."""
         count = len(self._all)
         edges = [count * part // parts for part in range(parts + 1)]
         means = []
@@ -332,11 +333,11 @@ class StepRollouts:
 
     @property
     def length_limit(self) -> int | None:
-        """The length limit in that unit; None if unknown."""
+        """The length limit in `length_unit`; None if unknown."""
         return self.cap if self.lengths else self._cut_at
 
     def length_histogram(self) -> tuple[samples.Bar, ...]:
-        """Histogram of the lengths of the completions, in `length_unit`."""
+        """The histogram of the completion lengths, in `length_unit`."""
         sizes = [one.length for one in self._all] if self.lengths else [one.chars for one in self._all]
         known = [(float(size), cut) for size, cut in zip(sizes, self._cuts, strict=True) if size is not None]
         return samples.histogram([size for size, _ in known], [cut for _, cut in known])
@@ -344,8 +345,8 @@ class StepRollouts:
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _of_other_steps(self, others: Sequence[tuple[int | None, Numbers]]) -> str:
-        """A note about samples that name another step than their file. If no sample names the file's step, the two
-        count the same steps differently: the samples are then kept under the file's step."""
+        """A note about samples that name another step than their file. If no sample names the file's step, file and
+        samples count the same steps differently, and the samples are kept under the file's step."""
         told = listed([str(one) for one in sorted({step for step, _ in others if step is not None})[:3]])
         if self._all:
             total = len(others) + len(self._all)
@@ -354,17 +355,18 @@ class StepRollouts:
         return f"the file name says step {self.step} and its samples say step {told}: the file name counts"
 
     def _character_cap(self) -> int | None:
-        """The length limit in characters, if single characters may be the tokens (see the module); else None."""
+        """The length limit in characters, if the tokens may be single characters (see the module); else None."""
         longest = max((one.chars for one in self._all if one.chars is not None), default=0)
         return self.cap if self.cap is not None and longest <= self.cap else None
 
     def size(self, place: int) -> float | None:
-        """Tokens of the completion, else its characters."""
+        """The number of tokens of the completion, else of its characters."""
         one = self._all[place]
         return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
 
     def _identical(self) -> float | None:
-        """Share of samples whose completion another sample of the group has too, among groups of two or more."""
+        """The share of samples whose completion equals that of another sample of the group, among groups of two or
+        more."""
         alike = total = 0
         for group in self.groups:
             texts = [self._all[place].text_hash for place in group.members if self._all[place].chars is not None]

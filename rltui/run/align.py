@@ -1,4 +1,4 @@
-"""Gives rows without steps their steps: by the same values in rows with steps, or by a progress bar."""
+"""Gives rows without steps their steps, from rows with steps that hold the same values, or from a progress bar."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rltui.run.columns import Axis
 from rltui.run.table import Floats, Ints, Table
 
 SAME = 1e-3
-"""Values of two files that agree this closely (relatively) are the same: TensorBoard rounds to 7 digits, a console
+"""Values of two files are the same if they agree this closely (relatively): TensorBoard rounds to 7 digits, a console
 to 4."""
 _KEYS = 12
 _AHEAD = 64
-"""How many rows after the last match are tried before all others."""
+"""This many rows after the last match are tried before all others."""
 _DIGITS = 6
 
 
 def aligned(counted: Table, stated: Table) -> Table | None:
-    """The rows of `counted` at the steps of the rows of `stated` that hold the same values. Rows after the last match
-    go on at the same distance. Any other row without a match is left out. None if fewer than half match."""
+    """The rows of `counted`, each at the step of the row of `stated` that holds the same values. Rows after the last
+    match continue at the same distance. Any other row without a match is left out. None if fewer than half match."""
     keys = _shared(counted, stated)
     if not keys:
         return None
@@ -42,14 +42,14 @@ def aligned(counted: Table, stated: Table) -> Table | None:
 
 
 def _shared(counted: Table, stated: Table) -> list[str]:
-    """The columns of both tables that tell rows apart best."""
+    """The columns of both tables that distinguish rows best."""
     both = [key for key in counted.columns if key in stated.columns]
     kinds = {key: len(np.unique(stated.columns[key].values[: stated.columns[key].axis.count])) for key in both}
     return sorted((key for key in both if kinds[key] > 1), key=lambda key: -kinds[key])[:_KEYS]
 
 
 def _grid(table: Table, keys: list[str]) -> Floats:
-    """The cells of these columns, shape (rows, columns); NaN where a row has none."""
+    """The cells of these columns, shape (rows, columns); NaN if a row has no such cell."""
     out: Floats = np.full((table.n, len(keys)), np.nan)
     for place, key in enumerate(keys):
         column = table.columns[key]
@@ -59,7 +59,7 @@ def _grid(table: Table, keys: list[str]) -> Floats:
 
 
 def _tolerance(values: Floats) -> Floats:
-    """For each column how far rounding to its number of decimals can move a value."""
+    """For each column, how far rounding to its number of decimals can move a value."""
     out: Floats = np.zeros(values.shape[1])
     for place in range(values.shape[1]):
         known = values[~np.isnan(values[:, place]), place]
@@ -72,7 +72,8 @@ def _tolerance(values: Floats) -> Floats:
 
 
 def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
-    """For each row the row of `theirs` with the same values, after the one found for the row before; -1 for none."""
+    """For each row, the row of `theirs` with the same values, after the match of the previous row; -1 if there is
+    none."""
     found: Ints = np.full(len(mine), -1, dtype=np.int64)
     at = 0
     for row, cells in enumerate(mine):
@@ -90,15 +91,15 @@ def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
 
 
 FEWEST = 3
-"""Rows that must state their epoch, to tell how fast it rises."""
+"""This many rows must state their epoch to show how fast it rises."""
 ROWS_A_STEP = 2
-"""Only with more than this many times as many rows as steps between two rows does a single spacing fit the bar."""
+"""A single spacing fits the bar only if there are more rows than this many times the steps between two rows."""
 
 
 class Spacing(NamedTuple):
     """Steps from one row to the next, if the bar is in another file: a Slurm job has its rows in `.out` and its bar in
-    `.err`, and a row comes each time the bar has moved on by `steps`. `first`: the first step was logged too, whatever
-    the spacing. `begun`: the step of the checkpoint that the launch went on from."""
+    `.err`, and a row comes each time the bar has moved by `steps`. `first`: the first step was logged too, whatever the
+    spacing. `begun`: the step of the checkpoint from which the launch continued."""
 
     steps: int
     first: bool
@@ -106,16 +107,16 @@ class Spacing(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """How much of the training was over as a launch began, as a `share` of what is over at its newest row, and how far
-    rounding may move that share."""
+    """How much of the training was done when a launch began, as a `share` of what is done at its newest row. `error`:
+    how far rounding may move that share."""
 
     share: float
     error: float
 
 
 def begun(counted: Table) -> Begun | None:
-    """What the epochs of the rows tell of that: they rise evenly, and go on where the launch before ended. None if they
-    do not tell that the launch went on from anything."""
+    """The `Begun` that the epochs of the rows show: they rise evenly, and continue where the previous launch ended.
+    None if they do not show that the launch continued from a checkpoint."""
     column = next((counted.columns[key] for key in names("epoch") if key in counted.columns), None)
     n = 0 if column is None else column.axis.count
     if column is None or n < FEWEST:
@@ -124,14 +125,14 @@ def begun(counted: Table) -> Begun | None:
     a_row = (epochs[-1] - epochs[0]) / (counts[-1] - counts[0])
     rounding = 2 * float(_tolerance(epochs[:, None])[0])
     before = float(epochs[0] - a_row * counts[0])
-    if not a_row > 0 or before <= max(rounding, a_row):  # it began with less than one row before
+    if not a_row > 0 or before <= max(rounding, a_row):  # it began less than one row into the training
         return None
     return Begun(before / float(epochs[-1]), rounding / float(epochs[-1]))
 
 
 def spacing(rows: int, bar: int, went_on: Begun | None = None) -> Spacing | None:
-    """The spacing, from the number of rows and the newest step of the bar; None if these do not tell. `went_on`: the
-    launch went on from a checkpoint."""
+    """The spacing, from the number of rows and the newest step of the bar; None if these do not show it. `went_on`: the
+    launch continued from a checkpoint."""
     if went_on is not None:
         return _spacing_after(rows, bar, went_on)
     steps = round(bar / rows) if rows else 0
@@ -144,8 +145,8 @@ def spacing(rows: int, bar: int, went_on: Begun | None = None) -> Spacing | None
 
 
 def _spacing_after(rows: int, bar: int, went_on: Begun) -> Spacing | None:
-    """The spacing of a launch that went on from a checkpoint: rows come at multiples of the spacing, so the newest one
-    is at the last of these."""
+    """The spacing of a launch that continued from a checkpoint. Rows come at multiples of the spacing, so the newest
+    row is at the last multiple."""
     before, off = went_on.share * bar, went_on.error * bar
     steps = round((bar - before) / rows)
     if steps < 1 or rows <= ROWS_A_STEP * steps or off >= rows / 2:

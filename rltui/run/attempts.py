@@ -22,24 +22,24 @@ from rltui.run.ranks import late
 
 _SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
 _SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
-"""Size of each unit in GiB. Logs mix powers of ten and of two. Growth is shown with one decimal, so it does not
-matter."""
+"""Size of each unit in GiB. Logs mix powers of ten and of two. That does not matter, as growth is shown with one
+decimal."""
 TOGETHER = 40
-"""Errors within so many lines of the first belong to it: a chain of tracebacks is seldom longer."""
+"""Errors within this many lines of the first belong to it: a chain of tracebacks is seldom longer."""
 GREW_GIB = 0.05
 """A smaller difference between two attempts is not growth."""
 
 _BEFORE = re.compile(r"^(?:\[[^\]]*\]:?\s*|\(\w+(?: pid=\d+[^)]*)?\)\s*|[\w.]+\.(?:cc|cpp|h|py):\d+: )+")
-"""What a launcher puts before a line: the rank, a time, a source file."""
+"""The prefix that a launcher adds to a line: the rank, a time, a source file."""
 LEAST_QUOTED, LEAST_FACT = 12, 3
-"""In characters. A shorter quote says nothing, a shorter fact may be found in a line by chance."""
+"""In characters. A shorter quote says nothing. A shorter fact may occur in a line by chance."""
 MOST_QUOTED = 240
-"""Most characters of a quote; the line number is shown beside it."""
+"""The most characters of a quote; the line number is shown beside it."""
 QUOTES = " :,='\""
 
 Rank = Literal["high", "medium", "low", "none"]
 ENDINGS = ("oom", "killed", "fault", "traceback")
-"""Kinds of notes that tell why an attempt ended, the most telling first."""
+"""Kinds of notes that show why an attempt ended, the clearest first."""
 _TEXT = 160
 
 
@@ -51,8 +51,8 @@ def _regex(text: str) -> None:
 
 
 class Remedy(Record):
-    """What to change. `lever`: what it turns, in each framework by settings of its own (`levers.json`). `phases`: it
-    helps only if the run ended in one of these ("": in an unknown one); empty: it helps in any."""
+    """What to change. `lever`: what it adjusts; each framework has its own settings for it (`levers.json`). `phases`:
+    it helps only if the run ended in one of these ("": in an unknown one); empty: it helps in any."""
 
     text: str
     impact: Rank
@@ -65,13 +65,13 @@ class Remedy(Record):
 
 
 class Kind(Record):
-    """A way in which a run ends. `any`, `pattern`, `unless` look at the error's line; `any` has the plainest words
-    first. `code`: what a frame of the traceback holds; with `own` that must be the innermost frame outside installed
-    packages. `facts`: patterns whose named groups are filled into `details`. `phases`: the phase is named too. `grows`:
-    the fact that may grow from attempt to attempt. `metrics`: what may have grown before the end. `symptom`: any other
-    kind is the better name. `ranks`: each rank prints how far it got. `by_hand`: somebody ended it on purpose, so it is
-    not a fault. `interrupted`: it was ended from outside and can be resumed unchanged. `title` goes into "the run
-    ended: TITLE"."""
+    """A way in which a run ends. `any`, `pattern` and `unless` are matched against the error's line; `any` lists the
+    plainest words first. `code`: what a frame of the traceback holds; with `own`, the innermost frame outside installed
+    packages must hold it. `facts`: patterns whose named groups are filled into `details`. `phases`: the phase is named
+    too. `grows`: the fact that may grow from one attempt to the next. `metrics`: what may have grown before the end.
+    `symptom`: any other kind is a better name. `ranks`: each rank prints how far it got. `by_hand`: somebody ended the
+    run on purpose, so it is not a fault. `interrupted`: the run was ended from outside and can be resumed unchanged.
+    `title` goes into "the run ended: TITLE"."""
 
     id: str
     title: str
@@ -98,12 +98,13 @@ class Kind(Record):
             raise ValueError("neither `any` nor `code`")
 
     def place(self, note: Note) -> int:
-        """The index of the first of `any` that the line holds: lower is plainer."""
+        """The index of the first text in `any` that the line holds. A lower index is plainer."""
         return next((i for i, text in enumerate(self.any) if text in note.text), len(self.any))
 
 
 class FailedIn(Record):
-    """The phase in which it happened, by the names in a frame. `part_of`: a phase that also calls this one."""
+    """The phase in which the run ended, recognised by the names in a frame. `part_of`: a phase that also calls this
+    one."""
 
     name: str
     code: str
@@ -130,7 +131,7 @@ def _crashes() -> Crashes:
 
 
 class Crash(Struct, frozen=True):
-    """How an attempt ended. `note`: the line that says so. `facts`: what that line states, in its own units. `phase`:
+    """How an attempt ended. `note`: the line that shows it. `facts`: what that line states, in its own units. `phase`:
     where it happened (empty if unknown). `said`: the line that names it best."""
 
     kind: Kind
@@ -145,7 +146,7 @@ class Crash(Struct, frozen=True):
 
     @property
     def untold(self) -> str:
-        """The quote without what `shown` already tells."""
+        """The quote without what `shown` already contains."""
         text = self.quote
         if len(text) > MOST_QUOTED:
             text = f"{_BEFORE.sub('', text)[:MOST_QUOTED].rsplit(' ', 1)[0]} …"
@@ -175,21 +176,21 @@ class Crash(Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """What the log says about it: "2.00 GiB were asked for, 1.19 GiB of 79.1 GiB were free"."""
+        """The details that the log gives: "2.00 GiB were asked for, 1.19 GiB of 79.1 GiB were free"."""
         told = [_filled(detail, self.facts) for detail in self.kind.details]
         return ", ".join(text for text in told if text)
 
     @property
     def text(self) -> str:
-        """The title with what the log says about it, as one clause."""
+        """The title with the details that the log gives, as one clause."""
         shown = self.shown
         return f"{self.title} ({shown})" if shown else self.title
 
 
 def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | None:
-    """The named end of these errors, which stand in the order of the log: of the first that is not a symptom, else of
-    the first symptom. None if neither the first error that is not a symptom nor one printed with it (a chain of
-    tracebacks) has a name; the error is then quoted as it is. `beside`: notes that may hold the same error from other
+    """The named end of these errors, which are in the order of the log: that of the first error that is not a symptom,
+    else of the first symptom. None if neither the first error that is not a symptom nor one printed with it (a chain of
+    tracebacks) has a name; the error is then quoted unchanged. `beside`: notes that may hold the same error from other
     ranks."""
     named = [(note, _kind(note)) for note in errors]
     causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
@@ -215,7 +216,7 @@ def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | No
 
 
 def first_first(errors: Iterable[Note]) -> list[Note]:
-    """The errors with symptoms last, otherwise in the order of the log."""
+    """The errors in the order of the log, with symptoms last."""
     kinds = [(note, _kind(note)) for note in errors]
     return [note for note, _ in sorted(kinds, key=lambda one: one[1] is not None and one[1].symptom)]
 
@@ -239,7 +240,7 @@ def again(crashes: Sequence[Crash]) -> str:
 
 
 def loop(crashes: Sequence[Crash]) -> str:
-    """The error that ended several of these attempts (oldest first), if one did, as a clause."""
+    """A clause about the error that ended several of these attempts (oldest first); empty if none did."""
     last, times = repeated(crashes)
     if last is None:
         return ""
@@ -249,8 +250,8 @@ def loop(crashes: Sequence[Crash]) -> str:
 
 
 def came_again(notes: Sequence[Note], error: Note | None) -> str:
-    """That an error which has no name of its own ended several attempts, as a clause; empty if it ended one. Between
-    two of its notes the run was resumed."""
+    """A clause that says how many attempts an error without a name ended; empty if it ended only one. An error counts
+    again only if the run was resumed in between."""
     if error is None:
         return ""
     times, resumed = 0, True
@@ -262,9 +263,9 @@ def came_again(notes: Sequence[Note], error: Note | None) -> str:
 
 
 def before_again(crashes: Sequence[Crash], settings_of: Callable[[str], str | None]) -> str:
-    """What to change before the run is started again, if one error ended several of these attempts: it comes again,
-    however well the training goes. Empty if none did, or if no remedy is known. `settings_of`: the framework's settings
-    of a lever."""
+    """What to change before the run is started again, if one error ended several of these attempts: it will come back
+    however well the training goes. Empty if no error did, or if no remedy is known. `settings_of`: the framework's
+    settings of a lever."""
     last, times = repeated(crashes)
     if last is None or not last.to_do:
         return ""
@@ -280,8 +281,8 @@ def ended_by(last: Crash, times: int) -> str:
 
 
 def repeated(crashes: Sequence[Crash]) -> tuple[Crash | None, int]:
-    """The last end of the kind that ended most attempts, two at least, and how many. What somebody or a queue stopped
-    does not count."""
+    """The last end of the kind that ended the most attempts (at least two), and how many it ended. Attempts that
+    somebody or a queue stopped do not count."""
     own = [crash for crash in crashes if not (crash.kind.interrupted or crash.kind.by_hand)]
     titles = Counter(crash.title for crash in own)
     title, times = max(titles.items(), key=lambda one: one[1], default=("", 0))
@@ -306,7 +307,7 @@ def _kind(note: Note) -> Kind | None:
 
 
 def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
-    """Frames stand outermost first."""
+    """Whether a frame matches. `frames`: the outermost first."""
     if own:
         frames = tuple(frame for frame in (innermost(frames),) if frame)
     return any(re.search(pattern, _near(frame)) for frame in frames)
@@ -319,13 +320,13 @@ def innermost(frames: Iterable[str]) -> str:
 
 
 def _near(frame: str) -> str:
-    """A frame with only the innermost folder of its file, as the name of a project or of a home directory says
-    nothing."""
+    """A frame with only the innermost folder of its file, as the names of projects and home directories say nothing."""
     return "/".join(frame.split("/")[-2:])
 
 
 def _phase(note: Note) -> str:
-    """The phase that the innermost telling frame names, or the one that it is part of."""
+    """The phase that the innermost matching frame names, or the phase of which it is part if the next matching frame
+    names that."""
     inner: FailedIn | None = None
     for frame in (*reversed(note.frames), note.text):
         found = next((phase for phase in _crashes().phase if re.search(phase.code, _near(frame))), None)
@@ -360,8 +361,8 @@ def _ordinal(n: int) -> str:
 
 
 class Attempt(Struct, frozen=True):
-    """An attempt whose `rows` rows, from step `first` to `last`, were replaced by a later attempt. `ended`: what ended
-    it, by its name or in the log's words; empty if the log does not say."""
+    """An attempt whose `rows` rows, from step `first` to `last`, were replaced by a later attempt. `ended`: the name of
+    what ended it, or the log's words; empty if the log does not say."""
 
     first: int
     last: int
@@ -378,14 +379,14 @@ class Attempt(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """Why the attempt before `step` ended, by the name of its error. The next attempt went on from `step`."""
+    """Why the attempt before `step` ended: the name of its error. The next attempt continued from `step`."""
 
     step: int
     because: str
 
 
 def ends(restarts: Iterable[int], crashes: Sequence[Crash]) -> tuple[Ended, ...]:
-    """One for each restart whose reason the logs name. `crashes`: see `earlier_ends`."""
+    """One `Ended` for each restart whose reason the logs name. `crashes`: see `earlier_ends`."""
     out, steps = [], list(restarts)
     for at, step in enumerate(steps):
         before = crashes[at : at + 1] if len(crashes) == len(steps) else crashes
@@ -411,7 +412,7 @@ def attempts(history: History, notes: Iterable[Note]) -> tuple[Attempt, ...]:
 
 
 def _ended(notes: list[Note]) -> str:
-    """What these errors are called, else the words of the most telling one."""
+    """The name of these errors, else the words of the clearest one."""
     crash = named_end(notes)
     if crash is not None:
         return crash.text
@@ -423,9 +424,9 @@ def earlier_ends(
     notes: Iterable[Note], ended: frozenset[int] = frozenset(), newest: int | None = None, go_on: bool = False
 ) -> list[Crash]:
     """The named ends of the attempts before the last one, oldest first. An attempt ends where the log shows a launch or
-    goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. What ended it stands
-    at its last step. `newest`: the step of the newest row, where an error is of the last attempt.
-    `go_on`: unless another one goes on since, which has said nothing yet."""
+    goes back to an earlier step, or at one of the steps `ended`, if the rows went back from there. Its error is at its
+    last step. `newest`: the step of the newest row; an error there belongs to the last attempt. `go_on`: another
+    attempt has continued since and has logged no note yet, so an error at `newest` belongs to an earlier one."""
     found: list[Crash | None] = []
     errors: list[Note] = []
     last, laps = -1, 0

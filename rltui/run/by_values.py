@@ -1,4 +1,4 @@
-"""What the values of a key decide if its name does not: the sign of an entropy that is logged as a loss, whether
+"""Decides from the values of a key what its name leaves open: the sign of an entropy that is logged as a loss, whether
 seconds or tokens count one step or the whole run so far, whether a success "in percent" is really a share and a
 fraction really in percent, whether a bare `L` is a loss or a length, and whether `dead_groups` is a share or a
 count."""
@@ -19,7 +19,8 @@ TOKENS_SEEN, TOKENS_OF_STEP = "total_tokens_seen", "total_tokens_step"
 LEAST = 4
 """This many rows are needed to decide: fewer may rise by chance."""
 ABOUT = 2.0
-"""Two paces in seconds are the same if they differ by at most this factor, and so are a ratio and 1."""
+"""Two paces in seconds are the same if they differ by at most this factor. A ratio is about 1 within the same
+factor."""
 ANEW = 4
 """A timer that restarts falls to at most 1/ANEW of its value, and at most one row in ANEW is a restart."""
 TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
@@ -28,14 +29,14 @@ IN_PERCENT = "goes above 1, which no fraction does: it is taken for a percentage
 HUNDRED = 100.0
 LETTER = "l"
 TOKENS = 20.0
-"""Least median of an `L` that is a length in tokens: a loss of log-probabilities begins below 12, the logarithm of the
-vocabulary, and an answer of fewer tokens is one word."""
+"""The least median of an `L` that is a length in tokens: a loss of log-probabilities begins below 12, the logarithm of
+the vocabulary, and an answer with fewer tokens is a single word."""
 SUCCESS = 0.02
-"""Least median of a success rate that is a share: a policy that succeeds less often has little to learn from."""
+"""The least median of a success rate that is a share: a policy that succeeds less often has little to learn from."""
 
 
 def by_values(meaning: Meaning, points: Series) -> Meaning | None:
-    """The meaning of a key by its values; None if the name already gives that meaning."""
+    """The meaning that the values of a key show; None if the name already gives it."""
     if meaning.canonical == "entropy":
         told = points.values[points.values != 0]
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
@@ -44,7 +45,7 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
     if is_fraction(meaning):
         return replace(meaning, scale=PERCENT, told=IN_PERCENT) if is_in_percent(points) else None
     if meaning.canonical == SCORE_OF_STEP:
-        return None  # how often it comes decides
+        return None  # decided by how often it comes
     if meaning.key.lower() == LETTER:
         x = points.values
         return meant_as(LENGTH, meaning) if len(x) >= LEAST and median(x) >= TOKENS and x.min() > 0 else None
@@ -58,25 +59,26 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
 
 
 def falls(points: Series) -> bool:
-    """Whether a number is no sum so far: it falls as often as single values do, not just where a run starts again."""
+    """Whether a number is not a running sum: it falls as often as single values do, not only where a run starts
+    again."""
     return len(points.values) >= LEAST and bool(ANEW * int((np.diff(points.values) < 0).sum()) > len(points.values))
 
 
 def is_part(points: Series) -> bool:
-    """Whether all values lie between 0 and 1, and some are neither: counts are whole."""
+    """Whether all values are from 0 to 1 and some lie strictly between: counts are whole numbers."""
     x = points.values
     return len(x) >= LEAST and bool(x.min() >= 0 and x.max() <= 1 and ((x > 0) & (x < 1)).any())
 
 
 def _is_clipped(points: Series) -> bool:
-    """Whether a bare `clip` is the share that was clipped. The range that clips is the same in every row, and never 0;
-    a step that clips nothing, as the first one on each batch of answers, says 0."""
+    """Whether a bare `clip` is the share that was clipped. The clip range is the same in every row and never 0. A step
+    that clips nothing, such as the first one on each batch of answers, logs 0."""
     x = points.values
     return (len(x) >= LEAST and not x.any()) or (is_part(points) and bool(np.ptp(x) > 0))
 
 
 def is_share(points: Series) -> bool:
-    """Whether all values of a key that is named a percentage lie between 0 and 1, and not all at 0. One value above 1
+    """Whether all values of a key that is named a percentage are from 0 to 1, and not all are 0. One value above 1
     makes it a percentage."""
     x = points.values
     if len(x) < LEAST or x.min() < 0 or x.max() > 1 or not x.any():
@@ -85,8 +87,8 @@ def is_share(points: Series) -> bool:
 
 
 def is_in_percent(points: Series) -> bool:
-    """Whether the values of what is a fraction by its name are percentages: several go above 1, some of them far, and
-    none above 100. A ratio stays about 1, whole numbers may be counts, and one value far off is an error."""
+    """Whether a key that is a fraction by its name holds percentages: several values are above 1, some far above, and
+    none above 100. A ratio stays about 1, whole numbers may be counts, and a single value far off is an error."""
     x = points.values
     if len(x) < LEAST or not ABOUT < x.max() <= HUNDRED or x.min() < 0:
         return False
@@ -94,8 +96,8 @@ def is_in_percent(points: Series) -> bool:
 
 
 def is_elapsed(points: Series) -> bool:
-    """Whether seconds rise at about the pace of the rows and start again only now and then, with an epoch or a restart.
-    Seconds of single steps fall as often as they rise, and do not begin at 0."""
+    """Whether seconds rise at about the pace of the rows and start again only now and then, at an epoch or a restart.
+    The seconds of single steps fall as often as they rise, and do not begin at 0."""
     values, steps = points.values, points.steps
     if len(values) < LEAST:
         return False

@@ -1,4 +1,4 @@
-"""Settings that changed between the launches of a run, as its logs print them. A launch prints all of them."""
+"""Settings that changed between the launches of a run, as its logs print them. A launch prints all its settings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _OWN = re.compile(
     r"|total_\w*steps)$",
     re.IGNORECASE,
 )
-"""Keys that differ with each launch: names, output paths, the number of steps."""
+"""Keys that differ at each launch: names, output paths, the number of steps."""
 ALIKE = 0.5
-"""Share of the keys that two prints must have in common. Only then does a key that one of them lacks count as unset."""
+"""The share of keys that two prints must have in common before a key that one of them lacks counts as unset."""
 
 
 MOST = 400
-"""At most this many prints are kept: settings that are printed between all rows are not those of a launch."""
+"""At most this many prints are kept: settings that are printed between all rows do not belong to a launch."""
 
 
 class SettingsPrint(Struct, frozen=True):
@@ -39,7 +39,7 @@ class SettingsPrint(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """A setting that the launch whose first row is `step` began with. None: it was not set."""
+    """A setting that changed at the launch whose first row is `step`. None: it was not set."""
 
     step: int
     key: str
@@ -54,13 +54,14 @@ class Prints:
         self._printed: list[SettingsPrint] = []
 
     def add(self, config: ConfigRecord, log: str) -> None:
-        """Takes settings of one log. Settings without a line number come from other containers and are left out."""
+        """Takes the settings of one log. Settings without a line number come from other containers and are left out."""
         form, at, _ = config.origin.partition(" at line ")
         if at and len(self._printed) < MOST:
             self._printed.append(SettingsPrint(log, form, config.after, config.values))
 
     def changed(self, resumes: Sequence[Note], history: History) -> tuple[Changed, ...]:
-        """The changes, by step. Settings printed between two rows count only if the log says there that it resumed."""
+        """The changes, by step. Settings printed between two rows count only if the log says there that the run
+        resumed."""
         if len(self._printed) < 2:
             return ()
         parts = {part.name: part for part in history.parts if part.table.n}
@@ -79,7 +80,7 @@ class Prints:
 
 
 def _launched(one: SettingsPrint, part: Part | None, resumes: Sequence[Note]) -> int | None:
-    """The step of the first row of the launch that printed it; None if it was not a launch."""
+    """The step of the first row of the launch that printed these settings; None if no launch printed them."""
     if part is None:
         return None
     steps = part.table.steps
@@ -95,7 +96,8 @@ def _launched(one: SettingsPrint, part: Part | None, resumes: Sequence[Note]) ->
 def _differ(
     before: Mapping[str, list[object]], now: Mapping[str, list[object]]
 ) -> Iterable[tuple[str, object, object]]:
-    """Keys with another value. A key with several values in one launch belongs to several models: not comparable."""
+    """The keys whose value changed. A key with several values in one launch belongs to several models and is not
+    comparable."""
     shared = len(before.keys() & now.keys())
     alike = shared >= ALIKE * max(len(before), len(now))
     for key in dict.fromkeys([*before, *now]):

@@ -1,4 +1,4 @@
-"""Checkpoints, recognised by the names of their directories: those on disk, and those that a log names."""
+"""Checkpoints, on disk or named by a log. They are recognised by the names of their directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_FOLDER = (
     r"(?:step|iter|iteration|update|ckpt|checkpoint|model|policy|actor)s?[-_=]?)?(\d{1,7})"
 )
 _HOME_MADE = re.compile(_IN_FOLDER + "$")
-"""How loops of one's own name them: `ckpt/step-20`, `checkpoints/iteration_20`, `ckpts/20`, `ckpt/ckpt-20`."""
+"""How home-made loops name them: `ckpt/step-20`, `checkpoints/iteration_20`, `ckpts/20`, `ckpt/ckpt-20`."""
 _ONE_FILE = re.compile(_IN_FOLDER + r"\.(?:safetensors|pt|pth|bin|ckpt|npz)$")
 """A checkpoint that is a single file: `ckpts/step_000120.pt`."""
 GB = 1e9
@@ -30,8 +30,8 @@ _MUCH_SMALLER = 0.5
 
 
 class Checkpoint(Struct, frozen=True):
-    """A saved state. `complete` is None if that is not known (this copy has no weights), `size_gb` if none of its files
-    was seen."""
+    """A saved state. `complete` is None if that is unknown (this copy has no weights). `size_gb` is None if none of its
+    files was seen."""
 
     step: int
     path: str
@@ -62,7 +62,7 @@ def step_of(path: str) -> int | None:
 
 
 def named_in(text: str) -> tuple[int, str] | None:
-    """Step and directory of the checkpoint that a log line names, directly or by a file in it."""
+    """The step and directory of the checkpoint that a log line names, directly or by a file in it."""
     for word in _PATH.findall(text):
         path = word.rstrip(".")
         while path:
@@ -74,11 +74,11 @@ def named_in(text: str) -> tuple[int, str] | None:
 
 
 def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoint]:
-    """Checkpoints among directories, and among the files right in them, by step. `files` are (path, size in bytes) of
-    the same listing.
+    """The checkpoints among directories, and among the files directly in them, one for each step. `files`: (path, size
+    in bytes) from the same listing.
 
-    A checkpoint is complete if it holds weights and every file that all its siblings hold, and is not much smaller
-    than they are. If neither it nor a sibling holds weights (a copy of the logs alone), that is not known: None.
+    A checkpoint is complete if it holds weights and every file that all its siblings hold, and is not much smaller than
+    they are. If neither it nor a sibling holds weights (only the logs were copied), completeness is unknown: None.
     """
     dirs, files = {path.rstrip("/") for path in dirs}, list(files)
     steps = {path: step for path in dirs if (step := step_of(path)) is not None}
@@ -102,7 +102,7 @@ def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoi
 
 
 def _single_files(files: Iterable[tuple[str, int]]) -> dict[int, Checkpoint]:
-    """Those that are a file each, whole if the file is not much smaller than the others."""
+    """The checkpoints that are single files. One is complete if its file is not much smaller than the others."""
     found = [(int(one[1]), path, size) for path, size in files if (one := _ONE_FILE.search(path)) is not None]
     if not found:
         return {}

@@ -1,4 +1,4 @@
-"""Clocks that differ: a log that names no time zone, or one that was written elsewhere or counts from the epoch."""
+"""Clocks that differ: a log that names no time zone, was written elsewhere, or counts from the epoch."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from rltui.run.part import Part
 from rltui.run.table import Floats, Ints, Table
 
 ZONE_S, ZONES = 1800.0, 28
-"""Two clocks of different zones are a multiple of `ZONE_S` seconds apart, at most `ZONES` times."""
+"""The clocks of two zones differ by a multiple of `ZONE_S` seconds, at most by `ZONES` times that."""
 MOMENT_S = 60.0
-"""Apart from its zone, a clock may be wrong by this many seconds. It may be ahead of ours by as much."""
+"""Apart from its zone, a clock may be wrong by this many seconds, and ahead of ours by as much."""
 
 
 def zones_apart(seconds: float) -> float:
-    """How many seconds two zones are apart if their clocks differ by `seconds`; 0 if it is one zone, or if the
-    difference is not one of zones."""
+    """How many seconds two zones are apart if their clocks differ by `seconds`; 0 if the zone is the same or the
+    difference does not come from zones."""
     apart = round(seconds / ZONE_S)
     near = 0 < abs(apart) <= ZONES and abs(seconds - apart * ZONE_S) <= MOMENT_S
     return apart * ZONE_S if near else 0.0
 
 
 def on_our_clock(stamped: float | None, written: float | None, now: float, zoned: bool) -> float | None:
-    """The newest time inside the data (`stamped`) by the clock of `now`. None if there is none or it cannot be true: a
-    row is neither from the future nor younger than its file (`written`). A time that names its zone (`zoned`) is taken
-    as it is; any other may come from a clock of another zone."""
+    """The newest time inside the data (`stamped`), on the clock of `now`. None if there is none or it cannot be true: a
+    row is neither from the future nor newer than its file (`written`). A time that names its zone (`zoned`) is used
+    unchanged; any other may come from a clock in another zone."""
     if stamped is None:
         return None
     if written is not None and not zoned:
@@ -35,8 +35,8 @@ def on_our_clock(stamped: float | None, written: float | None, now: float, zoned
 
 
 def written_beside(parts: Sequence[Part]) -> float | None:
-    """The last write to a log whose rows have no time, if another log's rows have times; else None. It tells when a row
-    came only if the files are not copies: the other log was last written when its newest row was."""
+    """The last write to a log whose rows have no time, if another log's rows have times; else None. It shows when a row
+    came only if the files are not copies: the other log was last written at the time of its newest row."""
     timed = {part.name: float(part.table.times[at[-1]]) for part in parts if len(at := part.table.timed(1))}
     in_place = any(
         part.name in timed and part.written and abs(part.written - timed[part.name]) <= MOMENT_S for part in parts
@@ -46,8 +46,8 @@ def written_beside(parts: Sequence[Part]) -> float | None:
 
 
 def behind(ordered: Sequence[Part]) -> dict[str, float]:
-    """Part -> seconds that its clock is behind those of better parts. Only for a part that has a time at the same step
-    as a better one; the first such step decides. `ordered` by rising rank."""
+    """Part -> seconds by which its clock is behind those of better parts. Only for a part that has a time at the same
+    step as a better one; the first such step decides. `ordered`: by rising rank."""
     out: dict[str, float] = {}
     for place, part in enumerate(ordered):
         apart = _apart(part, ordered[place + 1 :])
@@ -57,8 +57,8 @@ def behind(ordered: Sequence[Part]) -> dict[str, float]:
 
 
 def tells(part: Part, step: int, others: Sequence[Part], known: Mapping[str, float]) -> bool:
-    """Whether a part's row at this step is the first that shows how far its clock and another part's are apart.
-    `known`: the result of `behind` so far."""
+    """Whether a part's row at this step is the first that shows how far its clock differs from another part's. `known`:
+    the result of `behind` so far."""
     row = part.table.row_at(step)
     if row is None or part.table.times[row] != part.table.times[row]:
         return False

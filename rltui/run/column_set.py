@@ -14,14 +14,14 @@ from rltui.run.columns import Axis, Column, Floats, Ints, room_for, with_room
 
 
 def cells_of(rows: Rows, i: int) -> dict[str, float]:
-    """The logged cells of one row of a block; NaN if NaN or an infinity was logged."""
+    """The logged cells of one row of a block; a cell is NaN if NaN or an infinity was logged."""
     cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
     cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
     return cells
 
 
 def _cells(rows: Rows, first: int, stop: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """The cells of some rows of a block, columns by rows, and which of them hold a value."""
+    """The cells of some rows of a block, shape (columns, rows), and which of them hold a value."""
     parts = [memoryview(column)[first:stop] for column in rows.values.values()]
     count = stop - first
     if all(len(part) == count for part in parts):
@@ -38,21 +38,22 @@ def _cells(rows: Rows, first: int, stop: int) -> tuple[Floats, NDArray[np.bool_]
 
 
 class Filled(NamedTuple):
-    """What new cells did to a row: `added` cells that it did not have, `revised` values that it had."""
+    """What new cells did to a row: `added` cells that it lacked, `revised` values that it had."""
 
     added: bool
     revised: bool
 
 
 class Marked(NamedTuple):
-    """The columns at one moment: the arrays of each axis and how many points they held, and those of each column."""
+    """The columns at one moment: the arrays of each axis with their number of points, and the arrays of each column."""
 
     axes: dict[Axis, tuple[Ints, Ints, Floats, int]]
     columns: dict[str, tuple[Axis, Floats, bool]]
 
 
 class ColumnSet(dict[str, Column]):
-    """Columns that are logged together share an axis. The table keeps the numbers, steps and times of the rows."""
+    """A set of columns. Columns that are logged together share an axis. The table keeps the numbers, steps and times of
+    the rows."""
 
     def axes(self) -> Iterator[tuple[Axis, list[str]]]:
         """Each axis with the keys of its columns."""
@@ -62,7 +63,7 @@ class ColumnSet(dict[str, Column]):
         yield from groups.items()
 
     def cells(self, row: int) -> dict[str, float]:
-        """The logged cells of a row; NaN if NaN or an infinity was logged."""
+        """The logged cells of a row; a cell is NaN if NaN or an infinity was logged."""
         places: dict[Axis, int] = {}
         out = {}
         for key, column in self.items():
@@ -78,8 +79,8 @@ class ColumnSet(dict[str, Column]):
     # -- a block -------------------------------------------------------------------------------------------------
 
     def extend(self, start: int, steps: Ints, times: Floats, rows: Rows, first: int) -> None:
-        """Appends the rows of a block from its row `first` on, one for each of `steps`, as rows `start` and following.
-        It goes column by column."""
+        """Appends the rows of a block from its row `first` on, one for each of `steps`, as row `start` and those after
+        it. It works column by column."""
         self._join_axes()
         block, filled = _cells(rows, first, first + len(steps))
         groups: dict[tuple[Axis | None, bytes], dict[str, int]] = {}  # axis and rows -> key -> its place in the block
@@ -99,7 +100,7 @@ class ColumnSet(dict[str, Column]):
                 target.extend(np.arange(start, start + len(steps)), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            if axis is None:  # one allocation for all new columns: a short log has as many columns as a long one
+            if axis is None:  # one allocation for all new columns, as even a short log has many columns
                 room = room_for(len(places), target.count)
                 cells = block[list(places.values())]
                 room[:, at : target.count] = cells if where is None else cells[:, where]
@@ -114,7 +115,8 @@ class ColumnSet(dict[str, Column]):
                     column.all_finite = False
 
     def _join_axes(self) -> None:
-        """Lets columns that are in the same rows again share one axis: they part if a block ends within a row."""
+        """Lets columns that are again in the same rows share one axis: their axes separate if a block ends within a
+        row."""
         seen: dict[tuple[int, int], Axis] = {}
         for axis, keys in self.axes():
             other = seen.setdefault((axis.count, axis.last_row()), axis)
@@ -123,7 +125,8 @@ class ColumnSet(dict[str, Column]):
                     self[key].move(other)
 
     def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
-        """The axis for these columns, which share `axis`, without any other column: a copy if others use `axis` too."""
+        """An axis that only these columns use. They share `axis` now; the result is a copy of it if other columns use
+        it too."""
         if axis is None:
             new, none = Axis.empty(), np.empty(0, dtype=np.float64)
             for key in keys:
@@ -169,7 +172,7 @@ class ColumnSet(dict[str, Column]):
         return Filled(added, revised)
 
     def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:
-        """Changes values that are there, in a copy: a view that was handed out before keeps what it showed."""
+        """Changes existing values in a copy, so that a view that was handed out before does not change."""
         changed = False
         for key in keys:
             column = self[key]
@@ -189,7 +192,7 @@ class ColumnSet(dict[str, Column]):
                 axis.times[place] = time
 
     def shift(self, row: int) -> None:
-        """Moves the rows from `row` on one down, as a new one was put before them."""
+        """Moves the rows from `row` on down by one, after a new row was put before them."""
         for axis, _ in self.axes():
             place = axis.place(row)
             if place < axis.count:
@@ -211,12 +214,13 @@ class ColumnSet(dict[str, Column]):
                     self[key].values = self[key].values[:count].copy()
 
     def mark(self) -> Marked:
-        """What `go_back` goes back to. Nothing is copied: what is there is never changed in place."""
+        """The state that `go_back` returns to. Nothing is copied, because existing values are never changed in
+        place."""
         axes = {axis: (axis.rows, axis.steps, axis.times, axis.count) for axis, _ in self.axes()}
         return Marked(axes, {key: (one.axis, one.values, one.all_finite) for key, one in self.items()})
 
     def go_back(self, marked: Marked) -> None:
-        """Makes the columns what they were, in copies, as views that were handed out keep what they show."""
+        """Restores the columns, in copies, so that views that were handed out do not change."""
         self.clear()
         axes = {
             axis: Axis(rows[:n].copy(), steps[:n].copy(), times[:n].copy())

@@ -1,6 +1,8 @@
 """Columns of a table that grow at their end. Columns that are logged together share one axis: the rows that they are
-in.  Storage grows by doubling. A `Series` is a view on the filled part, never a copy, so that
-a snapshot for the screen costs nothing. Appending never touches what a view shows; a revision replaces the array.
+in.
+
+Storage grows by doubling. A `Series` is a view of the filled part, never a copy, so a snapshot for the screen costs
+nothing. Appending never changes what a view shows; a revision replaces the array.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ class Series(msgspec.Struct, frozen=True, eq=False):
     """The logged points of one metric, in step order: only rows that hold the metric.
 
     `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
-    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN.
-    `finite_points`: the points that are not NaN, if they were picked out already.
+    are seconds since the epoch (NaN if unknown). All four have equal length. `all_finite`: known to hold no NaN.
+    `finite_points`: the points that are not NaN, if they were already selected.
     """
 
     key: str
@@ -37,7 +39,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         """The points in the first `n` rows of the table: what was known then."""
         rows = self.rows
         count = len(rows)
-        if not count or rows.item(count - 1) < n:  # quicker than an index, and asked thirty times a row
+        if not count or rows.item(count - 1) < n:  # quicker than an index, and called thirty times a row
             return self
         whole = 0 < n <= count and rows.item(n - 1) == n - 1  # each row holds the metric
         end = n if whole else int(rows.searchsorted(n))
@@ -51,7 +53,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         return self if start == 0 else self._cut(start, len(self.rows))
 
     def finite(self) -> Series:
-        """Without the points that were logged as NaN or infinite."""
+        """The series without the points that were logged as NaN or infinite."""
         if self.all_finite:
             return self
         if self.finite_points is not None:
@@ -74,7 +76,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
 
 def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: ignore[type-arg]
-    """An array of at least `needed` places whose first `count` are those of `array`."""
+    """An array of at least `needed` places, whose first `count` values are those of `array`."""
     if needed <= len(array):
         return array
     bigger = np.empty(max(needed, 2 * len(array), _LEAST), dtype=array.dtype)
@@ -88,7 +90,8 @@ def room_for(columns: int, count: int) -> Floats:
 
 
 class Axis:
-    """The rows that a group of columns is in, with the step and time of each. `members`: how many columns use it."""
+    """The rows that a group of columns is in, with the step and time of each row. `members`: how many columns use
+    it."""
 
     __slots__ = ("_cut", "_whole", "count", "members", "rows", "steps", "times")
 
@@ -96,10 +99,10 @@ class Axis:
         self.rows, self.steps, self.times = rows, steps, times
         self.count = len(rows)
         self.members = 0
-        self._whole = self._cut = rows, steps, times  # what `filled` gave last, and of which arrays
+        self._whole = self._cut = rows, steps, times  # what `filled` returned last, and from which arrays
 
     def filled(self) -> tuple[Ints, Ints, Floats]:
-        """Views of rows, steps and times without unused room: the same objects until something is added."""
+        """Views of rows, steps and times without unused room. They are the same objects until something is added."""
         n, whole, cut = self.count, self._whole, self._cut
         same = whole[0] is self.rows and whole[1] is self.steps and whole[2] is self.times
         if not same or len(cut[0]) != n:
@@ -147,7 +150,7 @@ class Axis:
         return int(self.rows[self.count - 1]) if self.count else -1
 
     def place(self, row: int) -> int:
-        """Where `row` stands or would stand among the points."""
+        """The place of `row` among the points, or the place where it would be inserted."""
         return self.count if row > self.last_row() else int(self.rows[: self.count].searchsorted(row))
 
     def holds(self, row: int, place: int) -> bool:
@@ -168,7 +171,7 @@ class Column:
         axis.members += 1
 
     def series(self, key: str) -> Series:
-        """The points under this name: the same object until something is added or revised."""
+        """The points under this name. It is the same object until something is added or revised."""
         filled, shown = self.axis.filled(), self._shown
         if shown is None or shown[0] is not filled or shown[1] is not self.values or shown[2].key != key:
             rows, steps, times = filled
@@ -188,7 +191,7 @@ class Column:
 
 
 class _Picked:
-    """The finite points of a column that holds others too. If the column has grown, only new points are looked at."""
+    """The finite points of a column that also holds NaN. If the column has grown, only new points are examined."""
 
     __slots__ = ("axis", "of", "seen", "values")
 
@@ -199,7 +202,7 @@ class _Picked:
         self.seen = 0
 
     def fits(self, column: Column) -> bool:
-        """Whether the column was only appended to since."""
+        """Whether the column has only been appended to since then."""
         axis = column.axis
         return all(a is b for a, b in zip(self.of, (column.values, axis.rows, axis.steps, axis.times), strict=True))
 

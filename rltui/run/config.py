@@ -1,4 +1,4 @@
-"""The run's config: every key as its container has it, and the canonical ones with their keys in this framework."""
+"""The run's config: every key as its container has it, and the canonical keys with their names in this framework."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Known = tuple[dict[str, ConfigValue], dict[str, ConfigValue]]
 
 
 class Config:
-    """Values of all sources. A later source wins, but an empty value (None) never hides another."""
+    """The values of all sources. A later source wins, but an empty value (None) never hides another."""
 
     def __init__(self) -> None:
         self.raw: dict[str, ConfigValue] = {}
@@ -43,7 +43,7 @@ class Config:
         self._asked: tuple[object, dict[str, _Known]] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
-        """Takes flat dotted keys, without secrets and control characters."""
+        """Takes flat dotted keys. Secrets and control characters are removed."""
         merged = dict(self.raw)
         for key, value in values.items():
             name = clean(str(key), _TEXT_LIMIT)
@@ -56,8 +56,9 @@ class Config:
         self.raw = merged
 
     def resolved(self, name: str) -> dict[str, ConfigValue]:
-        """Canonical key -> value, for the dialect of that name. What it does not find under its own names is looked for
-        under plain ones: a loop that logs in a framework's words may have its own names for its settings."""
+        """Canonical key -> value, for the dialect of that name. Settings that are not found under the dialect's names
+        are looked for under plain ones: a loop that logs in a framework's words may have its own names for its
+        settings."""
         if not self.raw:
             return {}
         known, plain = self._of(name)
@@ -67,7 +68,8 @@ class Config:
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
 
     def _of(self, name: str) -> _Known:
-        """What this dialect knows under its own names, and what under plain ones. Kept, as every row asks for it."""
+        """The settings that this dialect knows under its own names, and those under plain names. Kept, as every row
+        asks for them."""
         if self._asked is None or self._asked[0] is not self.raw:
             self._asked = self.raw, {}
         asked = self._asked[1]
@@ -77,7 +79,7 @@ class Config:
         return asked[name]
 
     def _known_to(self, name: str) -> dict[str, ConfigValue]:
-        """Canonical key -> value, of the keys that this dialect knows."""
+        """Canonical key -> value, for the keys that this dialect knows."""
         if not self.raw:
             return {}
         by_name = {normalized(key): key for key in self.raw}
@@ -92,8 +94,8 @@ class Config:
         return out
 
     def _plain(self, name: str, found: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
-        """Settings that the dialect has, though no key of this config has its name for them, under a plain name that
-        stands at the top and means nothing else to it."""
+        """Settings of the dialect for which this config has none of the dialect's names, but a plain top-level name
+        that means nothing else in the dialect."""
         own = _spelt(name)
         theirs = {key for spelt in own.values() for key in spelt.keys}
         taken = {entry.key for entry in found.values()}
@@ -107,12 +109,12 @@ class Config:
         return out
 
     def _strange_to(self, name: str) -> bool:
-        """Whether this dialect knows none of the keys, so that the generic one is asked."""
+        """Whether this dialect knows none of the keys, so that the generic dialect is used."""
         return name != GENERIC and bool(self.raw) and not self._of(name)[0]
 
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
-        """The value of a key below other names (`optim.lr`); none if those name another model or several values
-        differ."""
+        """The value of a key below other names (`optim.lr`); empty if those names belong to another model or several
+        values differ."""
         below = self._below()
         for key in keys if below else ():
             held = [e for name, e in below.get(key.rpartition(".")[2], ()) if name.endswith(f".{key}")]
@@ -122,7 +124,7 @@ class Config:
         return []
 
     def _below(self) -> Mapping[str, list[tuple[str, ConfigValue]]]:
-        """Last part of a dotted key -> the keys with this last part, with their values."""
+        """Last part of a dotted key -> the keys with this last part, and their values."""
         if self._leaves is None or self._leaves[0] is not self.raw:
             leaves: dict[str, list[tuple[str, ConfigValue]]] = {}
             for name, entry in self.raw.items():
@@ -135,7 +137,7 @@ class Config:
         return self._leaves[1]
 
     def before(self, changes: Iterable[Changed]) -> Config:
-        """The config before these changes (newest first). A change that another source has overruled is left out."""
+        """The config before these changes (newest first). A change that another source overrode is left out."""
         raw = dict(self.raw)
         for one in changes:
             entry = raw.get(one.key)
@@ -150,8 +152,8 @@ class Config:
         return earlier
 
     def positive(self, name: str, canonical: str) -> float | None:
-        """The positive number for a canonical key that was added last. Sources may differ: a launch says `max_steps`
-        -1, the trainer's state file says the number that it worked out."""
+        """The positive number that was added last for a canonical key. Sources may differ: a launch sets `max_steps` to
+        -1, and the trainer's state file records the number that it computed."""
         name = GENERIC if self._strange_to(name) else name
         spelt = _spelt(name).get(canonical)
         keys = set(spelt.keys) if spelt is not None else set()
@@ -163,13 +165,13 @@ class Config:
 
 
 def normalized(key: str) -> str:
-    """One spelling for `--eps-clip`, `eps_clip`."""
+    """One spelling for `--eps-clip` and `eps_clip`."""
     return key.lstrip("-").replace("-", "_")
 
 
 class _Spelt(NamedTuple):
-    """The keys of a setting in one spelling, and the ends of their paths (`actor.optim.lr` without the outermost parts)
-    that no other setting has."""
+    """The keys of a setting in one spelling, and the ends of their paths (`actor.optim.lr` without its outermost parts)
+    that no other setting shares."""
 
     keys: tuple[str, ...]
     ends: tuple[str, ...]
@@ -177,7 +179,7 @@ class _Spelt(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _spelt(name: str) -> Mapping[str, _Spelt]:
-    """The settings of a dialect. Cached, as the runs of a sweep ask for the same ones."""
+    """The settings of a dialect. Cached, because the runs of a sweep ask for the same ones."""
     keys = {canonical: tuple(map(normalized, of)) for canonical, of in dialect(name).config.items()}
     ends = {canonical: [end for key in of for end in _ends(key)] for canonical, of in keys.items()}
     return {
@@ -196,7 +198,7 @@ def _ends_another(end: str, canonical: str, known: Mapping[str, tuple[str, ...]]
 
 
 def _of_training(key: str) -> str:
-    """The key without first parts that only name the training or its settings: `max_steps` for
+    """The key without its first parts, if they only name the training or its settings: `max_steps` for
     `config.training.max_steps`."""
     above, dot, leaf = key.partition(".")
     return _of_training(leaf) if dot and above in spellings().own_parts else key

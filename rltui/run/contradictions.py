@@ -1,4 +1,5 @@
-"""Two sources of one run with different values for the same steps: the report says so, and they are not mixed."""
+"""Finds two sources of one run with different values for the same steps. The report names them, and they are not
+mixed."""
 
 from __future__ import annotations
 
@@ -16,33 +17,35 @@ from rltui.run.part import Part
 from rltui.run.table import Table
 
 LEAST = 3
-"""Least number of steps that differ; fewer are corrections."""
+"""The least number of steps that must differ; fewer are corrections."""
 MOSTLY = 0.8
-"""Share of the steps from the first different one on that must differ: a repeated row differs alone."""
+"""The share of the steps, counted from the first different one, that must differ: a repeated row is the only one that
+differs."""
 LATER_S = 60.0
-"""Seconds by which a newer source must be written later. All writers of one process flush within that time."""
+"""A newer source must be written at least this many seconds later. All writers of one process flush within that
+time."""
 FARTHEST = 2
-"""Most steps by which two sources may number the same row differently: they count from 0 or 1, before or after the
+"""The most steps by which two sources may number the same row differently: they count from 0 or 1, before or after the
 update."""
 DIGITS = 6
 """A number with this many significant digits was not rounded for reading; a console prints fewer."""
 DECIMALS = 10
-"""Most decimals to which a column may be rounded: a learning rate needs many."""
+"""The most decimals to which a column may be rounded: a learning rate needs many."""
 NEWEST = 500
-"""Newest points of a metric that `distance` compares."""
+"""`distance` compares this many of a metric's newest points."""
 VOTES = 9
-"""Most metrics that `distance` compares."""
+"""`distance` compares at most this many metrics."""
 SAMPLE = 200
-"""About how many values show the digits of a column."""
+"""About how many values are used to find the digits of a column."""
 MEASURED = 0.1
-"""A column that changes direction at more than this share of its points was measured; a schedule or a counter
-does not."""
+"""A column that changes direction at more than this share of its points was measured; a schedule or a counter does not
+change direction that often."""
 
 Flags = NDArray[np.bool_]
 
 
 class Contradiction(Struct, frozen=True):
-    """From step `since` on `left` states other values than `kept`, which counts. `whole`: no measured metric is the
+    """From step `since` on, `left` states other values than `kept`, which counts. `whole`: no measured metric is the
     same in both, so no row of `left` counts from there on. Otherwise only its columns `keys` do not count.
 
     `key`: an example, as `left` names it. `step` and `values` (`kept`, `left`): where its two values differ most.
@@ -77,7 +80,8 @@ class Contradiction(Struct, frozen=True):
 
 
 class _Pair(Struct, frozen=True):
-    """The points of one metric at the steps that two sources share. `differ`: by more than rounding explains."""
+    """The points of one metric at the steps that two sources share. `differ`: where they differ by more than rounding
+    explains."""
 
     key: str
     steps: Ints
@@ -87,7 +91,7 @@ class _Pair(Struct, frozen=True):
 
     @property
     def since(self) -> int | None:
-        """The index of the point from which on nearly all differ; None if there is none."""
+        """The index of the first point from which nearly all points differ; None if there is none."""
         behind = np.cumsum(self.differ[::-1])[::-1]
         share = behind / np.arange(len(behind), 0, -1)
         found = np.flatnonzero(self.differ & (share >= MOSTLY) & (behind >= LEAST))
@@ -95,7 +99,7 @@ class _Pair(Struct, frozen=True):
 
 
 def in_order(parts: Sequence[Part], left_before: frozenset[str]) -> list[Part]:
-    """The parts, first those that count if parts contradict each other: the fresher one, else the one that counted
+    """The parts, ordered by which one counts if they contradict each other: the fresher one, else the one that counted
     before, else the better container."""
     ordered: list[Part] = []
     for part in sorted(parts, key=lambda p: (p.name in left_before, -p.rank[0], -p.rank[1])):
@@ -112,7 +116,7 @@ def _later(a: Part, b: Part) -> bool:
 
 
 def distance(by: Table, other: Table, meaning: Callable[[str], str]) -> int:
-    """How many steps higher `other` numbers the same values than `by`; 0 if no shift makes them agree."""
+    """How many steps higher `other` numbers the same values than `by` does; 0 if no shift makes them agree."""
     votes: Counter[int] = Counter()
     for key, one, two in _shared(by, other, meaning):
         if votes.total() == VOTES:
@@ -153,7 +157,7 @@ def moved(table: Table, ahead: int) -> Table:
 
 
 def between(kept: Part, left: Part, meaning: Callable[[str], str], until: int | None = None) -> Contradiction | None:
-    """Where `left` contradicts `kept` before step `until`; None where it does not."""
+    """How `left` contradicts `kept` before step `until`; None if it does not."""
     pairs = [
         pair
         for key, one, two in _shared(kept.table, left.table, meaning)
@@ -174,8 +178,8 @@ def between(kept: Part, left: Part, meaning: Callable[[str], str], until: int | 
 
 
 def _shared(kept: Table, left: Table, meaning: Callable[[str], str]) -> list[tuple[str, Series, Series]]:
-    """The metrics that both hold: the key of `left`, and the points of both. The prefixes of the keys may differ if
-    each source has only one key of that meaning."""
+    """The metrics that both hold: the key in `left`, and the points of both. The prefixes of the keys may differ if
+    each source has only one key with that meaning."""
     ours, theirs = _by_meaning(kept, meaning), _by_meaning(left, meaning)
     out = []
     for key in left.columns:
@@ -216,8 +220,8 @@ def _pair(key: str, kept: Series, left: Series, ahead: int = 0, until: int | Non
 
 
 def _rounding(values: Floats, at: Ints) -> Floats:
-    """How far rounding for a reader can have moved the values at these places: half a unit of the last digit that the
-    column shows."""
+    """How far rounding for human readers can have moved the values at these places: half a unit of the last digit that
+    the column shows."""
     sample = values[:: max(1, len(values) // SAMPLE)]
     written = [f"{value:.{DIGITS}e}".split("e")[0] for value in sample.tolist() if value]
     shown = sorted(len(mantissa.replace(".", "").lstrip("-").rstrip("0")) for mantissa in written)

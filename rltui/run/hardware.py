@@ -1,9 +1,9 @@
 """The hardware of a run: samples of its machines as columns, so that numpy answers a question about all of them at
-once. Each sample belongs to a phase by the step's own timers.
+once. The step's own timers assign each sample to a phase.
 
-Utilisation is told by power: a GPU's own figure only says that some kernel ran, so a rank that waits for others shows
-100 %. A row is written when its step ends. The timers, in the order in which a step runs its phases, cut the time
-before it.
+Utilisation is derived from power: a GPU's own figure only shows that some kernel ran, so a rank that waits for others
+shows 100 %. A row is written when its step ends. The timers, in the order in which a step runs its phases, divide the
+time before that.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ OF_HOST = ("ram_used_gb", "free_gb", "aside")
 Flags = NDArray[np.bool_]
 
 GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory, and larger batches raise it"
-IN_USE_GB = 1.0  # a GPU with less memory in use belongs to nobody: the driver alone holds some hundred MB
-LEAST = 3  # samples that a phase needs before a GPU of it is called idle or ahead
+IN_USE_GB = 1.0  # a GPU with less memory in use is unused: the driver alone holds some hundred MB
+LEAST = 3  # samples that a phase needs before one of its GPUs is called idle or ahead
 LOW = 0.6
 """A GPU does less than its peers if it draws less than this share of their power above idle in the same phase."""
 AHEAD = 2.0
-"""A GPU that draws this many times its peers' power above idle still works while they wait."""
-BUSY = 0.1  # power-based utilisation from which a GPU is at work: decoding draws little
+"""A GPU that draws this many times its peers' power above idle is still working while they wait."""
+BUSY = 0.1  # least power-based utilisation of a GPU at work: decoding draws little
 
 
 class SampleColumns(Struct, frozen=True, eq=False):
-    """A row for each sample, oldest first, a column for each GPU; NaN if nothing was measured.
+    """A row for each sample, oldest first, and a column for each GPU; NaN if nothing was measured.
 
-    `gpu` holds arrays of (samples, GPUs) by the names of `OF_GPU`, `host` of (samples,) by those of `OF_HOST`.
-    `foreign_gb`: memory that others' processes hold (inf if a dead one holds any). `free_gb`: free on the disk of the
-    checkpoints, else of the run's directory. `aside`: 1 if a job ran beside the training.
+    `gpu` holds arrays of shape (samples, GPUs) by the names in `OF_GPU`, `host` arrays of shape (samples,) by those in
+    `OF_HOST`. `foreign_gb`: memory that other users' processes hold (inf if a dead process holds any). `free_gb`: free
+    space on the disk of the checkpoints, else of the run's directory. `aside`: 1 if a job ran beside the training.
     """
 
     samples: tuple[HardwareSample, ...]
@@ -63,7 +63,7 @@ class SampleColumns(Struct, frozen=True, eq=False):
         return self._cut(slice(int(self.times.searchsorted(time)), None))
 
     def of_gpus(self, chosen: NDArray[np.bool_]) -> SampleColumns:
-        """The samples with only the GPUs (columns) that are chosen."""
+        """The samples with only the chosen GPUs (columns)."""
         if chosen.all():
             return self
         gpus = tuple(gpu for gpu, taken in zip(self.gpus, chosen.tolist(), strict=True) if taken)
@@ -77,7 +77,8 @@ class SampleColumns(Struct, frozen=True, eq=False):
         return SampleColumns(self.samples[at], self.times[at], self.gpus, gpu, host)
 
     def idle_w(self) -> Floats:
-        """Watts of each GPU at rest, learned where no kernel ran; else `IDLE_SHARE` of its limit."""
+        """The watts of each GPU at rest: learned from samples in which no kernel ran, else `IDLE_SHARE` of its
+        limit."""
         at_rest = np.where(self.gpu["util"] == 0.0, self.gpu["power_w"], np.nan)
         learned = np.fmin.reduce(at_rest, axis=0, initial=np.nan)
         limit = np.fmax.reduce(self.gpu["power_limit_w"], axis=0, initial=np.nan)
@@ -85,7 +86,7 @@ class SampleColumns(Struct, frozen=True, eq=False):
         return idle
 
     def power_use(self, idle_w: Floats) -> Floats:
-        """(power - idle) / (limit - idle) of every GPU at every sample, cut to 0..1."""
+        """(power - idle) / (limit - idle) of every GPU at every sample, clipped to 0..1."""
         span = self.gpu["power_limit_w"] - idle_w
         use: Floats = np.clip((self.gpu["power_w"] - idle_w) / np.where(span > 0, span, np.nan), 0.0, 1.0)
         return use
@@ -111,7 +112,7 @@ def columns(samples: tuple[HardwareSample, ...]) -> SampleColumns:
 
 
 def _of_gpu(g: GpuSample) -> tuple[float | None, ...]:
-    """In the order of `OF_GPU`; None becomes NaN."""
+    """The values of a GPU in the order of `OF_GPU`; None becomes NaN."""
     foreign = 0.0
     for p in g.processes:
         if p.zombie or p.ours is False:
@@ -120,7 +121,7 @@ def _of_gpu(g: GpuSample) -> tuple[float | None, ...]:
 
 
 def _of_host(host: HostSample | None) -> tuple[float | None, ...]:
-    """In the order of `OF_HOST`."""
+    """The values of a host in the order of `OF_HOST`."""
     if host is None:
         return (None,) * len(OF_HOST)
     free = next((d.free_gb for d in host.disks if "checkpoints" in d.what and d.free_gb is not None), host.disk_free_gb)
@@ -128,7 +129,7 @@ def _of_host(host: HostSample | None) -> tuple[float | None, ...]:
 
 
 class ColumnCache:
-    """Columns of samples that are appended to and thinned: only new ones are taken apart."""
+    """The columns of samples that are appended and thinned out. Only new samples are converted."""
 
     def __init__(self) -> None:
         self._of = columns(())
@@ -169,7 +170,8 @@ class ColumnCache:
 
 
 class StepTiming(Struct, frozen=True):
-    """A step that ended at `end` (seconds since the epoch) after `seconds`; its phases in the order they ran."""
+    """A step that ended at `end` (seconds since the epoch) after `seconds`, with its phases in the order in which they
+    ran."""
 
     step: int
     end: float
@@ -178,8 +180,8 @@ class StepTiming(Struct, frozen=True):
 
 
 class Placed(Struct, frozen=True, eq=False):
-    """Step and phase of each sample. `steps`: -1 between two steps. `phases`: an index into `names`, -1 if no timer
-    covers that time."""
+    """The step and phase of each sample. `steps`: -1 between two steps. `phases`: an index into `names`, or -1 if no
+    timer covers that time."""
 
     names: tuple[str, ...]
     steps: Ints
@@ -187,8 +189,8 @@ class Placed(Struct, frozen=True, eq=False):
 
 
 class PhaseHardware(Struct, frozen=True):
-    """What the GPUs did in one phase. `power`: median power-based utilisation, `of_limit`: median power over the limit;
-    memory in GB of the fullest GPU, least and most. None where no sample tells."""
+    """What the GPUs did in one phase. `power`: the median power-based utilisation. `of_limit`: the median of power over
+    the limit. Memory: the least and most GB of the fullest GPU. None if no sample shows it."""
 
     phase: str
     samples: int
@@ -197,7 +199,7 @@ class PhaseHardware(Struct, frozen=True):
     memory_floor_gb: float | None
     memory_high_gb: float | None
     idle: tuple[Gpu, ...] = ()  # GPUs that do less than their peers
-    ahead: tuple[Gpu, ...] = ()  # GPUs that still work while the others wait: they hold the phase up
+    ahead: tuple[Gpu, ...] = ()  # GPUs that still work while the others wait: they delay the phase
     note: str = ""
 
 
@@ -208,11 +210,11 @@ def step_ends(run: Run, rows: int) -> Floats:
 
 
 def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> Floats:
-    """When each row was written, in seconds since the epoch: its time stamp, else when it was seen to arrive (`beats`:
+    """When each row was written, in seconds since the epoch: its time stamp, else the time when it arrived (`beats`:
     step, seconds); NaN if unknown."""
     if not len(steps) or not beats:
         return times
-    seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few, the rows may be many
+    seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few beats, maybe many rows
     at = np.minimum(steps.searchsorted(seen), len(steps) - 1)
     untold = (steps[at] == seen) & np.isnan(times[at])
     if untold.any():
@@ -222,7 +224,7 @@ def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> F
 
 
 def row_time(run: Run, row: int) -> float:
-    """When a row was written, as `step_ends` has it."""
+    """When a row was written (see `step_ends`)."""
     table = run.history.table
     if table.times[row] == table.times[row]:
         return float(table.times[row])
@@ -231,7 +233,7 @@ def row_time(run: Run, row: int) -> float:
 
 
 def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
-    """The last `most` timed steps of the first `rows` rows. Phases that run beside each other are left out."""
+    """The last `most` timed steps of the first `rows` rows. Phases that overlap are left out."""
     timer = run.series("time_per_step_s")
     if timer is None:
         return ()
@@ -254,9 +256,9 @@ def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
 
 
 def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
-    """The step and the phase in which each sample lies. Steps and times in order."""
+    """The step and the phase in which each sample lies. Steps and times must be in order."""
     numbers: dict[str, int] = {}
-    edges, of_step, of_phase = [-np.inf], [-1], [-1]  # from each edge on: which step, which phase
+    edges, of_step, of_phase = [-np.inf], [-1], [-1]  # the step and the phase from each edge on
     before = -np.inf
     for step in steps:
         start = max(before, step.end - step.seconds)
@@ -274,8 +276,8 @@ def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
 
 
 def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
-    """One entry for each phase with samples, in the order in which a step runs them. GPUs without memory in use are not
-    the run's. Power and memory are those of the GPUs that work in any phase."""
+    """One entry for each phase with samples, in the order in which a step runs them. GPUs without memory in use do not
+    belong to the run. Power and memory are those of the GPUs that work in any phase."""
     held = np.fmax.reduce(seen.gpu["memory_used_gb"], axis=0, initial=np.nan)
     seen = seen.of_gpus(~(held < IN_USE_GB))
     use = seen.power_use(seen.idle_w())
@@ -289,8 +291,8 @@ def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
 
 
 def per_step(ends: Floats, times: Floats, values: Floats, least: bool = False) -> tuple[Ints, Floats]:
-    """Rows, and the largest value of each (with `least` the smallest), from the end of the row before to its own end.
-    `values`: one a sample, or one a sample and GPU; NaN if unknown. Rows without a sample are left out."""
+    """Rows, and the largest value in each (the smallest with `least`), from the end of the previous row to its own end.
+    `values`: one for each sample, or for each sample and GPU; NaN if unknown. Rows without a sample are left out."""
     known = np.flatnonzero(np.isfinite(ends))
     at = ends[known].searchsorted(times)
     inside = (at > 0) & (at < len(known))

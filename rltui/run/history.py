@@ -1,4 +1,4 @@
-"""The history of one run from all its sources: for each cell the best source counts, the others fill gaps."""
+"""The history of one run from all its sources. For each cell the best source counts; the others fill gaps."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from rltui.run.table import Floats, Ints, Series, Table
 __all__ = ["History", "Part", "Series", "Table"]
 
 FEW_ROWS = 16
-"""Up to this many new rows, or an eighth of all, are merged one by one. With more the table is built again, and so is
-the diagnosis (a writer that flushes every two minutes brings many rows at once)."""
+"""Up to this many new rows, or an eighth of all rows, are merged one by one. If there are more, the table and the
+diagnosis are built again (a writer that flushes every two minutes brings many rows at once)."""
 
 
 class History:
-    """The merged rows of several parts. With one part that holds rows, the merged table is that part's own."""
+    """The merged rows of several parts. If only one part holds rows, the merged table is that part's own table."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self._merged: Table | None = None
         self._ends: dict[str, int] = {}
-        self._placed: dict[str, Part] = {}  # parts that state no steps, at those of another part
-        self.unplaced: dict[str, int] = {}  # part -> number of rows left out because their step is not known
-        self.ahead: dict[str, int] = {}  # part -> steps by which it numbers the same rows higher than a better one
-        self.behind: dict[str, float] = {}  # part -> seconds that its clock is behind that of a better one
+        self._placed: dict[str, Part] = {}  # parts that state no steps, with the steps of another part
+        self.unplaced: dict[str, int] = {}  # part -> number of rows left out because their step is unknown
+        self.ahead: dict[str, int] = {}  # part -> how many steps higher it numbers the same rows than a better part
+        self.behind: dict[str, float] = {}  # part -> seconds by which its clock is behind that of a better part
         self.contradictions: tuple[Contradiction, ...] = ()
         self.meaning: Callable[[str], str] = str  # key -> meaning: keys with one meaning are one metric
         self._bar: int | None = None
         self._every: int | None = None
-        self._since = 0  # rows folded in since the sources were compared
+        self._since = 0  # rows merged since the sources were last compared
 
     @property
     def counted(self) -> bool:
@@ -53,15 +53,15 @@ class History:
         return {part.name: int(part.table.steps[-1]) for part in self.parts if part.table.n and part.counted}
 
     def reach(self, bar: int | None, every: int | None = None) -> None:
-        """Takes the newest step of a progress bar in a log without rows: a job's two streams may be two files. `every`:
-        steps from row to row by the config."""
+        """Takes the newest step of a progress bar in a log without rows: a job may write its two streams to two files.
+        `every`: the steps from row to row in the config."""
         before, self._bar, self._every = self._spacing(), bar, every
         if self._spacing() != before:
             self.rebuild()
 
     def _spacing(self) -> Spacing | None:
-        """How many steps apart the rows are, if only one part has rows and a bar in another log, or the config,
-        tells."""
+        """How many steps apart the rows are, if only one part has rows and a bar in another log, or the config, shows
+        it."""
         filled = [part for part in self.parts if part.table.n]
         if len(filled) != 1 or not filled[0].counted:
             return None
@@ -93,7 +93,7 @@ class History:
 
     @property
     def keys(self) -> Collection[str]:
-        """Those of all parts. Unlike `table` it merges nothing: parts may have to be renamed first."""
+        """The keys of all parts. Unlike `table`, it merges nothing, because parts may have to be renamed first."""
         tables = [part.table.columns for part in self.parts if part.table.n]
         return tables[0] if len(tables) == 1 else dict.fromkeys(key for columns in tables for key in columns)
 
@@ -124,7 +124,7 @@ class History:
         return between(kept, left, self.meaning, min(ends, default=None))
 
     def _place(self, stated: list[Part], counted: list[Part]) -> list[Part]:
-        """Counted parts get their steps from stated ones, by rows with the same values; other counted rows are left
+        """Gives counted parts the steps of the stated rows that hold the same values. Other counted rows are left
         out."""
         by = stated[0].table if len(stated) == 1 else _merge(stated, attempts(stated))
         for part in counted:
@@ -136,8 +136,8 @@ class History:
 
     @property
     def abandoned(self) -> list[tuple[int, int, int]]:
-        """First step, last step and number of the rows of each attempt that a later one replaced. It takes the file
-        that saw most attempts, and adds those that ended where a later file took over."""
+        """The first step, last step and number of rows of each attempt that a later one replaced. It takes the file
+        that saw the most attempts, and adds those that ended where a later file took over."""
         found: list[tuple[int, int, int]] = max((p.table.abandoned for p in self.parts), key=len, default=[])
         if not self.table.n:
             return found
@@ -159,7 +159,7 @@ class History:
 
     @property
     def others(self) -> set[tuple[int, int, int]]:
-        """Those of `abandoned` that were of another training, before this one in the same file."""
+        """Those of `abandoned` that belonged to another training, earlier in the same file."""
         return {one for part in self.parts for one in part.table.others}
 
     def add_part(self, part: Part) -> None:
@@ -171,7 +171,7 @@ class History:
         self.rebuild()
 
     def add(self, part: Part, rows: Rows) -> None:
-        """Adds rows to a part and folds them into the merged table: row by row if few, else the table is built
+        """Adds rows to a part and merges them into the table: row by row if they are few, else the table is built
         again."""
         merged, table = self._merged, part.table
         before, restarts = table.n, len(table.restarts)
@@ -213,8 +213,8 @@ class History:
             merged.put(step, time, cells, fold=True)
 
     def cut(self, step: int) -> None:
-        """Forgets all rows after this step. Counted rows keep the steps that the whole run gives them: with fewer rows
-        to compare they would get others."""
+        """Forgets all rows after this step. Counted rows keep the steps that the whole run gives them, as with fewer
+        rows to compare they would get other steps."""
         whole, alone = self.table, self._spacing() is not None
         for part in self.parts:
             if part.name in self._placed or (alone and part.table.n):
@@ -223,7 +223,7 @@ class History:
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Makes the next use build the merged table again, as a part was replaced, renamed or filled in bulk."""
+        """Makes the next use build the merged table again, after a part was replaced, renamed or filled in bulk."""
         self._merged = None
 
 
@@ -233,8 +233,9 @@ def _merge(
     contradictions: Sequence[Contradiction] = (),
     behind: Mapping[str, float] = MappingProxyType({}),
 ) -> Table:
-    """All parts in one table. `ordered`: by rising rank. `ends`: see `attempts`. `behind`: see `clocks`. What a better
-    source contradicts is left out. A column that only one part holds is shared with it, not copied."""
+    """All parts in one table. `ordered`: by rising rank. `ends`: see `attempts`. `behind`: see `clocks`. Rows and
+    values that a better source contradicts are left out. A column that only one part holds is shared with it, not
+    copied."""
     out = Table()
     if not ordered:
         return out
@@ -249,7 +250,7 @@ def _merge(
         known = ~np.isnan(stated)
         times[steps.searchsorted(part.table.steps[: live[part.name]])[known]] = stated[known]
     merged: dict[str, tuple[Ints, Floats]] = {}  # key -> rows, values
-    joined: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}  # two sets of rows, and both; by their identity
+    joined: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}  # two sets of rows and their union, by their identity
     for part in reversed(ordered):
         for axis, keys in part.table.axes():
             count = axis.place(live[part.name])

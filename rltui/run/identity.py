@@ -1,4 +1,4 @@
-"""Which framework wrote a run, in which version, and which algorithm it trains with."""
+"""Which framework wrote a run, in which version, and with which algorithm it trains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT_VERSION = r"\b{}[ =@v_-]{{1,3}}(\d+\.\d+(?:\.\d+)?)"
 
 
 def stated_version(framework: str, texts: Iterable[str]) -> str | None:
-    """A version that the run's own words give ("verl 0.7.0", "trl==1.16.0")."""
+    """The version that the run's own text states ("verl 0.7.0", "trl==1.16.0")."""
     pattern = re.compile(_TEXT_VERSION.format(re.escape(framework)), re.IGNORECASE)
     return next((match[1] for text in texts if (match := pattern.search(text))), None)
 
@@ -33,9 +33,9 @@ def algorithm(
     texts: Iterable[str],
     table: Table,
 ) -> str | None:
-    """The algorithm by config, else the only one of this dialect, else by the log's words, else by the logged metrics.
-    That pairs are learnt from is known by the metrics before the words, which tell of which kind it is. None: unknown.
-    `keys`: canonical name -> raw key."""
+    """The algorithm: from the config, else the only one of this dialect, else from the log's words, else from the
+    logged metrics. If the metrics show that training is on pairs, the words only decide which kind it is. None if
+    unknown. `keys`: canonical name -> raw key."""
     known, canonical = algorithms(), set(keys)
     stated = stated_algorithm(dialect_name, config, raw)
     if stated is not None:
@@ -53,15 +53,15 @@ def algorithm(
         return present[0]
     parts = (
         dialect_name != GENERIC and "reward_component_mean" in canonical
-    )  # but any home-made loop may log parts of its reward
+    )  # any home-made loop may log parts of its reward
     return "GRPO" if _returns_are_advantages(table) or parts else None
 
 
 def stated_algorithm(
     dialect_name: str, config: Mapping[str, ConfigValue], raw: Mapping[str, ConfigValue]
 ) -> str | None:
-    """The algorithm without a look at rows: by config, else the only one of this dialect. `raw`: every key of the
-    config; a loop may name its algorithm there in its own words."""
+    """The algorithm without looking at rows: from the config, else the only one of this dialect. `raw`: every key of
+    the config, where a loop may name its algorithm in its own words."""
     names = dialect(dialect_name)
     stated = _by_config(names, config) or names.algorithm
     if stated is not None:
@@ -77,7 +77,7 @@ def _last_parts(dialect_name: str) -> frozenset[str]:
 
 
 def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
-    """The algorithm that a setting names, among keys that may name one; the most telling key first."""
+    """The algorithm that a setting names, among keys that may name one; the clearest key first."""
     known = algorithms()
     texts: dict[str, str] = {}
     for key, entry in raw.items():
@@ -97,7 +97,7 @@ def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
 
 
 def algorithm_words(dialect_name: str) -> set[str]:
-    """The words that show that a text states an algorithm: config keys, and the algorithms' names."""
+    """The words which show that a text states an algorithm: config keys and the names of algorithms."""
     own = set(algorithms().config_keys) if dialect_name == GENERIC else set()
     return _stating(dialect_name) | own | {text for _, text in algorithms().by_text}
 
@@ -108,7 +108,7 @@ def algorithm_keys(dialect_name: str) -> set[str]:
 
 
 def may_tell_algorithm(value: str) -> bool:
-    """Whether the value of such a key tells one algorithm from another; not "vanilla" or "False"."""
+    """Whether the value of such a key distinguishes algorithms; "vanilla" and "False" do not."""
     word = value.lower()
     return any(name in word for name in algorithms().by_value) or word in ("true", "sequence")
 
@@ -135,7 +135,7 @@ def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:
 
 def _of_own_likelihood(table: Table, keys: Mapping[str, str]) -> bool:
     """Whether the rewards of both answers of a pair are the same multiple of their log-probabilities in the first rows,
-    and no difference from those of a reference model: so it is in ORPO, SimPO and CPO."""
+    and not a difference from those of a reference model, as in ORPO, SimPO and CPO."""
     shares, logps = [], []
     for answer in ("chosen", "rejected"):
         reward, own = (table.series(keys.get(f"dpo_{of}_{answer}", "")) for of in ("reward", "logps"))
@@ -152,13 +152,14 @@ def _of_own_likelihood(table: Table, keys: Mapping[str, str]) -> bool:
 
 
 FIRST_ROWS, LEAST_PAIRS = 8, 3
-"""Rows that tell whether there is a reference model, at most and at least: later ones change nothing."""
+"""The most and the fewest rows that show whether there is a reference model: later rows change nothing."""
 ROUNDED, VARIED = 0.02, 0.05
-"""By such a part a multiple may vary, as loggers round; what it is a multiple of has to vary more."""
+"""A multiple may vary by the first share, as loggers round. The log-probabilities must vary by more than the second."""
 
 
 def _returns_are_advantages(table: Table) -> bool:
-    """Group-relative estimators of verl give each token its advantage as its return; there is no critic."""
+    """Whether returns equal advantages: verl's group-relative estimators have no critic and use each token's advantage
+    as its return."""
     ends = [(table.series(f"critic/advantages/{end}"), table.series(f"critic/returns/{end}")) for end in ("max", "min")]
     if any(a is None or r is None or not len(a) or len(a) != len(r) for a, r in ends):
         return False

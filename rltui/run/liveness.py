@@ -1,4 +1,4 @@
-"""Whether the run is alive: the one place that decides a run's state at a moment, for every command and screen."""
+"""Whether the run is alive. Only this module decides a run's state at a moment, for every command and screen."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class RunState(Struct, frozen=True):
 
     `crash`: the named end of a crashed run. None if the errors have no name; `error` is then the first of them. `loop`:
     what the ends of earlier attempts have in common with this one. `card`: only if the run is followed. `sure`: the
-    state is beyond doubt; a log that merely ends never is. `followed`: the run's growth is watched. `expected`: a
-    process or the scheduler says that it should be running. `vanished`: its process went before the plan was done, and
-    the log says nothing of it. `error_after`: the error that ends the log of a run with all steps done: what it saves
-    at the end may be missing. `told_at`: the step of an earlier state. `broke_off`: nothing has come for longer than
-    usual, and nothing says that the run ended; or, of one that is running, its log ends with an error. `last_words`:
-    it is known only by what whatever ran the trainer said last."""
+    state is beyond doubt; the state of a log that merely ends never is. `followed`: the run's growth is watched.
+    `expected`: a process or the scheduler shows that it should be running. `vanished`: its process went before the plan
+    was done, and the log does not mention it. `error_after`: the error that ends the log of a run with all steps done:
+    what it saves at the end may be missing. `told_at`: the step of an earlier state. `broke_off`: nothing has come for
+    longer than usual, and nothing shows that the run ended; or the run is running but its log ends with an error.
+    `last_words`: the state is known only from the last words of the program that ran the trainer."""
 
     state: State
     because: str
@@ -62,7 +62,7 @@ class RunState(Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """It ended, well or not: no row and no save will come."""
+        """Whether it ended, well or not: no more rows or saves will come."""
         return self.state in ENDED
 
     @property
@@ -76,14 +76,14 @@ def stood(step: int) -> RunState:
 
 
 class LifeSigns(Struct, frozen=True):
-    """What the judgement needs. Times are seconds since the epoch.
+    """The evidence for the judgement. Times are seconds since the epoch.
 
     `now`: the moment; None if the present does not matter. `stamped`: the newest time inside the data, which may be
-    `zoned` (see `Rows`). `written`: the last write to its files. `beside`: the last write to a log without times beside
-    one with times (`written_beside`). `scheduled`: the scheduler says that it runs. `pulse` counts only if `followed`.
-    `pace` and `phase_takes` are asked only if nothing else decides. `counts`: the last count of each source whose rows
-    are counted. `outlived`: logs without steps after whose last words rows still came. `counted`: the steps of the run
-    are not known, so its rows are counted. `ended`: the last steps of earlier attempts.
+    `zoned` (see `Rows`). `written`: the last write to its files. `beside`: the last write to a log without times if
+    another log has times (`written_beside`). `scheduled`: the scheduler reports that it runs. `pulse` counts only if
+    `followed`. `pace` and `phase_takes` are called only if nothing else decides. `counts`: the last count of each
+    source whose rows are counted. `outlived`: logs without steps whose last line is older than the newest rows.
+    `counted`: the steps of the run are unknown, so its rows are counted. `ended`: the last steps of earlier attempts.
     """
 
     table: Table
@@ -107,9 +107,10 @@ class LifeSigns(Struct, frozen=True):
 
 
 def judge(seen: LifeSigns) -> RunState:
-    """The state. A finished plan counts before any words in the log. An error with no training after it counts before
-    an end mark. Without an end mark a run is running while its newest row is younger than the usual gap allows. It is
-    unknown if only the age of a file speaks for it, and stalled if it did not reach a known plan."""
+    """The state. A finished plan takes precedence over any words in the log. An error with no training after it takes
+    precedence over an end mark. Without an end mark a run is running while its newest row is younger than the usual gap
+    allows. It is unknown if only the age of a file suggests that it runs, and stalled if it did not reach a known
+    plan."""
     state = _judged(seen)
     return replace(state, followed=seen.followed, expected=_expected(seen))
 
@@ -186,17 +187,17 @@ def _judged(seen: LifeSigns) -> RunState:
 
 
 CLOSED_S = 60.0
-"""Rows may be stamped this many seconds later than the end that a tracker records."""
+"""Rows may be stamped up to this many seconds after the end that a tracker records."""
 
 
 def _closed(seen: LifeSigns) -> bool:
-    """Whether a tracker recorded the end of the run, good or bad, and nothing came later: a resumed run goes on."""
+    """Whether a tracker recorded the end of the run, good or bad, and nothing came later: a resumed run continues."""
     end = None if seen.exit is None else seen.exit.time
     return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 
 
 def _counted_out(notes: Notes, planned: int | None) -> bool:
-    """Whether a log's newest bar stands at the end of the plan, even if the last rows are not logged."""
+    """Whether a log's newest bar is at the end of the plan, even if the last rows are not logged."""
     return planned is not None and any(source.bar == planned for source in notes.sources.values())
 
 
@@ -205,7 +206,7 @@ def _expected(seen: LifeSigns) -> bool:
 
 
 def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
-    """The run's signs of life, and whether they are more than the time of a file: times of rows, growth, a process."""
+    """The run's signs of life, and whether they are more than a file's time: times of rows, growth, a process."""
     if seen.followed and seen.pulse.heard:
         return seen.pulse, True
     if seen.now is None:
@@ -234,11 +235,12 @@ def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, 
 
 
 def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
-    """The end that a log announces, and the errors that ended the training, the first one first.
+    """The end that a log announces, and the errors that ended the training, the first error first.
 
     The training survived an error if more than one row came after it: if several processes write one log, the row of
-    the failed step may come after the error. An error after an announced end is not a crash. One before it is a crash,
-    unless training went on. A log that ends more than one row before the newest row belongs to an earlier attempt.
+    the failed step may come after the error. An error after an announced end is not a crash. An error before it is a
+    crash, unless training continued. A log that ends more than one row before the newest row belongs to an earlier
+    attempt.
     """
     ended: Note | None = None
     deadly: list[Note] = []
@@ -260,9 +262,9 @@ def _ends(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, lis
 
 
 def _last_words(seen: LifeSigns, last: int | None) -> Note | None:
-    """What whatever ran the trainer said last, after the newest row; the first word of a failure if there is one. What
-    came with earlier rows too says nothing: an agent's tools end as well. Behind a plan that is not done only who ran
-    it knows."""
+    """The last words, after the newest row, of the program that ran the trainer; the first of them about a failure if
+    there is one. Words that also came with earlier rows do not count: an agent's tools end as well. If a plan is known,
+    only "failed" and "closed" notes count: only the program that ran the trainer knows."""
     found: list[Note] = []
     for name, source in seen.notes.sources.items():
         if name in seen.outlived or (source.step is not None and last is not None and source.step < last):
@@ -275,7 +277,7 @@ def _last_words(seen: LifeSigns, last: int | None) -> Note | None:
 
 
 def _closed_by(seen: LifeSigns, last: int | None, of: str) -> RunState | None:
-    """The end that somebody else's words tell of; None if there are none."""
+    """The end that another program's last words report; None if there are none."""
     if (said := _last_words(seen, last)) is None:
         return None
     quote = quoted(said)
@@ -293,7 +295,7 @@ _CODE = re.compile(r"(?i)(?:code|status|exit\w*|error)\W{0,3}(-?\d+)\W*$")
 
 
 def _named(code: str) -> str:
-    """An exit code, with the signal that it stands for."""
+    """An exit code, with the name of its signal if it has one."""
     number = -int(code) if code.startswith("-") else int(code) - SIGNALLED
     try:
         return f"{code} ({Signals(number).name})"
@@ -302,11 +304,11 @@ def _named(code: str) -> str:
 
 
 SIGNALLED = 128
-"""A shell's exit code of a program that a signal ended is this plus the signal's number."""
+"""If a signal ended a program, its exit code in a shell is this plus the signal's number."""
 
 
 def outlived(sources: Sequence[SourceInfo]) -> frozenset[str]:
-    """Logs without a row, after whose last line rows were still written to another file."""
+    """Logs without rows whose last line is older than rows in another file."""
     rows = max((s.mtime for s in sources if s.used and s.rows and s.mtime is not None), default=None)
     if rows is None:
         return frozenset()

@@ -1,6 +1,7 @@
 """The series behind a canonical metric, in canonical units.
 
-A key that changes in mid-run, as after an upgrade of the trainer, makes one course under its newest name.
+If a key changes in mid-run, for example after an upgrade of the trainer, both keys make one course under the newest
+name.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from rltui.run.names import Names, converts
 from rltui.run.table import Series, Table
 
 LEAST = 3
-"""Points that the old key has before the new one begins, and the new one after the old one has ended. The mean loss of
-the whole run, in its last row, is no new name of the loss."""
+"""The least number of points that the old key has before the new one begins, and the new one after the old one has
+ended. The mean loss of the whole run, in its last row, is not a new name of the loss."""
 LATE = 3
-"""The new key begins at most so many times the usual distance of two points after the old one has ended."""
+"""The new key begins at most this many times the usual distance between two points after the old one has ended."""
 _MEAN_AT = re.compile(r"mean@(\d+)")
 
 
@@ -33,11 +34,11 @@ class Renamed(NamedTuple):
 
 
 def canonical_series(table: Table, names: Names, canonical: str, rows: int | None = None) -> Series | None:
-    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: only the
-    first so many rows of the run.
+    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: uses only
+    this many first rows of the run.
 
-    A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
-    sits in the reward). Of several validation sets it is the one with most points, then with most samples a prompt.
+    A key that is always zero yields to a later one that is not (verl writes `actor/kl_loss` 0.0 while the KL term is in
+    the reward). Of several validation sets it is the one with the most points, then with the most samples a prompt.
     """
     keys = names.sources(canonical)
     found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
@@ -47,7 +48,7 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
 
 
 def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
-    """The series that stands for a canonical metric, out of the candidates."""
+    """The candidate that represents a canonical metric; None if there are no candidates."""
     if not found:
         return None
     return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
@@ -74,8 +75,8 @@ def converted(series: Series, meaning: Meaning) -> Series:
 
 
 def courses(found: Iterable[Series], meanings: Mapping[str, Meaning]) -> list[Series]:
-    """Series of one canonical metric in canonical units, in the order given. If one takes over from another, both are
-    one, in the place of the first."""
+    """The series of one canonical metric in canonical units, in the order given. If one takes over from another, they
+    are joined at the place of the first."""
     alike: dict[str, list[Series]] = {}
     for series in found:
         alike.setdefault(meanings[series.key].member, []).append(converted(series, meanings[series.key]))
@@ -88,7 +89,7 @@ def courses(found: Iterable[Series], meanings: Mapping[str, Meaning]) -> list[Se
 
 def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
     """Every column in canonical units. A key that took over from another one has the points of both, and the old key is
-    gone."""
+    dropped."""
     out = {key: column.series(key) for key, column in table.columns.items()}
     for key in names.converting:
         if key in out:
@@ -103,30 +104,30 @@ def columns_by_key(table: Table, names: Names) -> dict[str, Series]:
 
 
 def renamed(table: Table, names: Names) -> Iterator[Renamed]:
-    """Where a key took over from another one."""
+    """The places at which a key took over from another one."""
     for keys in names.alike:
         for old, new in pairwise(in_turn([one for key in keys if (one := table.series(key)) is not None])):
             yield Renamed(old.key, new.key, int(new.steps[0]))
 
 
 def in_turn(same: Sequence[Series]) -> list[Series]:
-    """The series by time, if each takes over from the one before, or their parts, if they take turns; else, or if there
-    is only one, none. A resumed run repeats some rows under the new key, so the old one may end a little later than the
-    new one begins."""
+    """The series by time if each takes over from the one before, or their parts if they take turns; else, or if there
+    is only one, empty. A resumed run repeats some rows under the new key, so the old one may end a little after the new
+    one begins."""
     if len(same) < 2 or any(len(one.rows) < LEAST for one in same):
         return []
     lasts = [one.rows.item(-1) for one in same]
     newest = lasts.index(max(lasts))
     begun = same[newest].rows.item(-LEAST)
     if any(last >= begun for at, last in enumerate(lasts) if at != newest):
-        return []  # side by side: no need to look at all rows, as this is asked at each new one
+        return []  # logged side by side. This is asked at each new row, so do not look at all rows
     ordered = sorted(same, key=lambda one: int(one.rows[0]))
     return ordered if all(_takes_over(old, new) for old, new in pairwise(ordered)) else _stretches(ordered)
 
 
 def _stretches(same: Sequence[Series]) -> list[Series]:
-    """The parts of series that take turns, as a run goes on with an older trainer for a while; empty if they do not:
-    they share rows, or one is logged in a few rows only."""
+    """The parts of series that take turns, because the run used an older trainer for a while; empty if they do not take
+    turns: they share rows, or one is logged in only a few rows."""
     rows = np.concatenate([one.rows for one in same])
     owner = np.repeat(np.arange(len(same)), [len(one) for one in same])[np.argsort(rows, kind="stable")]
     if len(np.unique(rows)) < len(rows):
@@ -158,7 +159,7 @@ def _usual(series: Series) -> int:
 
 
 def _joined(ordered: Sequence[Series]) -> Series:
-    """The points of each until the next one begins."""
+    """The points of each series until the next one begins."""
     ends = [int(one.rows[0]) for one in ordered[1:]]
     parts = [one.until_row(end) for one, end in zip(ordered, ends, strict=False)] + [ordered[-1]]
     return Series(

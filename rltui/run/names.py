@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 
 class MetricName(Struct, frozen=True):
-    """What a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
+    """What a raw key is called. `canonical`: None for a key that the vocabulary does not know (shown under its prefix).
 
     `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,
-    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` tells several
-    keys of one canonical metric apart (reward function, data set). `direction`: which way is good ("up", "down",
+    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` distinguishes
+    several keys of one canonical metric (reward function, data set). `direction`: which way is good ("up", "down",
     "none").
     """
 
@@ -63,24 +63,24 @@ class MetricName(Struct, frozen=True):
 
 
 def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
-    """The name of a key, with how it is easily misread in this framework and version."""
+    """The name of a key, with a warning about how it is easily misread in this framework and version."""
     told, own = trap(m.canonical, dialect, version), own_trap(m.canonical, dialect, version)
     told, own = (". ".join(text for text in (m.told, said) if text) for said in (told, own))
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
 
 
 RARE = 3
-"""A score that comes in at most one of so many rows is that of an evaluation: the batches of training draw on all sets
-of their mix."""
+"""A score that comes in at most one of this many rows belongs to an evaluation: training batches draw on all sets of
+their mix."""
 _SCORE_OF_STEP, _REWARD = SCORES
-"""A bare `accuracy`: of the answers of a step, or of an evaluation if it comes now and then beside a reward."""
+"""A bare `accuracy` is that of a step's answers, or of an evaluation if it comes only now and then beside a reward."""
 SEEN_NOW_AND_THEN = "logged now and then, beside the reward of each step: it is taken for that of an evaluation"
 _SO_FAR = ("time_per_step_s", PHASE + "step", "total_tokens_seen")
-"""What may be of one step, or of the whole run so far."""
+"""Metrics that may count one step or the whole run so far."""
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """Gives keys with the same label different ones: each later one gets the last part of its key added, or the whole
+    """Gives keys with the same label different labels: adds the last part of the key to each later label, or the whole
     key if that part is taken."""
     ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
     out: dict[str, Meaning] = {}
@@ -94,13 +94,13 @@ def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
 
 
 def _is_open(meaning: Meaning, dialect: str) -> bool:
-    """Whether the values of a key may decide what it means. Not if its framework is known to log this key."""
+    """Whether the values of a key may decide what it means. False if its framework is known to log this key."""
     if dialect != GENERIC and meaning.key in dialect_of(dialect).exact:
         return False
     if meaning.canonical == "entropy":
         return any("loss" in spelt.words for spelt in readings(meaning.key))
     if meaning.scale == PERCENT and meaning.canonical is not None:
-        return metrics()[meaning.canonical].direction == "up"  # of what should be low a few in a hundred are usual
+        return metrics()[meaning.canonical].direction == "up"  # if a value should be low, a few in a hundred are usual
     if is_fraction(meaning):
         return True
     if meaning.canonical is None and (
@@ -112,8 +112,8 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def of_problem_set(key: str) -> Meaning | None:
-    """A score on a set of problems that people also train on, `gsm8k acc`, as that of an evaluation; None if the key
-    names none, or a reward, which is of training."""
+    """The meaning of a score on a problem set that people also train on (`gsm8k acc`), as an evaluation score; None if
+    the key names no such set, or a reward, which belongs to training."""
     name, _, score = key.replace("_", " ").replace("/", " ").replace(":", " ").partition(" ")
     if name.lower() not in words().problem_sets:
         return None
@@ -129,19 +129,19 @@ _LETTER = "l"
 
 _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
-"""Single words that mean something else if rewards of chosen and rejected answers are logged too."""
+"""Single words that mean something else if the rewards of chosen and rejected answers are logged too."""
 
 _DRIFT, _ENTROPY = frozenset(("kl_ref", "ppo_kl")), ("H", "train/H")
 """A key `H` is the entropy if a KL is logged too."""
 
 
 def _words(key: str) -> Words:
-    """The words of a key without the first parts that only sort; empty for a key in another script."""
+    """The words of a key without the first parts that only group keys; empty for a key in another script."""
     return next((spelt.words for spelt in reversed(readings(key))), ())
 
 
 def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """The keys of a home-made loop whose meaning depends on the keys beside them, with that meaning."""
+    """The keys of a home-made loop whose meaning depends on the keys beside them -> that meaning."""
     canonical = {meaning.canonical for meaning in meanings.values()}
     found: dict[str, str] = {}
     if canonical >= _PREFERENCE:
@@ -162,7 +162,7 @@ def is_canonical(name: str) -> bool:
 
 
 def unknown_metric(name: str) -> str:
-    """Why a canonical name that the user gave is wrong, with the nearest known names; empty for a known name."""
+    """Why a canonical name given by the user is wrong, with the nearest known names; empty for a known name."""
     known = [*metrics(), *(PHASE + phase for phase in phases())]
     if name in known:
         return ""
@@ -179,7 +179,7 @@ def unknown_metric(name: str) -> str:
 
 
 def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
-    """Canonical metric -> raw keys, as the user's settings have it. Raises `SettingsError` for an unknown metric."""
+    """Canonical metric -> raw keys, from the user's settings. Raises `SettingsError` for an unknown metric."""
     for name in settings.aliases:
         if problem := unknown_metric(name):
             raise settings.wrong(f"aliases.{name}", problem)
@@ -187,8 +187,9 @@ def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
 
 
 class Names:
-    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> raw key that the user
-    named for this run. `aliases`: canonical -> raw keys in the user's settings; the first that this run logs counts."""
+    """The meanings of the columns of one run, resolved once for each key. `forced`: canonical -> the raw key that the
+    user named for this run. `aliases`: canonical -> the raw keys in the user's settings; the first one that this run
+    logs counts."""
 
     def __init__(self) -> None:
         self.dialect = GENERIC
@@ -208,8 +209,8 @@ class Names:
         self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
-        """Takes up new columns or another dialect; True if anything changed. Cheap if `columns` is the same object with
-        as many keys as before, as keys are only ever added to it."""
+        """Takes new columns or another dialect; True if anything changed. Cheap if `columns` is the same object with as
+        many keys as before, because keys are only ever added to it."""
         if columns is self._columns and len(columns) == self._count and dialect == self.dialect:
             return False
         self._columns, self._count = columns, len(columns)
@@ -225,8 +226,8 @@ class Names:
         return True
 
     def listen(self, values: Callable[[str], Series | None]) -> bool:
-        """Takes up what the values of open keys say; True if anything changed."""
-        from rltui.run.by_values import by_values  # numpy: series are there, so it is too
+        """Takes what the values of open keys show; True if anything changed."""
+        from rltui.run.by_values import by_values  # imports numpy: it is loaded, as there are series
 
         every = {key: points for key in self.open if (points := values(key)) is not None}
         sets = {key: own for key in every if (own := of_problem_set(key)) is not None}
@@ -243,7 +244,7 @@ class Names:
         return True
 
     def _now_and_then(self, every: Mapping[str, Series], values: Callable[[str], Series | None]) -> Iterator[str]:
-        """The open scores that come in few of the rows with a reward, since they began."""
+        """The open scores that are in few of the rows with a reward, counted from the score's first row."""
         scores = [key for key in every if self.open[key].canonical == _SCORE_OF_STEP and len(every[key].rows)]
         rewards = [key for key in self._keys if scores and resolve(key, self.dialect).canonical == _REWARD]
         rows = max((s.rows for key in rewards if (s := values(key)) is not None), key=len, default=())
@@ -277,14 +278,14 @@ class Names:
         return Meaning(key, forced, metric.label, metric.unit, metric.group, "", metric.meaning, metric.direction)
 
     def _aliased(self, keys: Collection[str]) -> dict[str, str]:
-        """Canonical -> the alias that is among these keys."""
+        """Canonical -> its alias among these keys."""
         found = {
             name: next((k for k in map(self._column, own) if k in keys), None) for name, own in self.aliases.items()
         }
         return {name: key for name, key in found.items() if key is not None}
 
     def _column(self, key: str) -> str:
-        """The column of a key that the user wrote: it may have a container's prefix that the column lacks."""
+        """The column of a key that the user wrote. The key may have a container's prefix that the column lacks."""
         return key if key in self._columns else bare_key(key, self.dialect)
 
     def unlogged(self) -> list[str]:
@@ -308,7 +309,7 @@ class Names:
 
     @property
     def alike(self) -> list[list[str]]:
-        """Keys that stand for the same member of one canonical metric, where there are several."""
+        """The keys that mean the same member of one canonical metric, if there are several."""
         if self._alike is None:
             found: dict[tuple[str, str], list[str]] = {}
             for key, meaning in self._meanings.items():
@@ -319,7 +320,7 @@ class Names:
 
     @property
     def converting(self) -> list[str]:
-        """Keys that are logged in another unit than the canonical one."""
+        """The keys that are logged in another unit than the canonical one."""
         if self._converting is None:
             self._converting = [key for key, meaning in self._meanings.items() if converts(meaning)]
         return self._converting
@@ -343,7 +344,7 @@ class Names:
         return found
 
     def only(self, canonical: str) -> str | None:
-        """The only column for a canonical name, if its numbers need no conversion; else None. Cached, as it is asked
+        """The only column for a canonical name, if its numbers need no conversion; else None. Cached, as it is called
         for every metric on every row."""
         if canonical not in self._only:
             known = is_canonical(canonical) or canonical in self.forced
@@ -355,7 +356,7 @@ class Names:
 
 @lru_cache(maxsize=256)
 def _by_themselves(dialect: str, keys: tuple[str, ...]) -> tuple[dict[str, Meaning], Mapping[str, Meaning]]:
-    """What keys mean beside each other, and those of which only values tell what they mean. Cached, as the runs of a
+    """What keys mean beside each other, and the keys whose meaning only their values show. Cached, as the runs of a
     sweep log the same keys."""
     plain = {key: resolve(key, dialect) for key in keys}
     rewarded = any(own.canonical == _REWARD for own in plain.values())
@@ -369,18 +370,18 @@ def _by_themselves(dialect: str, keys: tuple[str, ...]) -> tuple[dict[str, Meani
 
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
-    """Cached, as the runs of a sweep log the same keys."""
+    """The meanings of keys by their names alone. Cached, as the runs of a sweep log the same keys."""
     return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)
 def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Cached, as the runs of a sweep log the same keys."""
+    """The keys that may stand for a canonical name. Cached, as the runs of a sweep log the same keys."""
     return tuple(keys_for(canonical, dialect, keys))
 
 
 def read_otherwise(before: Mapping[str, Meaning], now: Mapping[str, Meaning]) -> bool:
-    """Whether a key that had a meaning has another one now, or another unit."""
+    """Whether a key that had a meaning now has another meaning or unit."""
 
     def reading(meaning: Meaning | None) -> tuple[object, ...]:
         return () if meaning is None else (meaning.canonical, meaning.member, meaning.scale, meaning.shift)

@@ -13,7 +13,7 @@ from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
 LAST_KEPT = 250
-"""Of each kind this many first and last notes are kept: the first show how it began, the last how it is now."""
+"""This many first and last notes of each kind are kept: the first show how the run began, the last how it is now."""
 SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
@@ -24,7 +24,7 @@ UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
 class LogStanding(Struct, frozen=True):
-    """An end or an error, and the training step of its log at that point; None if that is not known."""
+    """An end or an error, with the training step of its log at that point; None if unknown."""
 
     note: Note
     step: int | None
@@ -32,8 +32,8 @@ class LogStanding(Struct, frozen=True):
 
 
 class Save(Struct):
-    """A checkpoint that a log names. `done`: the log says that it is saved, not only begun. `whole`: whether it was
-    complete when the next attempt began; None if none has begun."""
+    """A checkpoint that a log names. `done`: the log says that the save is done, not only begun. `whole`: whether it
+    was complete when the next attempt began; None if none has begun."""
 
     path: str
     line: int
@@ -42,33 +42,33 @@ class Save(Struct):
 
 
 class NoteSource(Struct):
-    """What one log says about its end, in file order, since its last launch.
+    """What one log says about its run's end, in file order, since its last launch.
 
-    Of an error that the training survived only the shape is kept. Of many similar errors at one step only the first is
-    kept, so that they cannot push out others.
+    If the training survived an error, only its shape is kept. If many similar errors come at one step, only the first
+    is kept, so that they cannot push out others.
     """
 
     events: list[LogStanding] = field(default_factory=list)
     row: int | None = None  # newest training step
     laps: int = 0  # how often its steps went back
-    noted: int = 0  # of these, before its newest note
-    bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
-    bar_line: int = 0  # where it was painted
-    unplaced: int = 0  # its records without a step
+    noted: int = 0  # how many of these laps came before its newest note
+    bar: int | None = None  # newest step of the progress bar: rows may be logged only every tenth step, or come late
+    bar_line: int = 0  # the line where the bar was painted
+    unplaced: int = 0  # the number of its records without a step
     shown: dict[str, Note] = field(default_factory=dict)  # kind -> the newest note that may still grow
     saves: dict[int, Save] = field(default_factory=dict)  # by step
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def step(self) -> int | None:
-        """The newest step that the log tells of."""
+        """The newest step that the log shows."""
         known = [step for step in (self.row, self.bar) if step is not None]
         return max(known) if known else None
 
     def launch(self, reached: int | None = None, loaded: int | None = None) -> None:
-        """Another attempt begins. `reached`: the step of the newest row before it, if that is known: rows may be taken
-        later than the notes beside them, and then the saves themselves tell how far the training got. `loaded`: the
-        step that the attempt resumes from; that its checkpoint is whole shows as rows follow."""
+        """Begins another attempt. `reached`: the step of the newest row before it, if known. Rows may be read later
+        than the notes beside them; then the saves themselves show how far the training got. `loaded`: the step that the
+        attempt resumes from. Whether that checkpoint is whole shows when rows follow."""
         saved = [step for step, save in self.saves.items() if save.whole is None]
         self.row = max((step for step in (self.row, reached, *saved) if step is not None), default=None)
         for step, save in self.saves.items():
@@ -78,7 +78,8 @@ class NoteSource(Struct):
         self.row = self.bar = None
 
     def save(self, note: Note) -> bool:
-        """Takes what a line says about a checkpoint. False if that is known: each rank names each of its files."""
+        """Takes what a line says about a checkpoint. False if that is already known: each rank names each of its
+        files."""
         named = named_in(note.text)
         if named is None:
             return True
@@ -92,14 +93,14 @@ class NoteSource(Struct):
         return False
 
     def saved(self) -> Iterator[Checkpoint]:
-        """The checkpoints that are whole as far as the log tells."""
+        """The checkpoints that are whole as far as the log shows."""
         for step, save in self.saves.items():
             if self._whole(step, save):
                 yield Checkpoint(step, save.path, None)
 
     def _whole(self, step: int, save: Save) -> bool:
-        """Whether the training went on after it, or the log says that it ended or that the checkpoint is saved, and
-        then shows no error."""
+        """Whether the training continued after the checkpoint, or the log says afterwards that the training ended, or
+        the log says that the checkpoint is saved and shows no later error."""
         if save.whole is not None:
             return save.whole
         after = {event.note.kind for event in self.events if event.note.line > save.line}
@@ -110,8 +111,8 @@ class NoteSource(Struct):
         self.events = [event for event in self.events if event.note is not note]
 
     def reach(self, step: int | None, laps: int) -> None:
-        """Takes the newest step, and how often the steps went back. Each time is a restart, whatever step they came to
-        since: what was said before belongs to another attempt."""
+        """Takes the newest step, and how often the steps went back. Each time is a restart, whatever step they have
+        reached since: earlier notes belong to another attempt."""
         if laps > self.laps or (step is not None and self.row is not None and step < self.row):
             self.launch()
         self.laps = max(self.laps, laps)
@@ -119,24 +120,24 @@ class NoteSource(Struct):
         self.row = self.row if step is None else step
 
     def say(self, note: Note, step: int | None) -> None:
-        """Takes an end or an error, unless an error of the same shape is known at this step."""
+        """Takes an end or an error, unless an error of the same shape is already known at this step."""
         event = LogStanding(note, step, _shape(note))
         if note.kind != "end" and any(e.shape == event.shape and e.step == step for e in self.events):
             return
         if len(self.events) >= SHAPES:
             early = next((i for i, e in enumerate(self.events) if e.note.kind != "end" and e.step != step), None)
             if early is None:
-                return  # so many different errors at one step: the first ones count
+                return  # too many different errors at one step: the first ones count
             self._survived.add(self.events.pop(early).shape)
             if len(self._survived) > SHAPES:
                 self._survived.pop()
         self.events.append(event)
 
     def since(self, step: int, ended: frozenset[int] = frozenset()) -> list[LogStanding]:
-        """What was said at this step or later, without errors of a shape that the training survived before. At the
-        steps `ended` an earlier attempt ended, which none survives. If the log states steps, an error at an unknown
-        step came before the first of them, unless all records but one came before it, and their steps were found later;
-        an end at an unknown step counts."""
+        """The events at this step or later, without errors of a shape that the training survived before. An earlier
+        attempt ended at each of the steps `ended`, so errors there were not survived. If the log states steps, an error
+        at an unknown step came before the first of them, unless all records but one came before it and their steps were
+        found later. An end at an unknown step counts."""
         late, survived = [], set(self._survived)
         for event in self.events:
             stood = event.step
@@ -152,19 +153,19 @@ class NoteSource(Struct):
 
 
 def _shape(note: Note) -> tuple[str, str]:
-    """What two errors of one kind have in common: the text without its numbers; of one without a traceback its name, as
-    who catches it says more each time."""
+    """What two errors of one kind have in common: the text without its numbers. For an error without a traceback: its
+    name, as the code that catches it may print other text each time."""
     name = _RAISED.search(note.text[:80]) if note.kind == "failed" else None
     return note.kind, name[0] if name is not None else _NUMBER.sub("0", note.text)[:120]
 
 
 def quoted(note: Note) -> str:
-    """The text of a note without a progress bar painted on the same line."""
+    """The text of a note without the progress bar painted on the same line."""
     return _BAR.sub("", note.text).strip()
 
 
 class _Kept:
-    """Notes of one kind: the first ones and the last ones, each with its place among all."""
+    """Notes of one kind: the first ones and the last ones, each with its place among all notes."""
 
     def __init__(self) -> None:
         self.first: list[tuple[int, Note]] = []
@@ -186,7 +187,7 @@ class _Kept:
 
 
 class Notes:
-    """All notes of a run. Of the many lines about progress or a phase only the newest of each source is kept."""
+    """All notes of a run. Only the newest line about progress and the newest about a phase are kept for each source."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
@@ -194,7 +195,7 @@ class Notes:
         self._count = 0
         self._all: list[Note] | None = None
         self.sources: dict[str, NoteSource] = {}
-        self._saved: list[Checkpoint] = []  # by logs that are forgotten
+        self._saved: list[Checkpoint] = []  # named by logs that are forgotten
         self.totals: Counter[int] = Counter()
         self.newest: dict[str, float] = {}  # source -> its newest time
         self._stood: dict[str, int | None] = {}  # source -> the training step of its log at that time
@@ -202,7 +203,7 @@ class Notes:
         self.ungraded: list[tuple[str, Ungraded]] = []  # each with its source
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
-        """`head_step`: the newest training step of that log, for notes that state no step."""
+        """Takes a note. `head_step`: the newest training step of that log, for notes that state no step."""
         log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:
@@ -235,18 +236,18 @@ class Notes:
             log.say(note, row if row is not None else log.bar)
 
     def is_behind(self, source: str, step: int | None) -> bool:
-        """Whether a log that is at this step has written rows since its newest time, so that it tells only how it
-        began."""
+        """Whether a log that is at this step has written rows since its newest time, so that the time shows only when
+        the log began."""
         stood = self._stood.get(source)
         return step is not None and (stood is None or stood < step)
 
     def add_ungraded(self, said: Ungraded, source: str) -> None:
-        """Takes a line that says that answers could not be graded."""
+        """Takes a log line which says that answers could not be graded."""
         self.ungraded.append((source, said))
 
     def reach(self, source: str, step: int | None, laps: int, unplaced: int = 0) -> None:
-        """Takes the newest training step of a log after all its rows were read, how often they went back, and how many
-        records stated no step."""
+        """Takes the newest training step of a log after all its rows were read, how often the steps went back, and how
+        many records stated no step."""
         log = self.sources.get(source)
         if log is None:
             return
@@ -259,7 +260,8 @@ class Notes:
 
     @property
     def go_on(self) -> bool:
-        """The steps of a log went back since its newest note: another attempt goes on, which has said nothing yet."""
+        """Whether the steps of a log went back since its newest note: another attempt is under way and has logged no
+        note yet."""
         return any(log.laps > log.noted for log in self.sources.values())
 
     def of_kind(self, kind: str) -> list[Note]:
@@ -287,7 +289,7 @@ class Notes:
         return max(reachable, key=lambda t: (reachable[t], t)) if reachable else None
 
     def forget_after(self, step: int) -> None:
-        """As if the logs ended where the training reached `step`."""
+        """Makes the notes as if the logs ended where the training reached `step`."""
         for kind, kept in self._kept.items():
             fresh = self._kept[kind] = _Kept()
             for place, note in kept:

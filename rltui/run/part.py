@@ -1,8 +1,10 @@
 """The table of one source of a run, with rows that are printed all at once, and where another attempt took over from
-it.  A program may print many rows all at once, as it ends or once an epoch. They repeat known rows, with more or fewer
-digits, and may add some. They begin no attempt, unless all rows of the file came this way: then a list with other
-values is that of the next launch. Otherwise a list that contradicts the rows of its steps is not taken for this run's
-history.
+it.
+
+A program may print many rows all at once, when it ends or once an epoch. They repeat known rows, with more or fewer
+digits, and may add some. They do not begin an attempt, unless all rows of the file came this way: then a list with
+other values belongs to the next launch. Otherwise a list that contradicts the rows of its steps is not added to this
+run's history.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ LOOKED_AT = 8
 OTHER = "printed rows with other values than the rows of their steps"
 STEPLESS = "printed rows without a step, whose values match no known row"
 ROUNDED = Decimal("0.51")
-"""Rounding moves a number by at most half a unit of its last digit. A little more is allowed, as floats are not
-exact."""
+"""Rounding changes a number by at most half a unit of its last digit. Floats are not exact, so a little more is
+allowed."""
 
 ZONE_S, CLOCK_S = 900.0, 2.0
-"""Time zones differ by whole quarters of an hour. Two loggers of one process write a row within the other time."""
+"""Time zones differ by whole quarters of an hour. Two loggers of one process write a row within `CLOCK_S`."""
 
 Cells = Mapping[str, float]
 
@@ -36,12 +38,13 @@ class Part(Struct):
     """The table of one source within a run. The higher `rank` wins a cell.
 
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class with the same keys and
-    other values are attempts, one after the other. `log`: what the file is a piece of, if it was rotated or sharded;
-    pieces of one log follow each other without a restart. `counts`: its reader counted rows. `written`: the last write
-    to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not printed all at once. `laps`:
-    how often its steps went back, as its reader tells. `attempt`: the number of the launch that wrote it, 0 if that is
-    not known. `resumes`: it says before its first row that it resumes. `left_out`: reason -> how many printed rows do
-    not count, and where the first is. `unplaced`: how many of its records stated no step.
+    other values are successive attempts. `log`: the log that the file is a piece of, if it was rotated or sharded;
+    pieces of one log follow each other without a restart. `counts`: its reader counted rows instead of reading steps.
+    `written`: the last write to the file, in seconds since the epoch. `one_by_one`: some rows came one by one, not
+    printed all at once. `laps`: how often its steps went back, as its reader reports. `attempt`: the number of the
+    launch that wrote it, 0 if unknown. `resumes`: it says before its first row that it resumes. `left_out`: reason ->
+    the number of printed rows that do not count, and where the first one is. `unplaced`: how many of its records stated
+    no step.
     """
 
     name: str
@@ -59,12 +62,12 @@ class Part(Struct):
     _marked: tuple[bool, bool, int, int, dict[str, tuple[int, str]]] | None = None
 
     def mark(self) -> None:
-        """Takes note of the part as it is: the rows that follow may be taken back."""
+        """Remembers the part as it is now, so that `go_back` can undo the rows that follow."""
         self.table.mark()
         self._marked = self.counts, self.one_by_one, self.laps, self.unplaced, dict(self.left_out)
 
     def go_back(self) -> None:
-        """Takes back all rows since `mark` was called."""
+        """Undoes all rows added since `mark` was called."""
         if self._marked is not None:
             self.counts, self.one_by_one, self.laps, self.unplaced, self.left_out = self._marked
             self._marked = None
@@ -72,19 +75,19 @@ class Part(Struct):
 
     @property
     def counted(self) -> bool:
-        """Whether its steps are not known, as most of its rows were counted."""
+        """Whether its steps are unknown because most of its rows were counted."""
         return self.counts or 2 * self.table.counted > self.table.n
 
     def at_steps(self, table: Table) -> Part:
-        """The part with its rows at other steps, which are known."""
+        """The part with its rows at the known steps of `table`."""
         return Part(self.name, self.rank, table, log=self.log, attempt=self.attempt, resumes=self.resumes)
 
 
 def attempts(ordered: list[Part]) -> dict[str, int]:
     """Part -> the step from which a later attempt took over. Both are of one class and share half of the keys; the
     later one begins within the earlier one or right after it, and does not just repeat it. The next piece of the same
-    log, which begins right after the one before, is no attempt, unless it says that it resumes. If it is known which
-    launch wrote them, that decides."""
+    log, which begins right after the previous piece, is not an attempt unless it says that it resumes. If the launches
+    that wrote both parts are known, their order decides."""
     ends: dict[str, int] = {}
     for i, earlier in enumerate(ordered):
         for j, later in enumerate(ordered):
@@ -118,8 +121,8 @@ def _takes_over(earlier: Part, later: Part) -> bool:
 
 
 def _did_the_same(a: Table, b: Table, steps: Sequence[int]) -> bool:
-    """Whether `b` is of a launch that did the same as before and went on: all its rows were written after the last one
-    of `a`. A second clock would be ahead by whole quarters of an hour."""
+    """Whether `b` is from a later launch that repeated the same values and went further: all its rows were written
+    after the last one of `a`. A second logger with another clock would be ahead by whole quarters of an hour."""
     rows = [(a.row_at(step), b.row_at(step)) for step in steps]
     apart = [float(b.times[y] - a.times[x]) for x, y in rows if x is not None and y is not None]
     known = [late for late in apart if late == late]
@@ -145,7 +148,7 @@ def add_printed(part: Part, rows: Rows) -> None:
         if part.one_by_one:
             _leave(part, OTHER, rows)
         else:
-            table.add(rows)  # the next launch's
+            table.add(rows)  # it belongs to the next launch
         return
     head = table.head_step
     for step, time, row in zip(steps, rows.times, cells, strict=True):
@@ -156,7 +159,7 @@ def add_printed(part: Part, rows: Rows) -> None:
 
 
 def _counts(part: Part, n: int) -> list[list[int]]:
-    """The steps that `n` rows without steps may have: those of the known rows, or 1 to n."""
+    """The possible steps of `n` rows without steps: those of the known rows, or 1 to n."""
     there: list[int] = part.table.steps.tolist()
     own = [] if part.one_by_one or (there and not part.counted) else [list(range(1, n + 1))]
     return [there, *own] if n == len(there) else own
@@ -173,14 +176,14 @@ def _agree(table: Table, steps: list[int], cells: Sequence[Cells]) -> bool | Non
 
 
 def _same(old: Cells, new: Cells) -> bool | None:
-    """Whether two rows agree, apart from rounding, in most cells that both hold; None if they share none."""
+    """Whether two rows agree, apart from rounding, in most cells that both hold; None if they share no cell."""
     both = [(old[key], x) for key, x in new.items() if key in old]
     other = sum(1 for a, b in both if not _is_rounded(a, b))
     return other < OTHER_SHARE * len(both) if both else None
 
 
 def _is_rounded(a: float, b: float) -> bool:
-    """Whether two numbers are one number, written with more digits and fewer."""
+    """Whether two numbers are the same number, written with different numbers of digits."""
     if a == b or a != a or b != b:
         return a == b or (a != a and b != b)
     one, two = Decimal(repr(a)), Decimal(repr(b))

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: medians of its phases over the last steps, with the rest that no timer covers."""
+"""Where the time of a step goes: medians of its phases over the last steps, and the rest that no timer covers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Table
 
 OVERLAP = 1.02
-"""If phases sum to more than this many times the step, they overlap."""
+"""Phases overlap if they sum to more than this many times the step."""
 BOTTLENECK = 0.5
 """A phase that takes more than this share of the step is named as the bottleneck."""
 
 
 class PhaseShare(Struct, frozen=True):
-    """A phase over the last steps: median seconds and share of the step. `expected` is a share band or None."""
+    """A phase over the last steps: median seconds and share of the step. `expected`: the usual range of the share, or
+    None."""
 
     name: str
     key: str
@@ -31,7 +32,8 @@ class PhaseShare(Struct, frozen=True):
 
 
 class PhaseTable(Struct, frozen=True):
-    """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
+    """Medians over the last `window_steps` steps. The items add up to the step ("other": the rest) unless
+    `overlapped`."""
 
     window_steps: int
     step_s: float | None
@@ -45,7 +47,7 @@ NO_PHASES = PhaseTable(0, None, ())
 
 
 def outside_step(rules: Timers, version: str | None) -> frozenset[str]:
-    """Phases that this version times outside the step."""
+    """The phases that this version times outside the step."""
     have = version_number(version)
     out: tuple[str, ...] = ()
     for outside in rules.outside or ():
@@ -60,8 +62,8 @@ def phase_table(
 ) -> PhaseTable:
     """The phases of the last `window` steps before row `until_row`.
 
-    A phase that a step did not run (a checkpoint, a validation) took no time in it, so the median step holds only what
-    most steps run. The note names the others. "other" is what no timer covers.
+    A phase that a step did not run (a checkpoint, a validation) counts as no time in that step, so the median step
+    holds only what most steps run. The note names the others. "other" is the time that no timer covers.
     """
     rules = dialect(names.dialect).phases
     end = table.n if until_row is None else min(until_row, table.n)
@@ -117,8 +119,8 @@ def _children(names: Names, version: str | None, rules: Timers) -> dict[str, str
 
 
 def _apart(medians: dict[str, float], total: float) -> dict[str, float]:
-    """Seconds of the phases, of which one that may hold another does so if they sum to more than the step: then it
-    counts without that."""
+    """The seconds of the phases. If they sum to more than the step, a phase that may contain another is taken to
+    contain it and is counted without it."""
     out = dict(medians)
     for name, seconds in medians.items():
         for part in phases()[name].holds:
@@ -129,7 +131,8 @@ def _apart(medians: dict[str, float], total: float) -> dict[str, float]:
 
 
 def _whole(names: Names) -> str | None:
-    """The key of the whole step's timer: among those of the phases, else wherever the run logs it; None if nowhere."""
+    """The key of the whole step's timer: the phase timer, else any other key that the run logs for it; None if there is
+    none."""
     keys = names.sources(PHASE + "step")
     return keys[0] if keys else names.only("time_per_step_s")
 
@@ -150,7 +153,7 @@ def _step_rows(
 
 
 def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
-    """Seconds of a phase in each of the steps that end at `rows`. A timer that is logged in rows of its own, one for
+    """The seconds of a phase in each of the steps that end at `rows`. A timer that is logged in its own rows, one for
     each call, counts for the step that ends next."""
     series = table.series(key)
     if series is None:
@@ -159,7 +162,7 @@ def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
     own = series.rows[-n:]
     alone = len(own) == n and (len(series) == n or bool(series.rows[-n - 1] < began))
     if alone and series.all_finite and bool((own == rows).all()):
-        return series.values[-n:]  # logged with the step, as nearly all do
+        return series.values[-n:]  # logged with the step, as nearly all timers are
     series = series.until_row(min(end, int(rows[-1]) + 1)).since_row(began).finite()
     if len(series) == n and bool((series.rows == rows).all()):
         return series.values
@@ -179,7 +182,7 @@ def _item(name: str, key: str, seconds: float, total: float, overlapped: bool) -
 
 
 def _rare(per_step: dict[str, Floats], medians: dict[str, float]) -> list[str]:
-    """Phases that only some of the steps ran: "checkpoint in 1 of 20 steps, 12.3 s each"."""
+    """Texts about phases that only some of the steps ran: "checkpoint in 1 of 20 steps, 12.3 s each"."""
     out = []
     for name, seconds in medians.items():
         if seconds == 0:

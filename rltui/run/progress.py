@@ -1,5 +1,5 @@
 """How far a run is (planned steps, and how many are left), and how long its steps usually take. Steps that validate or
-save a checkpoint are counted apart from the rest.
+save a checkpoint are counted separately.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from rltui.run.table import Floats, Ints, Series, Table
 
 _NEWEST_ROWS = 20
 _EXACT_FROM = 0.5
-"""Epochs are logged with two decimals: only from this part of an epoch on they tell how many steps an epoch has."""
+"""Epochs are logged with two decimals: only after this part of an epoch do they show how many steps an epoch has."""
 BEATS = 201
 LINES = 1000
 PHASES = 64
 ENDED = ("gone", "zombie")
 """States of a process that has ended."""
 LATE_S = 2.0
-"""The last output of a process may be read this many seconds after it was seen to be gone."""
+"""The last output of a process may be read up to this many seconds after the process was seen to be gone."""
 DURATIONS = 50
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
 
 
 def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[str], Series | None]) -> int | None:
-    """Planned steps: by config, by what progress lines count towards, by the logged share that is done, or by epochs.
+    """Planned steps: from the config, the total of progress lines, the logged share that is done, or the epochs.
 
-    None if nothing tells. A plan that the run has passed does not count. A plan below the run's first step counts from
-    that step: a stage may go on with the step numbers of the stage before.
+    None if none of them shows it. A plan that the run has passed does not count. A plan below the run's first step
+    counts from that step: a stage may continue the step numbers of the previous stage.
     """
     logged = [series for name in USUAL if (series := find(name)) is not None and len(series)]
     first = min((int(series.steps[0]) for series in logged), default=None)
@@ -66,8 +66,8 @@ USUAL = ("reward_mean", "total_loss", "epoch", "lr")
 
 
 def steps_short(table: Table, planned: int | None) -> int | None:
-    """How many planned steps are left after the last row; None without a plan or rows. A trainer that counts from 0
-    ends one step before its plan."""
+    """How many planned steps are left after the last row; None without a plan or without rows. A trainer that counts
+    from 0 ends one step before its plan."""
     if planned is None or not table.n:
         return None
     return max(0, planned - (1 if table.steps[0] == 0 else 0) - int(table.steps[-1]))
@@ -82,24 +82,24 @@ def row_gap(table: Table) -> int:
 
 
 class Pulse(Struct):
-    """The run's signs of life, filled by the session. Times are seconds since the epoch, by this machine's clock.
+    """The run's signs of life, filled in by the session. Times are seconds since the epoch on this machine's clock.
 
     `processes` and `gpus` are the newest facts about the run's machines, empty if there are none. They come from this
     machine or from an agent on another one.
     """
 
     moved_at: float | None = None  # a step, a counter or a phase moved
-    output_at: float | None = None  # something was written that is new in this step
-    heard: bool = False  # something came while we listened: it is no dead copy
+    output_at: float | None = None  # something new in this step was written
+    heard: bool = False  # something came while we listened: it is not a dead copy
     phase: Note | None = None  # what was announced since the last step
     phase_at: float | None = None
     durations: dict[str, deque[float]] = field(default_factory=dict)  # seconds of each phase that was seen to end
     beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
     processes: tuple[ProcessFact, ...] = ()
     gpus: tuple[GpuSample, ...] = ()
-    gone_at: float | None = None  # since when all known processes are seen to be gone
+    gone_at: float | None = None  # when all known processes were first seen to be gone
     unread: tuple[str, ...] = ()  # why files of the run cannot be read at the moment
-    blind: bool = False  # none of them can
+    blind: bool = False  # none of the run's files can be read
     _step: int | None = None
     _last: tuple[object, ...] = ()
     _announced: Note | None = None
@@ -109,20 +109,20 @@ class Pulse(Struct):
     def start(
         self, written_at: float | None, step: int | None, counters: tuple[object, ...], phase: Note | None
     ) -> None:
-        """Takes what was there before: the newest sign of life is the last write to the files."""
+        """Starts from what was there before: the newest sign of life is the last write to the files."""
         self.moved_at = self.output_at = self.phase_at = written_at
         self._step, self._last, self.phase, self._announced = step, counters, phase, phase
 
     def feel(self, processes: tuple[ProcessFact, ...], now: float) -> None:
-        """Takes the newest facts about the run's processes. If all are gone but the run moved since, they say nothing:
-        other processes resumed it, which are not found yet."""
+        """Takes the newest facts about the run's processes. If all are gone but the run moved later, they do not count:
+        other processes, not found yet, resumed it."""
         gone = bool(processes) and all(p.state in ENDED for p in processes)
         self.gone_at = None if not gone else now if self.gone_at is None else self.gone_at
         outlived = self.gone_at is not None and self.moved_at is not None and self.moved_at > self.gone_at + LATE_S
         self.processes = () if outlived else processes
 
     def line(self, text: str) -> None:
-        """Takes a line of the log. A line that repeats, apart from its time, is no sign of life: idle servers log
+        """Takes a line of the log. A line that repeats, apart from its time, is not a sign of life: idle servers log
         too."""
         said = _CLOCK.sub("", text)
         if said not in self._said and len(self._said) < LINES:
@@ -130,8 +130,8 @@ class Pulse(Struct):
             self._fresh = True
 
     def hear(self, now: float, step: int | None, counters: tuple[object, ...], phase: Note | None) -> None:
-        """Takes that something new was read. `step`: the newest training step or position of the bar. `counters`: all
-        that changes when work is done, so that a bar printed again at the same place is no movement."""
+        """Records that something new was read. `step`: the newest training step or position of the bar. `counters`:
+        everything that changes when work is done, so that a bar printed again at the same place is not a movement."""
         self.heard = True
         stepped = step is not None and step != self._step
         if counters != self._last or stepped:
@@ -163,12 +163,12 @@ class Pulse(Struct):
 
 
 def phase_key(phase: Note) -> str:
-    """What all announcements of one phase have in common: kind, and text without its numbers."""
+    """What all announcements of one phase have in common: the kind, and the text without its numbers."""
     return f"{phase.kind} {_NUMBER.sub('0', phase.text)}"
 
 
 RECENT = 200
-"""Steps from which the usual duration is learned: enough for a 95th percentile, few enough to follow responses that
+"""The usual duration is learned from this many steps: enough for a 95th percentile, few enough to follow responses that
 grow."""
 
 
@@ -181,7 +181,7 @@ class Usual(Struct, frozen=True):
 
 
 def usual(seconds: Sequence[float] | Floats) -> Usual | None:
-    """Of durations in seconds; None if there is none above 0."""
+    """The usual of durations in seconds; None if none is above 0."""
     if not len(seconds):
         return None
     known = np.asarray(seconds, dtype=np.float64)
@@ -194,7 +194,7 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 class LearnedPace(Struct, frozen=True):
     """`plain`: a step that neither validates nor saves. `special`: from one row to the next if a step between them
     validates or saves. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now.
-    `longest_s`: the most seconds between two rows, out of `gaps` such times."""
+    `longest_s`: the most seconds between two rows, out of `gaps` such intervals."""
 
     plain: Usual | None = None
     special: Usual | None = None
@@ -205,7 +205,7 @@ class LearnedPace(Struct, frozen=True):
 
     @property
     def now(self) -> Usual | None:
-        """What the step now under way usually takes; None where that was never seen."""
+        """What the current step usually takes; None if such a step was never seen."""
         return self.special if self.next_special else self.plain
 
 
@@ -220,7 +220,7 @@ def learn(
 ) -> LearnedPace:
     """The pace of the recent steps.
 
-    Durations come from the times of the rows, else from when steps were seen to arrive (`beats`: step, seconds), else
+    Durations come from the times of the rows, else from the times at which steps arrived (`beats`: step, seconds), else
     from the logged step time (`timer`, seconds a step). `marks`: steps that validated or saved. `periods`: the planned
     intervals of both, in steps. `step`: the newest step.
     """
@@ -246,8 +246,8 @@ _NONE: Ints = np.empty(0, dtype=np.int64)
 
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
-    """For each row with a time and the next one: the step of the latter, seconds and steps between them. The time
-    between two attempts is left out, as no step was made in it."""
+    """For each pair of successive rows with a time: the step of the second, and the seconds and steps between them. The
+    time between two attempts is left out, as no step was made in it."""
     known = table.timed(RECENT + 1)
     if len(known) < 2:
         return _NONE, np.empty(0), _NONE
@@ -266,7 +266,7 @@ def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:
 
 
 def _period(marked: Ints) -> set[int]:
-    """The interval of the last marks, if they are evenly spaced; else empty."""
+    """The interval of the last marks if they are evenly spaced; else empty."""
     if len(marked) < 3:
         return set()
     apart = set(np.diff(marked[-4:]).tolist())
@@ -274,7 +274,7 @@ def _period(marked: Ints) -> set[int]:
 
 
 def _due(step: int, stride: int, marked: Ints, periods: set[int]) -> bool:
-    """Whether a step up to the next row validates or saves, or `step` did and that may still go on."""
+    """Whether a step up to the next row validates or saves, or `step` did so and may still be at it."""
     if len(marked) and marked[-1] == step:
         return True
     return any(p > 0 and any(s % p == 0 for s in range(max(1, step), step + stride + 1)) for p in periods)

@@ -1,4 +1,4 @@
-"""Which rank the others wait for, by what the watchdogs of collective operations (NCCL) print."""
+"""Which rank the others wait for, according to the watchdogs of collective operations (NCCL)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _RANK = re.compile(r"(?:PG ID (?P<group>\d+)[^\]]*?)?\b[Rr]ank ?(?P<rank>\d+)\]"
 _WAITS = re.compile(r"SeqNum=(?P<at>\d+), OpType=(?P<op>\w+)")
 _CAME = re.compile(r"[Ll]ast enqueued NCCL work: (?P<at>\d+)")
 NEAR = 10
-"""Most operations by which a rank may lag behind. If they are further apart, the ranks belong to other groups."""
+"""The most operations by which a rank may lag behind. If ranks are further apart, they belong to different groups."""
 
 
 class _Rank(Struct):
-    """`waits`: number and name of the operation that the rank waits in. `came`: number of the last one that it
+    """`waits`: number and name of the operation in which the rank waits. `came`: number of the last operation that it
     began."""
 
     waits: tuple[int, str] | None = None
@@ -30,7 +30,7 @@ class _Rank(Struct):
 
 
 def late(texts: Iterable[str]) -> str:
-    """Which rank is behind and how far, in words; empty if the lines tell of none."""
+    """Which rank is behind and how far, in words; empty if the lines show none."""
     groups: dict[str, dict[int, _Rank]] = defaultdict(lambda: defaultdict(_Rank))
     for text in texts:
         said = list(_RANK.finditer(text))
@@ -42,7 +42,7 @@ def late(texts: Iterable[str]) -> str:
             rank.waits = int(waits["at"]), waits["op"]
         if came is not None:
             rank.came = max(int(came["at"]), rank.came or 0)
-    if "" in groups and len(groups) == 2:  # one group, which some of the lines do not name
+    if "" in groups and len(groups) == 2:  # a single group that some of the lines do not name
         _join(groups)
     return next((found for ranks in groups.values() if (found := _behind(ranks) or _elsewhere(ranks))), "")
 
@@ -55,7 +55,7 @@ def _join(groups: dict[str, dict[int, _Rank]]) -> None:
 
 
 def _behind(ranks: Mapping[int, _Rank]) -> str:
-    """Tells of the ranks that began fewer operations than the others, if they are not the majority; else empty."""
+    """Names the ranks that began fewer operations than the others, if they are not the majority; else empty."""
     furthest = max((rank.least for rank in ranks.values()), default=0)
     few = {number: rank.came for number, rank in ranks.items() if rank.came is not None and rank.came < furthest}
     there = [number for number, rank in ranks.items() if rank.least == furthest]
@@ -69,7 +69,7 @@ def _behind(ranks: Mapping[int, _Rank]) -> str:
 
 
 def _elsewhere(ranks: Mapping[int, _Rank]) -> str:
-    """Tells of the one rank that waits in an earlier operation of another kind, if all others agree; else empty."""
+    """Names the one rank that waits in an earlier operation of another kind, if all others agree; else empty."""
     waits = {number: rank.waits for number, rank in ranks.items() if rank.waits is not None}
     usual = Counter(waits.values()).most_common(1)
     if not usual or usual[0][1] < 2:
@@ -88,7 +88,7 @@ def _told(numbers: list[int], behind: str, others: str) -> str:
 
 
 def _spans(numbers: list[int]) -> str:
-    """For people: 0, 4 to 7."""
+    """Rank numbers for people to read: 0, 4 to 7."""
     out = []
     for _, run in groupby(enumerate(numbers), key=lambda one: one[1] - one[0]):
         span = [number for _, number in run]

@@ -1,11 +1,11 @@
-"""One run as everything above sees it: history under canonical names, config, phases, checkpoints, log, state.
+"""One run as all higher layers see it: history under canonical names, config, phases, checkpoints, log, state.
 
-The session fills it from the readers' records; it knows neither files nor screens. The session calls, in any order,
+The session fills it from the readers' records. It knows nothing of files and screens. The session calls, in any order,
 
     add_config(values, source)   add_note(note, source)   add_info(info)   set_checkpoints(found)
 
-and sets `exit`, `sources`, `recorded_hardware`, `as_of`; after new rows or config `identify()` (framework, version,
-algorithm, plan), then `refresh_names()`. Both are cheap to call again.
+and sets `exit`, `sources`, `recorded_hardware`, `as_of`. After new rows or config it calls `identify()` (framework,
+version, algorithm, plan), then `refresh_names()`. Both are cheap to call again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 _HINTS = 400
-"""Lines of text that are kept to recognise the framework: its banner stands near the beginning."""
+"""This many lines of text are kept to recognise the framework: its banner is near the beginning."""
 
 
 class Run:
@@ -67,30 +67,30 @@ class Run:
         self.checkpoints: list[Checkpoint] = []  # on disk
         self.exit: Exit | None = None
         self.recorded_hardware: list[HardwareRow] = []
-        self.hardware: tuple[HardwareSample, ...] = ()  # of the machines it runs on, recorded or live, oldest first
-        self.samples = Samples()  # what is known of its rollouts
+        self.hardware: tuple[HardwareSample, ...] = ()  # from the machines it runs on, recorded or live, oldest first
+        self.samples = Samples()  # what is known about its rollouts
         self.framework: str | None = None
         self.framework_version: str | None = None
-        self.dialect = GENERIC  # the file of names in use: finer than the framework (verl_0_2, trl_ppo)
+        self.dialect = GENERIC  # the file of names in use, finer than the framework (verl_0_2, trl_ppo)
         self.algorithm: str | None = None
         self.planned_steps: int | None = None
-        self.followed = False  # it is followed live: file times may replace missing time stamps
-        self.scheduled = False  # the scheduler says that it runs
+        self.followed = False  # followed live: file times may replace missing time stamps
+        self.scheduled = False  # the scheduler reports that it runs
         self.as_of: float | None = None  # newest time stamp inside the data, seconds since the epoch
         self.info: dict[str, str] = {}  # what containers state: run_id, name, project, host, ...
         self._config = Config()
         self._resolved: dict[str, ConfigValue] | None = None
         self._names = Names()
-        self._metric_names: dict[str, MetricName] | None = {}  # None: not made yet
+        self._metric_names: dict[str, MetricName] | None = {}  # None: not built yet
         self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # names, and `keys` made for them
         self._heard: tuple[int, int] | None = None  # id and length of the table whose values last decided meanings
-        self._named_for: str | None = None  # the version for which the names tell traps
+        self._named_for: str | None = None  # the version for which the names warn of traps
         self._notes = Notes()
         self.prints = Prints()
         self._hints: list[str] = []
-        self._told_by = 0  # rows by which the algorithm was told
+        self._told_by = 0  # the number of rows from which the algorithm was identified
         self._seen: tuple[int, int, int, int] | None = None
-        self._unnamed = True  # something was seen that may change names and algorithm
+        self._unnamed = True  # something new may change names and algorithm
         self._cut_at: int | None = None
         self.pulse = Pulse()
         self._pace: tuple[object, LearnedPace] | None = None
@@ -99,7 +99,7 @@ class Run:
     # -- filling -------------------------------------------------------------------------------------------------
 
     def add_config(self, values: Mapping[str, object], source: str) -> None:
-        """Takes flat dotted keys of one container; `source` names it in the user's words."""
+        """Takes the flat dotted keys of one container; `source` names it in the user's words."""
         self._config.add(values, source)
         self._resolved = None
 
@@ -113,12 +113,12 @@ class Run:
         self._hint(note.text)
 
     def add_ungraded(self, said: Ungraded, source: str) -> None:
-        """Takes a line that says that answers could not be graded. `source`: as in `add_note`."""
+        """Takes a log line which says that answers could not be graded. `source`: as in `add_note`."""
         self._notes.add_ungraded(said, source)
 
     def ungraded(self, newest: int = 0) -> tuple[list[int], str]:
-        """Steps behind which a log says that answers could not be graded, as they came (-1: before the first one), all
-        or so many, and what it said first."""
+        """The steps after which a log says that answers could not be graded, in the order they came (-1: before the
+        first step), all or the `newest` ones, and the text of the first such line."""
         steps = {part.name: part.table.steps for part in self.history.parts}
 
         def placed(source: str, said: Ungraded) -> int:
@@ -131,7 +131,7 @@ class Run:
         return [placed(*one) for one in self._notes.ungraded[-newest:]], first
 
     def add_info(self, info: RunInfo) -> None:
-        """Takes what a container states about the run's identity; the first value for a key wins."""
+        """Takes what a container states about the run's identity. The first value for a key wins."""
         self.info = {**info.values, **self.info}
         for value in info.values.values():
             self._hint(value)
@@ -154,7 +154,7 @@ class Run:
         self._names.forced = dict(forced)
 
     def identify(self) -> None:
-        """Finds framework, version, algorithm and plan in keys, config and text."""
+        """Identifies the framework, version, algorithm and plan from keys, config and text."""
         self.detect()
         rows = {part.name for part in self.history.parts if part.table.n}
         bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
@@ -168,8 +168,8 @@ class Run:
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.all_series())
 
     def _every(self) -> int | None:
-        """Steps from one row to the next by the config, if the counted rows then fit into the plan; else None. It
-        serves rows without a step."""
+        """The steps from one row to the next in the config, if the counted rows then fit into the plan; else None. It
+        is used for rows without a step."""
         said, planned = self.config.get("logging_steps"), self._config.positive(self.dialect, "total_steps")
         if said is None or planned is None or not isinstance(said.value, int) or isinstance(said.value, bool):
             return None
@@ -177,7 +177,7 @@ class Run:
         return said.value if said.value > 1 and (rows - 1) * said.value <= planned else None
 
     def detect(self) -> None:
-        """Finds only framework and version: keys may have to be renamed before anything else can be found."""
+        """Identifies only the framework and version: keys may have to be renamed before anything else can be found."""
         keys = self.history.keys
         seen = (len(keys), len(self._config.raw), len(self._hints), len(self.info))
         if seen != self._seen:
@@ -191,7 +191,7 @@ class Run:
                 self._resolved = None
 
     def refresh_names(self) -> None:
-        """Takes up new columns, and what new values say about the meaning of keys."""
+        """Takes new columns, and what new values show about the meaning of keys."""
         version, table, before = self.framework_version, self.history.table, self._names.meanings
         changed = self._names.refresh(table.columns, self.dialect)
         if self._names.open and (changed or self._heard != (id(table), table.n)):
@@ -216,7 +216,7 @@ class Run:
         return {total for total in self._notes.totals if not table.n or total >= table.steps[-1]}
 
     def forget_after(self, step: int) -> None:
-        """Makes the run as it was at `step`: later notes, checkpoints and its end are gone. The caller cuts the
+        """Makes the run as it was at `step`: drops later notes and checkpoints, and its end. The caller cuts the
         rows."""
         self._cut_at = step
         self._notes.forget_after(step)
@@ -227,12 +227,12 @@ class Run:
 
     @property
     def notes(self) -> list[Note]:
-        """Notable lines, oldest first; of progress lines only the newest, at the end."""
+        """The notable lines, oldest first. Only the newest progress lines are kept, at the end."""
         return self._notes.all
 
     @property
     def changed(self) -> tuple[Changed, ...]:
-        """Settings that differ between one launch and the next."""
+        """The settings that differ between one launch and the next."""
         return self.prints.changed(self._notes.of_kind("resume"), self.history)
 
     @property
@@ -247,16 +247,16 @@ class Run:
 
     @property
     def saved(self) -> list[Checkpoint]:
-        """The checkpoints on disk. If there are none (only the log was copied), those that the logs name."""
+        """The checkpoints on disk, or those that the logs name if there are none (only the log was copied)."""
         return self.checkpoints or self._notes.saved()
 
     def newest_time(self, reached: bool = False) -> float | None:
         """The newest time stamp of rows and notes. If rows have times, only notes of logs whose rows have times count:
-        others may be in another time zone. `reached`: if rows have none, only notes behind the newest row of their log:
-        a stamp of the launch does not tell when the rows after it were written."""
+        others may be in another time zone. `reached`: if rows have no times, only notes after the newest row of their
+        log count: the time of the launch does not show when the rows after it were written."""
         rows = self.history.table.newest_time
         if self._cut_at is not None and rows is not None:
-            return rows  # notes that state no step may be later
+            return rows  # notes without a step may be later
         timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
         behind = self.history.behind
         if rows is None:
@@ -292,7 +292,8 @@ class Run:
         return self.all_series()(name)
 
     def all_series(self, rows: int | None = None) -> Callable[[str], Series | None]:
-        """A function like `series`, for the rows of now or the first `rows` of them: quick for many names in a row."""
+        """A function like `series`, for all current rows or the first `rows` of them. It is quick for many names in a
+        row."""
         self.refresh_names()
         table, names, forced = self.history.table, self._names, self.key_map
 
@@ -325,7 +326,7 @@ class Run:
         return self._keys[1]
 
     def is_turned(self, key: str) -> bool:
-        """Whether the series of a key has its sign flipped, as its values are those of a loss."""
+        """Whether the sign of a key's series is flipped because its values are those of a loss."""
         return self._names.is_turned(key)
 
     def unlogged(self) -> list[str]:
@@ -334,15 +335,15 @@ class Run:
         return self._names.unlogged()
 
     def family(self, canonical: str) -> dict[str, Series]:
-        """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
+        """Member -> series, for all keys of a canonical metric with several members (reward parts, validation sets)."""
         self.refresh_names()
         table, meanings = self.history.table, self._names.meanings
         held = (s for key in self._names.sources(canonical) if (s := table.series(key)) is not None and len(s))
         return {meanings[one.key].member or one.key: one for one in courses(held, meanings)}
 
     def columns(self) -> dict[str, Series]:
-        """Every column by raw key; those that the vocabulary knows in canonical units, and under the newest key if it
-        changed."""
+        """Every column by raw key. Those that the vocabulary knows are in canonical units, and under the newest key if
+        the key changed."""
         self.refresh_names()
         return columns_by_key(self.history.table, self._names)
 
@@ -353,16 +354,17 @@ class Run:
         return tuple(renamed(self.history.table, self._names))
 
     def listen(self) -> None:
-        """Begins to follow after the first read: what is there by now was not seen to arrive."""
+        """Begins to follow after the first read: what was already there was not seen to arrive."""
         written = max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=self.as_of)
         self.pulse.start(written, *self._counters())
 
     def heard(self, now: float) -> None:
-        """Takes that something new was read at `now`."""
+        """Records that something new was read at `now`."""
         self.pulse.hear(now, *self._counters())
 
     def _counters(self) -> tuple[int | None, tuple[object, ...], Note | None]:
-        """The newest step of rows and bars, all that changes while work is done, and the phase announced last."""
+        """The newest step of rows and bars, everything that changes while work is done, and the phase announced
+        last."""
         head = self.history.table.head_step
         bars = tuple(source.bar for source in self._notes.sources.values())
         phase = self._notes.under_way
@@ -371,7 +373,7 @@ class Run:
         return max(known, default=None), (head, bars, self.history.table.n, said), phase
 
     def pace(self) -> LearnedPace:
-        """How long steps usually take, as far as the recent ones tell."""
+        """How long steps usually take, as far as recent steps show."""
         table, pulse = self.history.table, self.pulse
         newest = pulse.beats[-1] if pulse.beats else None
         state = (id(table), table.n, newest, len(self.checkpoints), len(self._config.raw), self.dialect)
@@ -393,7 +395,7 @@ class Run:
         return self._pace[1]
 
     def _phase_takes(self) -> Usual | None:
-        """Seconds that the current phase usually takes: as measured while following, else by the logged timers."""
+        """The seconds that the current phase usually takes: measured while following, else from the logged timers."""
         phase = self.pulse.phase
         if phase is None:
             return None
@@ -407,13 +409,13 @@ class Run:
         return usual(np.concatenate([s.finite().values[-RECENT:] for s in timed])) if timed else usual(list(seen))
 
     def state(self, now: float | None = None) -> RunState:
-        """The state of the run at `now`, seconds since the epoch; without `now` nothing is said about the present."""
+        """The state of the run at `now`, seconds since the epoch; without `now` it does not depend on the present."""
         if self._cut_at is not None:
             return stood(self._cut_at)
         return judge(self.evidence(now))
 
     def evidence(self, now: float | None = None) -> LifeSigns:
-        """What the state is judged by, with the newest rows and file times."""
+        """The evidence for the state, with the newest rows and file times."""
         for part in self.history.parts:
             laps = min(part.laps, len(part.table.abandoned))  # lines above their step seem to go back, too
             self._notes.reach(part.name, part.table.head_step, laps, part.unplaced)
@@ -441,8 +443,8 @@ class Run:
         )
 
     def earlier_ends(self, step: int | None = None) -> list[Crash]:
-        """What ended the attempts before the last one, oldest first; `step`: as the log told it by then. What is asked
-        of now is kept until the run says more, as diagnosis and snapshot both ask."""
+        """What ended the attempts before the last one, oldest first. `step`: what the log showed at that step. The
+        current answer is kept until the run says more, as both diagnosis and snapshot ask for it."""
         table, notes = self.history.table, self.notes
         if step is not None:
             return earlier_ends([note for note in notes if note.by(step)], self.ended_at, step)
@@ -453,7 +455,7 @@ class Run:
 
     @property
     def ended_at(self) -> frozenset[int]:
-        """The last steps of attempts that a later one replaced in part."""
+        """The last steps of attempts that a later attempt partly replaced."""
         return frozenset(last for _, last, _ in self.history.abandoned)
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:

@@ -1,4 +1,4 @@
-"""Hours in which a run wrote no row, as it waited in a queue or hung: between two rows, or before a restart."""
+"""Hours in which a run wrote no row because it waited in a queue or hung: between two rows, or before a restart."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from rltui.run.sums import quantile
 from rltui.run.table import Floats, Ints
 
 LEAST_S = 1800.0
-"""A shorter time is none: validations and saves take minutes, and nobody asks where they went."""
+"""A shorter time is not a silence: validations and saves take minutes, and nobody asks where they went."""
 TIMES = 10.0
-"""A silence is so many times the longest of the usual times between rows, the 95th percentile of them."""
+"""A silence is longer than this many times the 95th percentile of the times between rows."""
 FEWEST = 5
-"""Fewest times between rows that tell what is usual."""
+"""The fewest times between rows that show what is usual."""
 MOST = 20
-"""Most silences that are told, the longest of them."""
+"""The most silences that are reported: the longest ones."""
 _LAUNCHES = frozenset(("start", "resume"))
 
 
 class Silence(Struct, frozen=True):
-    """`seconds` without a row, before that of `step`. `after`: the step before. `restarted`: the run was started again
-    there."""
+    """`seconds` without a row, before the row of `step`. `after`: the step of the previous row. `restarted`: the run
+    was started again there."""
 
     after: int
     step: int
@@ -39,12 +39,12 @@ class Silence(Struct, frozen=True):
 
 
 def silences(steps: Ints, times: Floats, restarts: Collection[int], notes: Iterable[Note]) -> tuple[Silence, ...]:
-    """The silences of a run, by step. `times`: of the rows, NaN for none."""
+    """The silences of a run, by step. `times`: those of the rows, NaN if unknown."""
     known = np.flatnonzero(np.isfinite(times))
     if len(known) <= FEWEST:
         return ()
     passed = np.diff(times if len(known) == len(times) else times[known])
-    if passed.max() <= LEAST_S:  # asked at each row: sorting all times would cost more than the row
+    if passed.max() <= LEAST_S:  # called at each row: sorting all times would cost more than the row
         return ()
     usual = quantile(passed[passed > 0], 0.95) if (passed > 0).any() else 0.0
     found = np.flatnonzero(passed > max(LEAST_S, TIMES * usual))

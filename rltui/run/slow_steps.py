@@ -14,7 +14,7 @@ from rltui.run.table import Table
 
 
 def marked_steps(table: Table, names: Names, checkpoints: Iterable[Checkpoint], notes: Notes) -> set[int]:
-    """Recent steps that validated or saved a checkpoint. `names`: of the table as it is now."""
+    """Recent steps that validated or saved a checkpoint. `names`: those of the current table."""
     marks = {c.step for c in checkpoints}
     marks |= {n.step for kind in ("checkpoint", "validation") for n in notes.of_kind(kind) if n.step is not None}
     rare = [key for key, meaning in names.meanings.items() if meaning.group == "validation"]
@@ -28,6 +28,7 @@ def marked_steps(table: Table, names: Names, checkpoints: Iterable[Checkpoint], 
 
 
 def planned_periods(config: Config, dialect: str, plan: int) -> set[int]:
-    """Planned intervals of validation and checkpoints, in steps. TRL also takes shares of the plan, below 1."""
+    """Planned intervals of validation and checkpoints, in steps. TRL also accepts shares of the plan, which are below
+    1."""
     stated = {config.positive(dialect, name) for name in ("test_freq", "save_freq")}
     return {round(p if p >= 1 else p * plan) for p in stated if p is not None}

@@ -9,14 +9,14 @@ from rltui.readers.base import LeftOut, Recurring
 
 
 class SourceInfo(Struct, frozen=True):
-    """What was read from where. `skipped`: reason -> number of records; `skipped_at`: reason -> where the first one is.
-    `used`: False for a file that was ignored (`note` says why).
+    """What was read from one file. `skipped`: reason -> number of records; `skipped_at`: reason -> where the first one
+    is. `used`: False for a file that was ignored (`note` gives the reason).
 
-    `newest`: the time stamp of its newest row (seconds since the epoch, None unknown), which may be `zoned` (see
+    `newest`: the time stamp of its newest row (seconds since the epoch, None if unknown), which may be `zoned` (see
     `Rows`). `lag`: how late its writer is known to write, in words ("" if it writes at once). `broken`: the error of
-    its reader (a bug of rltui), after which nothing more was read. `untaken`: console lines from which nothing was
-    taken; they do not look like rows. `recurring`: those of them that come again and again and name numbers.
-    `replaced`: rows whose place a row of the same step with other values took.
+    its reader (a bug in rltui), after which nothing more was read. `untaken`: console lines from which nothing was
+    taken because they do not look like rows. `recurring`: those of them that come again and again and name numbers.
+    `replaced`: rows that another row of the same step, with other values, replaced.
     """
 
     path: str
@@ -36,7 +36,7 @@ class SourceInfo(Struct, frozen=True):
     broken: str = ""
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Records that were skipped, then lines from which nothing was taken."""
+        """The records that were skipped, then the lines from which nothing was taken."""
         skipped = (LeftOut(why, n, self.skipped_at.get(why, "")) for why, n in self.skipped.items() if n)
         return (*skipped, *self.untaken)
 

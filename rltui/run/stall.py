@@ -1,4 +1,4 @@
-"""Hung, slow or fine? Compares log silence, counters, processes and GPU power with this run's own pace."""
+"""Decides if a run is hung, slow or fine: compares log silence, counters, processes and GPU power with its own pace."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ SLOW = 2.0
 SLOW_S = 10.0
 HUNG = 3.0
 HUNG_ADD_S = 600.0
-"""Slow: no movement for twice the 95th percentile of the step time, at least 10 s. Hung: for 3 times it, at least 600 s
-more than it. The 600 s are verl's NCCL time-out."""
+"""Slow: no movement for twice the 95th percentile of the step time, and at least 10 s. Hung: no movement for 3 times
+that percentile, and at least 600 s more than it. The 600 s are verl's NCCL time-out."""
 QUIET = 60.0
 QUIET_FROM = 30
 QUIET_LEAST_S = 180.0
-"""Hung already after 60 times the longest time between two rows, if 30 such times were seen: a run with steps of a
-second does not pause for minutes. Some writers flush every two minutes, so it is at least three minutes."""
+"""Hung already after 60 times the longest time between two rows, if 30 such times were seen: a run with one-second
+steps does not pause for minutes. Some writers flush only every two minutes, so the limit is at least three minutes."""
 IDLE_ADD_S = 60.0
-"""Replaces the 600 s if processes and GPUs are seen to do nothing."""
+"""Replaces the 600 s if processes and GPUs are seen to be idle."""
 WORKING = 10.0
 WORKING_ADD_S = 3600.0
-"""If GPUs work or the log is written, it is hung only after 10 times the 95th percentile, at least an hour more than
-it."""
+"""If GPUs work or the log is written, a run is hung only after 10 times the 95th percentile, and at least an hour more
+than it."""
 SURE = 10.0
 SURE_S = 1200.0
 GPU_IDLE_S = 900.0
 """Beyond doubt: 10 times the 95th percentile and twice the NCCL time-out, or all GPUs idle for 15 minutes."""
 FIRST_S = 1800.0
-"""What was not yet seen to end (first steps, the first validation) may take this long: models load and compile."""
+"""What has not yet been seen to end (first steps, the first validation) may take this long: models load and compile."""
 KNOWN_FROM = 5
 STOPPED_S = 2.0
-"""A stopped process makes the run hung after the time of a usual step, but not sooner than this."""
+"""A stopped process makes the run hung after the usual time of a step, but not sooner than this."""
 HELD = ("stopped", "traced")
-"""States of a process that does not run until somebody continues it."""
+"""States of a process that does not run until somebody resumes it."""
 IDLE_CPU = 0.05
 LOW_POWER = 0.3
 BUSY = 0.9
-"""CPU cores of all processes, share of the power limit, share of utilisation."""
+"""CPU cores of all processes, share of the power limit, and share of utilisation, respectively."""
 
 
 class StallCard(Struct, frozen=True):
-    """How a followed run is doing. `because`: the evidence, one phrase a line, the most telling first. `since`: when
-    the current step (or `phase`, if the log announced one) began, seconds since the epoch. `usual_s`, `high_s`: median
-    and 95th percentile of its duration. `sure`: beyond doubt. `over`: nothing more will come."""
+    """How a followed run is doing. `because`: the evidence, one phrase a line, the clearest first. `since`: when the
+    current step (or `phase`, if the log announced one) began, seconds since the epoch. `usual_s`, `high_s`: median and
+    95th percentile of its duration. `sure`: beyond doubt. `over`: nothing more will come."""
 
     verdict: Word
     because: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def phase_name(phase: Note) -> str:
 def weigh(
     pulse: Pulse, pace: LearnedPace, at: str, planned: bool, now: float, phase_takes: Usual | None = None
 ) -> StallCard:
-    """The verdict for a run whose log states neither an end nor an error. `at`: where it is, in words. `planned`: its
+    """The verdict for a run whose log states neither an end nor an error. `at`: its position, in words. `planned`: its
     planned steps are known and not reached. `phase_takes`: how long the phase that was announced last usually takes."""
     if pulse.phase is not None and pulse.phase.kind in ("validation", "checkpoint"):
         pace = replace(pace, next_special=True)
@@ -97,9 +97,9 @@ def weigh(
     word, sure = _verdict(pulse, processes, wait, age, now)
     observed = pulse.heard or bool(processes)
     if word == "hung" and not observed and not planned:
-        word = "unknown"  # a log that merely ends: it was not seen alive, and its planned end is not known
+        word = "unknown"  # a log that merely ends: the run was not seen alive, and its planned end is unknown
     if word == "hung" and pulse.blind and not any(p.state in HELD for p in processes):
-        word, sure = "unknown", False  # it may go on, unseen
+        word, sure = "unknown", False  # it may continue unseen
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
     evidence = [*pulse.unread[:1], silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
     evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
@@ -126,8 +126,8 @@ def weigh(
 
 
 def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
-    """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing has come
-    since for longer than an error that the trainer catches delays the training."""
+    """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing has come for
+    longer than the delay that a caught error causes."""
     if pulse.processes and all(p.state in ENDED for p in pulse.processes):
         return True
     wait = _Wait(pace, pace.plain is not None)
@@ -136,7 +136,7 @@ def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
 
 
 def alive(pulse: Pulse) -> bool:
-    """Whether a process that writes the run's log is known to live."""
+    """Whether a process that writes the run's log is known to be alive."""
     return any(p.how == "log" and p.state not in ENDED for p in pulse.processes)
 
 
@@ -150,7 +150,7 @@ class _Wait:
         self._least = 0.0 if known else FIRST_S
         learned = known and pace.gaps >= QUIET_FROM and pace.longest_s > 0
         self.quiet = max(QUIET * pace.longest_s, QUIET_LEAST_S, SLOW * self.high) if learned else inf
-        """Seconds without a row after which no row is expected any more, even if nothing else is known."""
+        """Seconds without a row after which no more rows are expected, even if nothing else is known."""
 
     def slow(self) -> float:
         return max(SLOW * self.high, SLOW_S, self._least)
@@ -186,8 +186,8 @@ def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: f
 
 
 def _stride(pace: LearnedPace) -> int:
-    """Number of durations from one row to the next: a plain duration covers one step, a special one all steps between
-    two rows."""
+    """The number of durations from one row to the next: a plain duration covers one step, a special one covers all
+    steps between two rows."""
     return 1 if pace.next_special and pace.special is not None else pace.stride
 
 
@@ -199,7 +199,7 @@ def _age(then: float | None, now: float) -> float:
 
 
 def span(seconds: float) -> str:
-    """A duration as people say it: 0.4 s, 95 s, 41 min, 3.5 h, 4 days."""
+    """A duration in words: 0.4 s, 95 s, 41 min, 3.5 h, 4 days."""
     if seconds < 10:
         return f"{round(seconds, 2):.2g} s"
     if seconds < 300:
@@ -262,7 +262,7 @@ def _process_words(processes: Sequence[ProcessFact]) -> list[str]:
 
 
 def _gpus(pulse: Pulse) -> list[GpuSample]:
-    """The run's GPUs: those that hold its processes where that is known, else all with memory in use."""
+    """The run's GPUs: those that hold its processes if these are known, else all with memory in use."""
     pids = {p.pid for p in pulse.processes}
     own = [g for g in pulse.gpus if any(p.pid in pids for p in g.processes)]
     return own or [g for g in pulse.gpus if g.memory_used_gb is None or g.memory_used_gb > 1.0]
@@ -273,7 +273,7 @@ def _power_share(gpu: GpuSample) -> float | None:
 
 
 def _gpu_words(gpus: Sequence[GpuSample]) -> list[str]:
-    """Power of all GPUs in one phrase; the odd ones out by number."""
+    """The power of all GPUs in one phrase; if only some draw little, these by number."""
     known = [(g, share) for g in gpus if (share := _power_share(g)) is not None]
     if not known:
         return []

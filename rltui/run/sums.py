@@ -12,7 +12,7 @@ from rltui.run.columns import Floats
 
 
 def median(x: Floats) -> float:
-    """The median; NaN for an empty array or one with a NaN. It has its own code, as it is called most often."""
+    """The median; NaN for an empty array or one with a NaN. It has its own code because it is called most often."""
     n = len(x)
     if n == 0:
         return nan
@@ -32,15 +32,15 @@ def _middle(low: float, high: float) -> float:
 
 
 TIED = 0.25
-"""Share of the points that equal their median if they have few values."""
+"""The least share of points that equal the median if the points have few values."""
 EACH = 2
-"""Points that each of the other values has, and stretches of them, at least: a spike has a value of its own, and one
-stretch of another value is a change."""
+"""The least number of points for each other value on average, and of stretches of them: a spike has a value of its own,
+and a single stretch of another value is a change."""
 
 
 def median_and_kind(x: Floats) -> tuple[float, bool]:
-    """The median, and whether points have few values, which come by turns, so that their median is one of them whatever
-    their shares: a grade of 0 or 1 in each row, or the mean of four."""
+    """The median, and whether the points have only few values that alternate: a grade of 0 or 1 in each row, or the
+    mean of four. The median is then one of these values, whatever their shares."""
     n = len(x)
     if n == 0:
         return nan, False
@@ -51,7 +51,7 @@ def median_and_kind(x: Floats) -> tuple[float, bool]:
     half = n // 2
     middle = _middle(float(ordered[half - 1]), float(ordered[half])) if n % 2 == 0 else float(ordered[half])
     beside = ordered[half - 1], ordered[half if n % 2 == 0 else min(half + 1, n - 1)]
-    # points that equal the median lie beside it in order: those of most metrics do not, and are told by a look
+    # in sorted order, points equal to the median are next to it: most metrics have none, so one look rules them out
     return middle, middle in beside and _by_turns(x, middle)
 
 
@@ -65,24 +65,24 @@ def _by_turns(x: Floats, middle: float) -> bool:
 
 
 def few_valued(x: Floats) -> bool:
-    """Whether points have few values (`median_and_kind`)."""
+    """Whether points have few values (see `median_and_kind`)."""
     return median_and_kind(x)[1]
 
 
 def level_of(x: Floats) -> float:
-    """Where points stand: their median, which no stray one moves, or the mean of points of few values. NaN as of
+    """The level of points: their median, which no outlier moves, or the mean if they have few values. NaN as for
     `median`."""
     middle, few = median_and_kind(x)
     return mean(x) if few else middle
 
 
 def kind_of_level(x: Floats) -> str:
-    """What `level_of` is: "mean" or "median"."""
+    """Which level `level_of` takes: "mean" or "median"."""
     return "mean" if few_valued(x) else "median"
 
 
 def levels_of(table: Floats) -> Floats:
-    """The `level_of` each row of a table without NaN."""
+    """The level (see `level_of`) of each row of a table without NaN."""
     n = table.shape[1]
     ordered = np.sort(table, axis=1)
     below, low, high = ordered[:, max(0, n // 2 - 1)], ordered[:, (n - 1) // 2], ordered[:, n // 2]
@@ -94,13 +94,14 @@ def levels_of(table: Floats) -> Floats:
 
 
 def mean(x: Floats) -> float:
-    """Mean of at least one point, equal to `numpy.mean` to the last digit, in a third of its time."""
+    """The mean of at least one point. It equals `numpy.mean` to the last digit and takes a third of the time."""
     middle = float(np.add.reduce(x)) / len(x)
     return middle if isfinite(middle) else float(np.add.reduce(x / len(x)))  # the sum overflows
 
 
 def sd(x: Floats) -> float:
-    """Standard deviation of at least one point, equal to `numpy.std` to the last digit, in a quarter of its time."""
+    """The standard deviation of at least one point. It equals `numpy.std` to the last digit and takes a quarter of the
+    time."""
     d = x - np.add.reduce(x) / len(x)
     spread = sqrt(float(np.add.reduce(d * d)) / len(x))
     if isfinite(spread) or not np.isfinite(x).all():
@@ -110,7 +111,8 @@ def sd(x: Floats) -> float:
 
 
 def quantile(x: Floats, share: float) -> float:
-    """The quantile, linear between two points, as numpy's default. NaN for an empty array or one with a NaN."""
+    """The quantile, interpolated linearly between two points, as is numpy's default. NaN for an empty array or one with
+    a NaN."""
     n = len(x)
     if n == 0:
         return nan
@@ -130,7 +132,7 @@ def quantile(x: Floats, share: float) -> float:
 
 
 def column_medians(x: Floats) -> Floats:
-    """Median of each column of a matrix without its NaN; NaN for a column that holds only NaN."""
+    """The median of each column of a matrix, ignoring NaN; NaN for a column that holds only NaN."""
     if not len(x):
         return np.full(x.shape[1], np.nan)
     ordered, count, each = np.sort(x, axis=0), np.isfinite(x).sum(axis=0), np.arange(x.shape[1])
@@ -142,14 +144,15 @@ def column_medians(x: Floats) -> Floats:
 
 
 BLOCK = 1024
-"""Points of a block. For each block sum, minimum and maximum are kept."""
+"""Points in a block. The sum, minimum and maximum of each block are kept."""
 SPANS = 8
-"""Most sums of windows that are kept."""
+"""The most window sums that are kept."""
 
 
 class BlockSums(Struct):
-    """The sum of each full block of a column, and its minimum and maximum up to there. Threads that look at an older
-    and a newer state of the column may share one: of two states one must be the beginning of the other."""
+    """The sum of each full block of a column, and the column's minimum and maximum up to the end of that block. Threads
+    that look at an older and a newer state of the column may share one object, if the older state is the beginning of
+    the newer one."""
 
     _sums: list[float] = field(default_factory=list)
     _lows: list[float] = field(default_factory=list)
@@ -169,7 +172,8 @@ class BlockSums(Struct):
         return total + float(np.add.reduce(rest)), low, high
 
     def sum(self, values: Floats, start: int, stop: int) -> float:
-        """Sum of values[start:stop]. It is kept, as windows at the start and in the middle of a column seldom move."""
+        """The sum of values[start:stop]. It is kept because windows at the start and in the middle of a column seldom
+        move."""
         known = self._spans.get((start, stop))
         if known is None:
             if len(self._spans) >= SPANS:
@@ -189,7 +193,7 @@ class BlockSums(Struct):
         return whole
 
     def _fill(self, values: Floats) -> int:
-        """Takes up new full blocks. Returns how many full blocks these values have."""
+        """Adds new full blocks. Returns the number of full blocks in these values."""
         full = len(values) // BLOCK
         if full <= len(self._sums):
             return full
@@ -199,5 +203,5 @@ class BlockSums(Struct):
                 low, high = float(np.minimum.reduce(block)), float(np.maximum.reduce(block))
                 self._lows.append(min(self._lows[-1], low) if i else low)
                 self._highs.append(max(self._highs[-1], high) if i else high)
-                self._sums.append(float(np.add.reduce(block)))  # last, so that its length is never ahead of the others
+                self._sums.append(float(np.add.reduce(block)))  # last, so that this list is never the longest
         return full

@@ -1,8 +1,8 @@
-"""Rows of one source as columns: one row a training step, missing cells told from logged NaN (see `columns`).
+"""Rows of one source as columns: one row a training step. Missing cells differ from logged NaN (see `columns`).
 
-A restart goes back to a known step. It finds other values, in a whole row or in the rows that follow, or it writes the
-same values at later times. A late revision (a cell of an old step updated, a validation written after later steps) goes
-back with a part of a row only, and the next row goes on where the run was.
+A restart goes back to a known step. It writes other values, in a whole row or in the rows that follow, or the same
+values at later times. A late revision (a cell of an old step updated, a validation written after later steps) goes back
+with only part of a row, and the next row continues where the run was.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
 
 OTHER_SHARE = 0.5
-"""A row is made again if at least this share of the cells that it repeats has other values. A resumed run changes all
-cells, a repeated row none, a revision one or two."""
+"""A row is a new result for its step if at least this share of the cells that it repeats has other values. A resumed
+run changes all cells, a repeated row none, a revision one or two."""
 
 WHOLE_SHARE = 0.5
 """A record with at least this share of the row's cells is a whole row."""
 
 ALIKE_SHARE = 0.5
-"""Rows of one training share at least this part of the names in both: SFT logs six of those that GRPO logs, of 20."""
+"""Rows of one training share at least this part of the names in both: of 20 names, SFT logs six that GRPO logs."""
 
 ABANDONED_ROWS = 2
-"""Rows after a restart count as abandoned if it goes back by at least this many: two processes that write one log
-differ by one row."""
+"""Rows count as abandoned if a restart goes back by at least this many: two processes that write one log differ by one
+row."""
 
 SURE_ROWS = 3
-"""After this many rows that came again unchanged, the trainer does the same each time. One row with other values is
-then no restart yet: its first line may have been torn."""
+"""After this many rows that came again unchanged, the trainer repeats itself exactly. A single row with other values is
+then not yet a restart: its first line may have been torn."""
 
 
 LATER_ROWS = 2
-"""This many repeated rows, each written later than all before it, belong to a resumed run that does the same as before:
+"""This many repeated rows, each written later than all before it, belong to a resumed run that repeats itself exactly:
 copies would keep their times."""
 
 
 TIMED_ROWS = 8
-"""This many successive whole rows with one or two other cells come from a resumed run that does the same as before: a
+"""This many successive whole rows with one or two other cells come from a resumed run that repeats itself otherwise: a
 step never takes exactly as long twice. Copies are equal, and a revision changes few rows."""
 
 
 class GoneBack(Struct):
-    """Records went back to row `row`. `anew`: since then one had other values than the known row. `again`: how many
-    came since then. `timed`: how many successive whole rows had other values in some cells. `odd`: the newest record
-    (step, time, cells), if it has other values and the `SURE_ROWS` before it had not; the next one shows whether the
-    run does other things from there on or only that row differs. `time`: the newest time stated so far. `later`: how
+    """Records went back to row `row`. `anew`: since then, a record had other values than the known row. `again`: how
+    many records came since then. `timed`: how many successive whole rows had other values in some cells. `odd`: the
+    newest record (step, time, cells), if it has other values and the `SURE_ROWS` before it did not; the next record
+    shows whether the run differs from there on or only in that row. `time`: the newest time stated so far. `later`: how
     many successive whole rows were written after it, each later than the one before. `part`: `odd` only adds to the
-    record before it, and is no row of its own."""
+    record before it and is not a row of its own."""
 
     row: int
     anew: bool
@@ -74,8 +74,8 @@ def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
 
 
 def alike(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
-    """Whether a row may be of the training of another: it has no name that is new, or both share at least `ALIKE_SHARE`
-    of their names."""
+    """Whether two rows may belong to the same training: the new one has no new name, or both share at least
+    `ALIKE_SHARE` of their names."""
     both = len(old.keys() & new.keys())
     return both == len(new) or both >= ALIKE_SHARE * len(old.keys() | new.keys())
 
@@ -87,7 +87,7 @@ def done_anew(old: Mapping[str, float], new: Mapping[str, float]) -> bool:
 
 
 def _shared(old: Mapping[str, float], new: Mapping[str, float]) -> tuple[int, int]:
-    """How many cells both hold, and how many of them have another value."""
+    """How many cells both hold, and how many of these differ."""
     both = [(old[key], value) for key, value in new.items() if key in old]
     return len(both), sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
 
@@ -97,7 +97,7 @@ def _copied(x: object) -> object:
 
 
 class Table:
-    """Rows in rising order of steps. A second row of the same step is folded into the first, cell by cell."""
+    """Rows in rising order of steps. A second row of the same step is merged into the first, cell by cell."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -105,18 +105,18 @@ class Table:
         self.counted = 0  # rows that state no step
         self.overwritten = 0  # rows that stated other values for the step of the record before them
         self.repeated = 0  # rows that repeated known rows
-        self.zoned = False  # the newest times name their zone
-        self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
-        self.others: list[tuple[int, int, int]] = []  # of these: rows of another training
+        self.zoned = False  # the newest times state their zone
+        self.abandoned: list[tuple[int, int, int]] = []  # first step, last step and number of rows that a restart left
+        self.others: list[tuple[int, int, int]] = []  # those of `abandoned` from another training
         self.columns = ColumnSet()
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
         self._times: Floats = np.empty(0, dtype=np.float64)
-        self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
-        self._head = -1  # row of the newest record: after a restart it lies before the end
-        self._back: GoneBack | None = None  # records went back: a restart or a late revision, not known yet
-        self._marked: tuple[dict[str, object], Marked] | None = None  # what `go_back` goes back to
-        self._revised_from = 0  # the first row that was revised since then
+        self._newest_time: float | None = nan  # NaN: no row states a time; None: not computed
+        self._head = -1  # row of the newest record: after a restart it is before the end
+        self._back: GoneBack | None = None  # records went back: not yet known if it is a restart or a late revision
+        self._marked: tuple[dict[str, object], Marked] | None = None  # the state that `go_back` restores
+        self._revised_from = 0  # the first row that was revised since `_marked`
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def head_step(self) -> int | None:
-        """The step where the run is: that of the newest record. After a restart it is below the largest step seen."""
+        """The current step of the run: that of the newest record. After a restart it is below the largest step seen."""
         if self._head < 0:
             return None
         return int(self._steps[self._head if self._back is None else self.n - 1])
@@ -149,7 +149,7 @@ class Table:
         return self._newest_time if self._newest_time == self._newest_time else None
 
     def timed(self, most: int) -> Ints:
-        """Numbers of the newest rows that state a time, at most `most`."""
+        """The numbers of the newest rows that state a time, at most `most`."""
         reach = most if self.newest_time is not None else 0
         while True:
             start = max(0, self.n - reach)
@@ -169,7 +169,7 @@ class Table:
         return i if i < self.n and self._steps[i] == step else None
 
     def cells(self, row: int) -> dict[str, float]:
-        """The logged cells of a row; NaN where NaN or an infinity was logged."""
+        """The logged cells of a row; a cell is NaN if NaN or an infinity was logged."""
         return self.columns.cells(row)
 
     def axes(self) -> Iterator[tuple[Axis, list[str]]]:
@@ -177,18 +177,18 @@ class Table:
         return self.columns.axes()
 
     def take_changed(self) -> int | None:
-        """The first row that was revised since the last call; None if there is none. The mark is then forgotten."""
+        """The first row that was revised since the last call; None if there is none. The call resets it."""
         changed, self._changed_from = self._changed_from, None
         return changed
 
     def read_otherwise(self) -> None:
-        """Takes that columns have another meaning or unit than before: nothing that was derived from them holds."""
+        """Records that columns now have another meaning or unit: nothing that was derived from them holds."""
         self._mark(0)
 
     # -- writing -------------------------------------------------------------------------------------------------
 
     def add(self, rows: Rows) -> None:
-        """Adds a block in file order. Rows of `NO_STEP` take the step after the newest record's."""
+        """Adds a block in file order. Rows with `NO_STEP` get the step after the newest record's."""
         if not len(rows):
             return
         self.zoned = rows.zoned
@@ -219,7 +219,7 @@ class Table:
         return out
 
     def _extend(self, steps: Ints, rows: Rows, first: int) -> None:
-        """Appends the rows of a block from `first` on, with these steps, which lie after the last one."""
+        """Appends the rows of a block from `first` on, with these steps, which are after the last one."""
         start, end = self.n, self.n + len(steps)
         times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first : first + len(steps)]
         self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)
@@ -236,9 +236,8 @@ class Table:
         """Adds one row. NaN or an infinity in `cells` means that it was logged; absent keys are missing.
 
         Rows that go back to earlier steps with other values begin another attempt (see `restarts`), and the known rows
-        after them are abandoned; not with `fold`, for rows from another source, nor if the row was written before the
-        newest record, which it then leaves behind (`behind`). In any case the later value wins and the keys of both
-        are kept.
+        after them are abandoned. That does not happen with `fold` (rows from another source) or `behind` (the row was
+        written before the newest record). In any case the later value wins and the keys of both are kept.
         """
         behind = behind and self.n > 0 and step <= self._steps[self.n - 1]
         if not (fold or behind):
@@ -294,15 +293,15 @@ class Table:
         self._back.time = float(np.fmax(self._back.time, time))
         self._back.anew |= anew or self._back.later >= LATER_ROWS or self._back.timed >= TIMED_ROWS
         if not self._back.anew or part:
-            if step == last:  # everything was repeated as it was
+            if step == last:  # everything was repeated unchanged
                 self.repeated += self._back.again
                 self._back = None
             return
         self._restart(self._back.row, row, cells)
 
     def _settle(self) -> None:
-        """Takes the odd row as the first of a restarted run with other values; a part of a row only shows that they
-        are others."""
+        """Takes the odd row as the first one of a restarted run with other values. If it is only part of a row, it only
+        shows that values differ."""
         if self._back is None or self._back.odd is None:
             return
         step, time, cells = self._back.odd
@@ -313,21 +312,22 @@ class Table:
         self.put(step, time, cells)
 
     def _restart(self, begin: int, anew: int, cells: Mapping[str, float]) -> None:
-        """The run goes on from row `begin`, and its row `anew` has these cells. If it starts from scratch and its rows
-        have other names, the known rows are of another training: SFT before RL, or a reward model before its policy."""
+        """Makes the run continue from row `begin`; its row `anew` has these cells. If it starts from scratch and its
+        rows have other names, the known rows belong to another training: SFT before RL, or a reward model before its
+        policy."""
         self._back = None
         leaves = self.n - 1 - begin >= ABANDONED_ROWS
         newest = (self.n - 2, self.n - 1)
         if leaves and self._steps[begin] <= FIRST_STEP and not any(alike(self.cells(row), cells) for row in newest):
             self._leave_all(begin, anew)
             return
-        self._mark(begin)  # what was derived from the rows since then did not know of the restart
+        self._mark(begin)  # what was derived from later rows did not know of the restart
         self.restarts.append(int(self._steps[begin]))
         if leaves:
             self._leave(begin, anew)
 
     def _leave_all(self, begin: int, anew: int) -> None:
-        """Leaves the rows of another training: all but those from row `begin` to `anew`."""
+        """Abandons the rows of another training: all but those from row `begin` to `anew`."""
         rows = [(int(self._steps[row]), float(self._times[row]), self.cells(row)) for row in range(begin, anew)]
         first = int(self._steps[0 if begin else min(anew, self.n - 1)])
         self.abandoned.append((first, int(self._steps[self.n - 1]), self.n - len(rows)))
@@ -358,7 +358,7 @@ class Table:
 
     def load(self, steps: Ints, times: Floats, groups: Iterable[tuple[Axis, Mapping[str, Floats]]]) -> None:
         """Fills an empty table with rising steps and whole columns by axis; each axis must have the same steps and
-        times. The caller keeps the arrays: they are copied before the first change."""
+        times. The arrays stay the caller's: they are copied before the first change."""
         self.n = len(steps)
         self._head = self.n - 1
         self._steps, self._times = steps, times
@@ -380,7 +380,7 @@ class Table:
         self._head = min(int(self.steps.searchsorted(step)), self.n - 1)
 
     def restart_at(self, step: int) -> None:
-        """Begins a new attempt at `step` (the file was truncated, a new file began): rows from there on are
+        """Begins a new attempt at `step` (the file was truncated, or a new file began): rows from there on are
         abandoned."""
         row = int(self.steps.searchsorted(step))
         if row < self.n:
@@ -389,7 +389,7 @@ class Table:
             self._leave(row, row)
 
     def _leave(self, begin: int, anew: int) -> None:
-        """Abandons the rows from row `begin` on, as their attempt is over. Those before row `anew` stay: the next
+        """Abandons the rows from row `begin` on, because their attempt is over. Those before row `anew` stay: the next
         attempt repeated them unchanged."""
         self.abandoned.append((int(self._steps[begin]), int(self._steps[self.n - 1]), self.n - begin))
         self.keep(anew)
@@ -411,12 +411,12 @@ class Table:
         self.columns.rename(name, self.steps, self.times)
 
     def mark(self) -> None:
-        """Takes note of the table as it is, for `go_back`."""
+        """Remembers the table as it is now, for `go_back`."""
         held = {name: _copied(x) for name, x in vars(self).items() if name not in ("columns", "_marked")}
         self._marked, self._revised_from = (held, self.columns.mark()), self.n
 
     def go_back(self) -> None:
-        """Makes the table what it was when `mark` was called; only once."""
+        """Restores the table as it was when `mark` was called. It works only once for each mark."""
         if self._marked is None:
             return
         (held, columns), self._marked = self._marked, None

@@ -1,4 +1,4 @@
-"""Which files of a run are read, which are left out and why, and what the report says about each."""
+"""Decides which files of a run are read, which are left out and why, and what the report says about each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MANY = 10
-"""More rows than this that repeat a step hint at a second run; fewer are corrections."""
+"""If more rows than this repeat a step, a second run is likely; fewer are corrections."""
 
 
 def left_out(found: Found) -> dict[str, str]:
@@ -33,7 +33,7 @@ def left_out(found: Found) -> dict[str, str]:
     why: dict[str, str] = {}
     own = max((files[p].mtime for p in consoles if p not in captured), default=None)
     if own is not None and captured:
-        from rltui.run.contradictions import LATER_S  # numpy: most runs have no copy
+        from rltui.run.contradictions import LATER_S  # imports numpy: most runs have no copy
 
         copies = [p for p in captured if files[p].mtime <= own + LATER_S]
         why |= dict.fromkeys(copies, "the console as W&B captured it, but the trainer's own log is read")
@@ -44,7 +44,8 @@ def left_out(found: Found) -> dict[str, str]:
 
 
 def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, as far as `extent` says, and those that are left out or unreadable, with the reason."""
+    """The files to read (all bytes, or only the ends by `extent`), and those that are left out or unreadable, with the
+    reason."""
     from rltui.session.container_feeds import feed_for
 
     files = found.listing.by_path
@@ -72,7 +73,7 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
 
 
 def told(feed: AnyFeed) -> SourceInfo:
-    """What has been read of a file so far."""
+    """What has been read from a file so far."""
     notes = [feed.note] if feed.note else []
     table = feed.part.table
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]
@@ -83,7 +84,7 @@ def told(feed: AnyFeed) -> SourceInfo:
         notes.append(f"rows that came again unchanged: {table.repeated}")
     notes += [feed.hint] if feed.hint else []
     lines = line_reader(feed.reader)
-    lines = None if feed.gap else lines  # the ends alone give no total
+    lines = None if feed.gap else lines  # the ends alone do not give a total
     return SourceInfo(
         path=feed.path,
         format=feed.format,

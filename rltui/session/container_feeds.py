@@ -1,4 +1,4 @@
-"""Feeds of containers that are not one stream of bytes: a database, a folder of files. They have the interface of
+"""Feeds for containers that are not a single stream of bytes: a database, a folder of files. They have the interface of
 `Feed`."""
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _STEP_FILE_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class StepFilesFeed(Source):
-    """A folder with one file a step; `path` is one of them. If a file was rewritten, or comes after one of a later
-    step, the whole run is read again."""
+    """A folder with one file a step. `path`: one of these files. If a file was rewritten, or appears after one of a
+    later step, the whole run is read again."""
 
     reader: StepFilesReader = field(init=False)
     _seen: dict[str, tuple[int, float, str]] = field(default_factory=dict, init=False)
-    _last: int = field(default=-1, init=False)  # step of the newest file that was read
+    _last: int = field(default=-1, init=False)  # the step of the newest file that was read
 
     def __post_init__(self) -> None:
-        Source.__post_init__(self)  # slots: `super()` would miss the class that they replace
+        Source.__post_init__(self)  # slots replace the class, so `super()` would not find it
         self.reader = StepFilesReader(evaluates(self.path))
 
     @property
@@ -91,13 +91,13 @@ def _written(file: FileStat) -> tuple[int, float, str]:
 _TRIES = 3
 """How often a poll tries to read a database between two writes."""
 _SHARE = 10.0
-"""A database is read again only after this many times the duration of its last reading."""
+"""A database is read again only after this many times the duration of its last read."""
 _PARAM_BYTES = 1 << 16
 _STORE_FILES = 10_000
 
 
 def read_database(place: Place, path: str) -> tuple[bytes, bytes] | SourceError:
-    """The bytes of a database and of its write-ahead log, of one moment if neither changed meanwhile."""
+    """The bytes of a database and of its write-ahead log, both from one moment if neither changed meanwhile."""
     database = b""
     wal: bytes | SourceError = b""
     for _ in range(_TRIES):
@@ -121,7 +121,7 @@ def _state(place: Place, path: str) -> tuple[FileStat | SourceError, FileStat | 
 
 @dataclass(slots=True)
 class DatabaseFeed(Source):
-    """One run of a database. The file is read whole each time it changed; rows go on where the last read ended."""
+    """One run of a database. The file is read whole each time it changed; rows continue where the last read ended."""
 
     run: str
     reader: DatabaseReader = field(init=False)
@@ -138,7 +138,7 @@ class DatabaseFeed(Source):
         return [self.path, self.path + WAL_SUFFIX]
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        """What was added since the last read; another file under the same path is read from its beginning."""
+        """What was added since the last read. Another file at the same path is read from its beginning."""
         started = clock.monotonic()
         state = _state(self.place, self.path)
         if isinstance(state[0], SourceError):
@@ -153,7 +153,7 @@ class DatabaseFeed(Source):
             return Batch([], 0, False, error=found)
         try:
             connection = open_bytes(*found)
-        except Damaged as damage:  # perhaps half written: it is tried again after the next change
+        except Damaged as damage:  # perhaps half written: try again after the next change
             self._seen = state
             self._damage = SourceError(self.path, "io", f"the database cannot be read: {damage}")
             return Batch([], 0, False, error=self._damage)
@@ -181,8 +181,7 @@ class DatabaseFeed(Source):
 
 @dataclass(slots=True)
 class StoreFeed(Source):
-    """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and reads what was
-    added."""
+    """One run of an MLflow file store. `path`: its `meta.yaml`. Each poll lists the folder and reads what was added."""
 
     reader: MlflowStoreReader = field(default_factory=MlflowStoreReader, init=False)
     _followers: dict[str, Follower] = field(default_factory=dict, init=False)
@@ -227,7 +226,7 @@ class StoreFeed(Source):
         return Batch(self.reader.read(meta, params, metrics), bytes_read, False)
 
     def _follow(self, path: str) -> bytes | None:
-        """The bytes after those read before; None if the file was rewritten."""
+        """The bytes after those already read; None if the file was rewritten."""
         follower = self._followers.get(path)
         if follower is None:
             follower = self._followers[path] = self.place.follow(path)
@@ -260,7 +259,7 @@ if TYPE_CHECKING:
 def feed_for(
     path: str, format: str, place: Place, stat: FileStat, inside: str = "", extent: Extent | None = ALL
 ) -> AnyFeed:
-    """The feed of one container, as far as `extent` says. `inside`: the key of the run in a database that may hold
+    """The feed of one container. `extent`: how much is read. `inside`: the key of the run in a database that may hold
     several."""
     feed = _feed_for(path, format, place, stat, inside, extent)
     if extent is not ALL and isinstance(feed, DatabaseFeed | StoreFeed) and stat.size > WHOLE_MOST:

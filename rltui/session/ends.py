@@ -1,4 +1,4 @@
-"""The ends of a file, read before the rest of it: where reading can begin, and the records from there on."""
+"""The ends of a file, which are read before the rest: where reading can begin, and the records from there on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rltui.readers.formats import CONSOLES, formats, make
 from rltui.sources.base import Place, SourceError
 
 BLOCK = 1 << 15
-"""Block size of the logs of W&B and SwanLab: reading can begin at any block."""
+"""Block size of W&B and SwanLab logs: reading can begin at any block."""
 
 
 class Extent(Struct, frozen=True):
-    """How many bytes are read of the beginning and the end of a file that is larger than `whole_bytes`. `again_bytes`:
-    most bytes of the end, if a shorter end holds no row. `lines`: log lines are kept. `first_rows`: rows of the
-    beginning are kept; if not, only other records are taken from there (config, banners)."""
+    """How many bytes are read from the beginning and the end of a file that is larger than `whole_bytes`.
+    `again_bytes`: the most bytes of the end, if a shorter end holds no row. `lines`: log lines are kept. `first_rows`:
+    rows of the beginning are kept; if not, only its other records (config, banners) are."""
 
     head_bytes: int
     tail_bytes: int
@@ -34,29 +34,29 @@ ALL = None
 """Every byte."""
 
 ENDS = Extent(1 << 13, 1 << 14, 1 << 16, 1 << 18, lines=False, first_rows=True)
-"""For a list of many runs: about 3 first and 6 last console rows of 60 metrics. Smaller files are read whole."""
+"""For a list of many runs: about the 3 first and 6 last console rows of 60 metrics. Smaller files are read whole."""
 
 NEWEST = Extent(BLOCK, 1 << 16, 0, 1 << 16, lines=True, first_rows=False)
 """For the screen while a long history is read: about 25 rows of 60 metrics."""
 
 WHOLE_MOST = 1 << 22
-"""Up to this size a file is read whole if it cannot be read from its end (packed, a database, one JSON document), or if
-its end names an error. If a larger one cannot be read from its end, nothing is known until all of it is read."""
+"""A file up to this size is read whole if it cannot be read from its end (packed, a database, one JSON document), or if
+its end names an error. If a larger file cannot be read from its end, nothing is known until all of it is read."""
 
 
 QUIET_S = 5.0
-"""A file that was not written to for this long has ended: its last line is complete even without a newline."""
+"""A file that was not written for this long has ended: its last line is complete even without a newline."""
 
 _BLOCKED_LEAST = 3 * BLOCK // 4
 
 _EPOCH = re.compile(rb"\bepoch\b[^\w\n.]{0,4}(\d+)(?![\d.])", re.IGNORECASE)
-"""The number of an epoch in printed text. A fraction tells nothing about steps, as HF trainers state it beside them."""
+"""The number of an epoch in printed text. A fraction shows nothing about steps, as HF trainers print it beside them."""
 
 
 class EndsRead(Struct):
     """The records of a file's beginning (`first_bytes` long) and end, `gap` bytes apart. `bytes`: how many were read.
-    `other_epoch`: the end is of another epoch than the beginning, so the unread part tells whether steps are counted
-    anew in each. `reader`: the reader of the end, whose last record may be incomplete."""
+    `other_epoch`: the end is in another epoch than the beginning, so only the unread part shows whether each epoch
+    counts its steps anew. `reader`: the reader of the end, whose last record may be incomplete."""
 
     first: list[Record]
     newest: list[Record]
@@ -72,7 +72,7 @@ def read_ends(
 ) -> EndsRead | SourceError | None:
     """Reads both ends of a file of `size` bytes. `run`: the run to read, if the file holds several.
 
-    None for a file that cannot be read from its end, as it is packed, one document, or a log of several runs."""
+    None for a file that cannot be read from its end because it is packed, one document, or a log of several runs."""
     name = os.path.basename(path)
     reader = _made(format, name, run, extent)
     if reader.whole or (run and format in CONSOLES):
@@ -91,7 +91,7 @@ def read_ends(
             gap, begin, end = max(0, delta.offset - len(head)), b"", delta.data
             if gap:
                 begin, end = _joint(format, head, delta.data, delta.offset)
-            elif delta.offset:  # both ends meet
+            elif delta.offset:  # the beginning and the end meet
                 end = head[: delta.offset] + delta.data
             apart = (
                 _made(format, name, run, extent) if formats()[format].begins == "anywhere" else reader
@@ -119,7 +119,7 @@ def _made(format: str, name: str, run: str, extent: Extent) -> Reader:
 
 
 def _tail_bytes(format: str, size: int, extent: Extent) -> int:
-    """How many bytes of the end to read. For a list the bytes after the last block border are enough, if there are not
+    """How many bytes of the end to read. For a list, the bytes after the last block border are enough unless they are
     too few."""
     if formats()[format].begins != "block" or not extent.first_rows:
         return extent.tail_bytes
@@ -128,7 +128,7 @@ def _tail_bytes(format: str, size: int, extent: Extent) -> int:
 
 
 def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
-    """The parts of beginning and end to feed to the reader, so that the end begins with a whole record."""
+    """The parts of the beginning and the end to feed to the reader, cut so that the end begins with a whole record."""
     if formats()[format].begins == "anywhere":
         return head, tail
     if formats()[format].begins == "block":
@@ -137,7 +137,8 @@ def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, b
 
 
 def _epoch(reader: Reader, data: bytes) -> int | None:
-    """The epoch of the newest row of what was read; None if none is stated, or the steps of this format go on."""
+    """The epoch of the newest row that was read; None if none is stated, or if this format's steps continue across
+    epochs."""
     if isinstance(reader, EpochReader):
         return reader.epoch
     stated = _EPOCH.findall(data) if reader.format == "console" else ()

@@ -1,4 +1,4 @@
-"""One file of a run: its follower and its reader joined into a stream of records."""
+"""One file of a run: its follower and its reader, joined into a stream of records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rltui.sources.base import Follower, Place, SourceError
 
 class Batch(Struct):
     """The result of one read. `restarted`: the file was truncated or replaced, so its records begin a new attempt.
-    `again`: the file is one document, and all of it was read again."""
+    `again`: the file is a single document, and all of it was read again."""
 
     records: list[Record]
     bytes_read: int
@@ -36,13 +36,13 @@ class Batch(Struct):
 @dataclass(slots=True)
 class Source:
     """What the feeds of all containers have in common. `part`: its table in the run's history. `note`: what the report
-    says about it. `restarting`: it was rewritten, so its next rows begin a new attempt. `size`: in bytes. `mtime`: in
-    seconds since the epoch.
+    says about the file. `restarting`: the file was rewritten, so its next rows begin a new attempt. `size`: in bytes.
+    `mtime`: in seconds since the epoch.
 
-    `remarks`: what its reader did with rows -> how many rows. `hint`: how the user can get more of it read.
+    `remarks`: what its reader did with rows -> how many rows. `hint`: how the user can get more of the file read.
 
-    `gap`: bytes in its middle that were not read, after `first_bytes` bytes with `first_rows` rows. `in_order`: the
-    rows of both ends state rising steps."""
+    `gap`: unread bytes in its middle, after `first_bytes` bytes with `first_rows` rows. `in_order`: the rows of both
+    ends state rising steps."""
 
     path: str
     format: str
@@ -64,11 +64,11 @@ class Source:
         self.part = Part(self.path, (formats()[self.format].rank, self.mtime), log=file_roles.log_of(self.path))
 
     def finish(self) -> list[Record]:
-        """The last records of a file that has ended: one without a newline counts too, if it can be parsed."""
+        """The last records of a file that has ended. One without a newline counts too, if it can be parsed."""
         return []
 
     def rest(self) -> list[Record]:
-        """Rows of a file that is quiet: those that its reader held back in case later lines complete them."""
+        """The rows of a quiet file that its reader held back in case later lines complete them."""
         return []
 
     @property
@@ -77,14 +77,14 @@ class Source:
         return False
 
     def leave_unread(self) -> None:
-        """Gives up a file that cannot be read from its end and is too large to be read whole."""
+        """Gives up a file that cannot be read from its end and is too large to read whole."""
         self.gap = self.size
         self.note = f"{self.format} of {self.size >> 20} MiB cannot be read from its end: not read"
 
 
 @dataclass(slots=True)
 class Feed(Source):
-    """Reads one file forwards and parses it. `takes_back`: rows that its reader gave ahead can be taken back."""
+    """Reads one file forwards and parses it. `takes_back`: rows that its reader gave early can be taken back."""
 
     takes_back: ClassVar[bool] = True
 
@@ -105,7 +105,7 @@ class Feed(Source):
         return made
 
     def _begin(self, head: bytes) -> None:
-        """Takes the first bytes: a table whose header is in another piece gets that."""
+        """Takes the first bytes. If the header of a table is in another piece, the reader gets it first."""
         self._at_begin = False
         if self.format == "csv" and (header := header_above(PiecesBeside(self.place), self.path, head)):
             self.reader.feed(header)
@@ -153,8 +153,8 @@ class Feed(Source):
 
 @dataclass(slots=True)
 class EndsFeed(Feed):
-    """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
-    too large."""
+    """A feed that gives the ends of a file in one batch. A file that cannot be read from its end is read whole, if it
+    is not too large."""
 
     takes_back: ClassVar[bool] = False  # it is not followed
 
@@ -189,7 +189,7 @@ class EndsFeed(Feed):
 
 
 def _joined(records: Sequence[Record]) -> list[Record]:
-    """The records, with successive blocks of rows joined into one: each block costs time by its number of columns."""
+    """The records, with successive blocks of rows joined into one, as each block costs time for each of its columns."""
     out: list[Record] = []
     for record in records:
         if (

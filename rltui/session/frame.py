@@ -1,4 +1,4 @@
-"""What a session hands out: an immutable recording of the run, and its diagnosis."""
+"""What a session hands out: an immutable recording of the run with its diagnosis."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def log_until(
     log: Sequence[LogLine], notes: Iterable[Note], step: int, share: float, until: float | None
 ) -> tuple[LogLine, ...]:
-    """The lines written up to a step. By time, if line and step (`until`, seconds since the epoch) have one. Else by
-    their place in the file: before the first line that names a later step, and within the first `share` of the log,
-    as large as the share of rows that had come by then."""
+    """The lines written up to a step. They are chosen by time if line and step (`until`, seconds since the epoch) have
+    one, else by their place in the file: before the first line that names a later step, and within the first `share` of
+    the log (the share of rows that had come at that step)."""
     if not log or share >= 1.0:
         return tuple(log)
     numbers = [line.line for line in log if line.line]
@@ -55,12 +55,12 @@ class Loading(Struct, frozen=True):
 
 
 class RunSnapshot(Struct, frozen=True, kw_only=True):
-    """A run as it was at one moment. Nothing in it changes when the run goes on: arrays are views that end at the
+    """A run as it was at one moment. Nothing in it changes when the run continues: arrays are views that end at the
     newest row of that moment, and later revisions are written to other arrays.
 
-    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row. `beats`: the newest steps, each
-    with the time at which it was seen to arrive. `keys`: canonical name -> the raw keys that may stand for it, the
-    preferred one first.
+    `steps` and `times` (seconds since the epoch, NaN if unknown) have one entry a row. `beats`: the newest steps, each
+    with the time at which it arrived. `keys`: canonical name -> the raw keys that may stand for it, the preferred one
+    first.
     """
 
     id: str
@@ -79,7 +79,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
     ended: tuple[Ended, ...]  # why earlier attempts ended
-    before_again: str  # what to change first, if the same ended several
+    before_again: str  # what to change first, if the same error ended several attempts
     phases: PhaseTable
     checkpoints: tuple[Checkpoint, ...]
     config: Mapping[str, ConfigValue]
@@ -90,14 +90,14 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
     unlogged: tuple[str, ...]
     sources: tuple[SourceInfo, ...]
     samples: Samples
-    counted: bool = False  # its steps are not known, so its rows are counted
+    counted: bool = False  # its steps are unknown, so its rows are counted
     renamed: tuple[Renamed, ...] = ()  # metrics whose key changed
-    contradictions: tuple[str, ...] = ()  # where two of its sources state other values for the same steps
+    contradictions: tuple[str, ...] = ()  # where two of its sources state different values for the same steps
     silences: tuple[Silence, ...] = ()
     cut: bool = False  # the run has later rows than this snapshot
 
     def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
-        """The snapshot cut off after a step, with the phase times of that step."""
+        """The snapshot cut off after a step, with the phase times at that step."""
         rows = int(self.steps.searchsorted(step, "right"))
         return replace(
             self,
@@ -116,7 +116,7 @@ class RunSnapshot(Struct, frozen=True, kw_only=True):
         return len(self.steps)
 
     def ends(self) -> Floats:
-        """When each row was written: its time stamp, else when it was seen to arrive; NaN unknown."""
+        """When each row was written: its time stamp, else the time when it arrived; NaN if unknown."""
         return written(self.steps, self.times, self.beats)
 
 
@@ -161,10 +161,11 @@ def snapshot(run: Run, state: RunState, phases: PhaseTable) -> RunSnapshot:
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """What was read and sampled of a run up to a moment, immutable. It crosses to the screen inside the report.
+    """What was read and sampled of a run up to a moment. It is immutable and goes to the screen inside the report.
 
-    `series`: every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was made, and
-    the moment for which the state was judged. `aged_at`: the moment that ages are counted to; None: no age is told.
+    `series`: every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was made,
+    which is the moment for which the state was judged. `aged_at`: the moment from which ages are computed; None: no age
+    is shown.
     """
 
     run: RunSnapshot
@@ -177,10 +178,10 @@ class Recording(Struct, frozen=True, kw_only=True):
     live: bool  # the run is being followed
     revision: int
     aged_at: float | None = None
-    stall: StallCard | None = None  # hung, slow or fine; only of a followed run
+    stall: StallCard | None = None  # hung, slow or fine; only for a followed run
     place: str = ""  # the machine that the run is on, "" for this one
     link: Link | None = None  # the connection to it, None for this machine
-    rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of it
+    rollout_files: tuple[str, ...] = ()  # paths of dumps beside the run; their contents are not part of it
 
     def named(self, name: str) -> Series | None:
         """The series of a metric by canonical name, else by raw key; None if it was not logged."""
@@ -188,12 +189,12 @@ class Recording(Struct, frozen=True, kw_only=True):
         return preferred(name, known) or self.series.get(name)
 
     def family(self, canonical: str) -> dict[str, Series]:
-        """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
+        """Member -> series, for all keys of a canonical metric with several members (reward parts, validation sets)."""
         found: dict[str, Series] = {}
         for key in self.run.keys.get(canonical, ()):
             one, member = self.series.get(key), self.run.names[key].member or key
             if one is not None and len(one) > (len(found[member]) if member in found else 0):
-                found[member] = one  # of several keys of one member the one with most points, as in the report's table
+                found[member] = one  # if a member has several keys, the one with most points, as in the report's table
         return found
 
 
@@ -202,11 +203,11 @@ class Frame(Recording, frozen=True, kw_only=True):
 
     diagnosis: Diagnosis
     insight: Insight | None = None  # made only for reports and drill-downs
-    failed: tuple[CheckFailed, ...] = ()  # parts of the reading that raised
+    failed: tuple[CheckFailed, ...] = ()  # parts of the reading that raised an error
 
     def until(self, step: int, diagnosis: Diagnosis, phases: PhaseTable) -> Frame:
-        """The frame cut off after a step, with the diagnosis and the phase times of that step. It holds no later row,
-        note or sample."""
+        """The frame cut off after a step, with the diagnosis and phase times at that step. It holds no later row, note
+        or sample."""
         run = self.run.until(step, phases)
         known = run.times[run.times == run.times]
         until = float(known[-1]) if len(known) else None
@@ -225,7 +226,7 @@ class Frame(Recording, frozen=True, kw_only=True):
         )
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
-        """The same run with the numbers of only its later rows: from a step on, or the `last_rows` last rows of this
+        """The same run with the numbers of only its later rows: from a step on, or the last `last_rows` rows of this
         frame, which may itself be cut off at an earlier step."""
         row = 0 if since_step is None else int(self.run.steps.searchsorted(since_step))
         if last_rows is not None:

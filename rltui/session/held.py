@@ -1,4 +1,4 @@
-"""How a log begins and ends: enough to tell whether it goes on where another one ended."""
+"""How a log begins and ends: enough to find out whether it continues where another one ended."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rltui.readers.formats import make
 from rltui.sources.base import FileStat, Place, SourceError
 
 SIZES = (1 << 12, 1 << 14, 1 << 16)
-"""Bytes that are read of the beginning or the end: more, as long as too few rows are in them. A trainer may print pages
-before its first row."""
+"""Bytes that are read from the beginning or the end. The next size is read if there are too few rows: a trainer may
+print pages before its first row."""
 FORMATS = ("jsonl", "console", "wrapped-console", "verl-console", "trl-console")
 MOST_KNOWN = 4096
 
@@ -28,11 +28,11 @@ _Known = dict[tuple[str, str, str, int, float], object]
 _Seen = TypeVar("_Seen")
 _begun: _Known = {}
 _ended: _Known = {}
-"""What was read of logs that did not change since: the folder of a followed run is listed again and again."""
+"""What was read from logs that have not changed since: the folder of a followed run is listed again and again."""
 
 
 def begun(place: Place, file: FileStat, format: str) -> LogBegin | None:
-    """How a log begins; None if it states no steps, or cannot be read."""
+    """How a log begins; None if it states no steps or cannot be read."""
     return _kept(_begun, place, file, format, _begin)
 
 
@@ -74,15 +74,15 @@ def _begin(place: Place, file: FileStat, format: str) -> LogBegin | None:
     notes = [record for record in records if isinstance(record, Note) and record.after is None]
     stride = median_low(apart) if apart else 0
     resumes = any(note.kind == "resume" for note in notes)
-    if not resumes and 0 < stride < rows[0][0]:  # a log that holds its launch is not cut, so it began at a later step
+    if not resumes and 0 < stride < rows[0][0]:  # a log that holds its launch is whole, so it began at a later step
         planned = [record.total for record in records if isinstance(record, Note) and record.kind == "progress"]
         resumes = any(note.kind == "start" for note in notes) or _began_at(head, planned) == 0
     return LogBegin(rows[0][0], stride, by_step, resumes, rows[0][1])
 
 
 def _began_at(head: bytes, planned: Sequence[int | None]) -> int | None:
-    """What the first bar of the training shows in the beginning of a log; None if there is none. Its total is the one
-    that is `planned`."""
+    """The step that the first training bar shows at the beginning of a log; None if there is no such bar. The bar's
+    total is one of `planned`."""
     for line in head.replace(b"\r", b"\n").split(b"\n"):
         painted = bar(line) if may_be_bar(line) else None
         if painted is not None and painted.total and painted.total in planned:
@@ -115,7 +115,7 @@ def _records(file: FileStat, format: str, data: bytes) -> list[Record]:
 
 
 def _rows(records: Sequence[Record]) -> list[_Row]:
-    """The rows; none if their steps are not stated."""
+    """The rows; empty if their steps are not stated."""
     if any(isinstance(record, Counted) and record.on for record in records):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Puts the records of all feeds into the run: rows under keys that all containers share, notes, config and log."""
+"""Adds the records of all feeds to the run: rows under keys that all containers share, notes, config and log."""
 
 from __future__ import annotations
 
@@ -45,31 +45,31 @@ UNPLACED = "rows without a step, whose values match no row with a step"
 
 
 class Intake:
-    """`feeds` is the caller's list. If the caller changes it, it calls `feeds_changed`. `log`: the newest lines of the
-    run's consoles. `repeated`: notes that another source gave before."""
+    """`feeds` is the caller's list; a caller that changes it must call `feeds_changed`. `log`: the newest lines of the
+    run's consoles. `repeated`: notes that another source had already given."""
 
     def __init__(self, run: Run, feeds: list[AnyFeed]) -> None:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.repeated: set[Note] = set()
-        self.is_news = False  # the first read is over, so what comes now was written just now
+        self.is_news = False  # the first read is over, so new records were written just now
         self._run = run
         self._feeds = feeds
         self._bare: dict[str, str] = {}
         self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source gave it
-        self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
+        self._failed: dict[str, str] = {}  # path -> what last went wrong with it
         self._broken: dict[str, str] = {}  # path -> the error that its reader raised
         self._lost: dict[str, str] = {}  # path -> why it cannot be read
         self.feeds_changed()
 
     def feeds_changed(self) -> None:
-        """Looks again which feed gives the log lines and which files hold evaluations."""
+        """Decides again which feed gives the log lines and which files hold evaluations."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
         found = {f.path for f in self._feeds if not f.format.startswith("wandb") and evaluates(f.path)}
         self._evaluations = found if len(found) < len(self._feeds) else set()
 
     def read(self, feed: AnyFeed, most: int = 1 << 20) -> tuple[Batch, bool]:
         """Reads at most `most` bytes of a file. Returns the batch and whether it changes anything that is shown. If a
-        reader raises, its file is read no further, and the others go on."""
+        reader raises, its file is no longer read; the others continue."""
         if feed.path in self._broken:
             return Batch([], 0, False), False
         try:
@@ -80,7 +80,7 @@ class Intake:
             return Batch([], 0, False), True
 
     def finish(self, feed: AnyFeed) -> None:
-        """Takes what the reader of an ended file still holds back."""
+        """Takes the records that the reader of an ended file still holds back."""
         if feed.path in self._broken:
             return
         try:
@@ -89,7 +89,7 @@ class Intake:
             self._break(feed, error)
 
     def rest(self, feed: AnyFeed) -> bool:
-        """Takes what the reader of a quiet file holds back. True if that changes anything."""
+        """Takes the rows that the reader of a quiet file holds back. True if that changes anything."""
         if feed.path in self._broken:
             return False
         try:
@@ -101,7 +101,7 @@ class Intake:
             return True
 
     def told(self, feed: AnyFeed) -> SourceInfo:
-        """What has been read of a file so far, what does not count, and why reading stopped."""
+        """What has been read from a file so far, what does not count, and why reading stopped."""
         found, why = told(feed), self._broken.get(feed.path)
         unplaced = self._run.history.unplaced.get(feed.part.name, 0)
         if unplaced:
@@ -146,7 +146,7 @@ class Intake:
         if batch.restarted:
             feed.restarting = True
         if batch.again and any(isinstance(one, Rows) and NO_STEP in one.steps for one in batch.records):
-            feed.part.table.keep(0)  # they are counted from the first one on
+            feed.part.table.keep(0)  # they are counted again from the first row
             feed.part.table.counted = 0
             self._run.history.rebuild()
         self.records(feed, batch.records)
@@ -194,7 +194,8 @@ class Intake:
                 feed.remarks[record.text] += record.rows
 
     def identify(self) -> None:
-        """Finds framework and names after new records, and by their rows which file of the run began first."""
+        """Identifies framework and names after new records, and finds from the rows which file of the run began
+        first."""
         run, feeds = self._run, self._feeds
         before = run.framework
         run.detect()
@@ -219,8 +220,8 @@ class Intake:
         run.as_of = run.newest_time()
 
     def _note(self, note: Note, path: str) -> None:
-        """Marks a note that another source of the run gave before: a console log and W&B's copy of it hold the same
-        lines."""
+        """Marks a note that another source of the run has already given: a console log and W&B's copy of it hold the
+        same lines."""
         told = self._told.setdefault((note.kind, note.text), Counter())
         told[path] += 1
         if told[path] <= max((count for other, count in told.items() if other != path), default=0):

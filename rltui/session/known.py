@@ -1,7 +1,7 @@
 """What is known for sure about a run if only the ends of its files were read.
 
 A value may be unknown, but it never differs from that of the whole run. The same functions decide as for a whole run;
-this module only says what the unread part could change.
+this module only decides what the unread part could change.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
 _PLANLESS = ("csv", "tensorboard")
-"""Containers that hold only numbers, and no config that could state a plan."""
+"""Containers that hold only numbers, without a config that could state a plan."""
 _SLOWER = 10.0
-"""Unread steps may have taken this many times as long as those that were read."""
+"""Unread steps may have taken this many times as long as the steps that were read."""
 SEARCHED_MOST = 1 << 24
-"""How many bytes of a log are searched for an error like the one at its end."""
+"""This many bytes of a log are searched for an error like the one at its end."""
 NAMED_MOST = 1 << 20
-"""How many bytes of a log are searched for the name of its algorithm."""
+"""This many bytes of a log are searched for the name of its algorithm."""
 _NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _TELLING = 8  # characters of an error's text, without numbers, that are needed to find similar errors
 
 
 class Known(Struct, frozen=True):
-    """A field is None if it is not known or the run does not state it."""
+    """A field is None if it is unknown or the run does not state it."""
 
     framework: str | None
     algorithm: str | None
@@ -53,15 +53,15 @@ NOT_KNOWN = RunState("unknown", "not all of it is read")
 
 
 def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) -> Known:
-    """What is known of `run`, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: the feeds were read
-    to their end."""
+    """What is known about `run`, which is filled from `feeds`, at `now` (seconds since the epoch). `is_read`: the feeds
+    were read to their end."""
     table = run.history.table
     cut = [feed for feed in feeds if feed.gap]
     last = int(table.steps[-1]) if table.n else None
     if not cut:
         return Known(run.framework, run.algorithm, last, run.planned_steps, run.state(now) if is_read else None)
     if any(not feed.part.table.n and feed.gap >= feed.size for feed in cut):
-        return Known(None, None, None, None, None)  # nothing of a file was read
+        return Known(None, None, None, None, None)  # of one file nothing was read
     steady = all(feed.in_order for feed in cut) and not run.history.table.restarts and _one_order(feeds)
     if not steady:
         last = None
@@ -73,7 +73,7 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     planned = plan if last is not None else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
-    if algorithm is None and run.algorithm is not None:  # by its metrics, if no unread text may name another
+    if algorithm is None and run.algorithm is not None:  # known from its metrics, unless unread text may name another
         algorithm = None if any(_names_algorithm(one, run.dialect) for one in searched) else run.algorithm
     elif algorithm is not None and any(_may_state_another(one, run.dialect) for one in searched):
         algorithm = None
@@ -86,14 +86,14 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
 
 def ends_in_error(run: Run, feeds: Sequence[AnyFeed], now: float) -> bool:
     """Whether the last lines of a run on this machine show an error that may have ended it, and its files are small
-    enough to read them whole."""
+    enough to be read whole."""
     cut = [feed for feed in feeds if feed.gap]
     small = all(feed.size <= WHOLE_MOST and feed.place.link() is None for feed in cut)
     return bool(cut) and small and run.state(now).state == "crashed"
 
 
 def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
-    """Number of the first row after the unread middle of the best file; None if all was read."""
+    """The number of the first row after the unread middle of the best file; None if everything was read."""
     cut = [feed for feed in feeds if feed.gap]
     if not cut:
         return None
@@ -103,7 +103,8 @@ def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
 
 
 def _one_order(feeds: Sequence[AnyFeed]) -> bool:
-    """Whether the newest row is the same whether files of one kind are successive attempts or parts of one."""
+    """Whether the newest row is the same if files of one kind are successive attempts and if they are parts of one
+    attempt."""
     by_class: dict[int, list[AnyFeed]] = {}
     for feed in feeds:
         if feed.part.table.n:
@@ -117,16 +118,16 @@ def _one_order(feeds: Sequence[AnyFeed]) -> bool:
 
 
 def _is_plan(run: Run, by_text: bool) -> bool:
-    """Whether the unread part cannot state another plan. In a log this plan must be that of the config or the only
-    total that its progress bars count towards."""
+    """Whether the unread part cannot state another plan. In a log, this plan must be that of the config or the only
+    total towards which its progress bars count."""
     if run.planned_steps is None or not by_text:
         return run.planned_steps is not None
     return run.stated_plan == run.planned_steps or run.bar_totals == {run.planned_steps}
 
 
 def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
-    """The state, if it is the same at any pace that the unread steps may have had, and if no error in the unread part
-    is like the one at the end: if the training survived one of them, they do not end it."""
+    """The state, if it is the same at any pace that the unread steps may have had and no error in the unread part is
+    like the one at the end. If the training survived such an error, that error does not end it."""
     seen, asked = run.evidence(now), False
 
     def own_pace() -> LearnedPace:
@@ -157,10 +158,10 @@ def _at_pace(seen: LifeSigns, pace: Callable[[], LearnedPace]) -> LifeSigns:
 
 
 def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> RunState | None:
-    """The state of a run about which no more is known, if it is finished: its only file says so at its end and shows no
-    error. Else None. `plan`: the planned steps, if no unread part may state others."""
+    """The state of a run about which nothing more is known, if it is finished: its only file says so at its end and
+    shows no error. Else None. `plan`: the planned steps, if no unread part may state others."""
     state = judge(replace(run.evidence(now), planned=plan))
-    if any(feed.other_epoch for feed in feeds):  # its steps are not known either
+    if any(feed.other_epoch for feed in feeds):  # its steps are unknown too
         state = replace(state, because="the trainer says that it is done") if state.quote else NOT_KNOWN
     said_so = state.state == "finished" and not state.last_words and len(feeds) == 1
     said_so = said_so and not any(note.kind in FATAL for note in run.notes)
@@ -168,7 +169,7 @@ def _ended(run: Run, feeds: Sequence[AnyFeed], now: float, plan: int | None) -> 
 
 
 class _Cut:
-    """A file of which the middle was not read. Its text is read once, however often it is searched."""
+    """A file whose middle was not read. Its text is read once, however often it is searched."""
 
     def __init__(self, feed: AnyFeed) -> None:
         self.feed = feed
@@ -185,8 +186,8 @@ class _Cut:
 
 
 def _may_plan_anew(cut: _Cut, plan: int) -> bool:
-    """Whether the words by which the beginning of a file states its plan come again in the unread part with another
-    number, as a later launch prints them, and not at the end, whose plan would count."""
+    """Whether the words with which the beginning of a file states its plan come again in the unread part with another
+    number, as a later launch prints them, but not at the end, whose plan would count."""
     if not cut.states_settings:
         return False
     head = cut.feed.place.head(cut.feed.path, cut.feed.first_bytes)
@@ -210,7 +211,7 @@ _WORDS_AHEAD = re.compile(rb"[^\d\n\r]+$")
 
 
 def _may_state_another(cut: _Cut, dialect_name: str) -> bool:
-    """Whether the unread part of a log may hold another config, with another algorithm than that at its ends."""
+    """Whether the unread part of a log may hold another config, with an algorithm other than that at the log's ends."""
     if not cut.states_settings:
         return False
     data = cut.text
@@ -226,20 +227,20 @@ def _may_state_another(cut: _Cut, dialect_name: str) -> bool:
 
 
 def _shape(line: bytes) -> bytes:
-    """How a line begins, without its digits: rows of metrics begin alike, and state no settings."""
+    """How a line begins, without its digits: rows of metrics begin alike and do not state settings."""
     return line[:_SHAPE].translate(None, b"0123456789.,-")
 
 
 _SHAPE = 48
-"""Bytes that tell how a line begins."""
+"""This many bytes show how a line begins."""
 _WORD_VALUE = re.compile(rb"[:=]\s*[\"']?([A-Za-z][\w+-]*)")
 _KEY = re.compile(rb"(\w+)[\"']?\s*$")
 _NEAR = 64
-"""Bytes before a value in which its key, or the words that state it, are sought."""
+"""A value's key, or the words that state it, are searched for in this many bytes before it."""
 
 
 def _stated(data: bytes, keys: Collection[bytes]) -> set[bytes]:
-    """The words that stand behind one of these keys. Most values are numbers, so words are sought first: to look for
+    """The words that follow one of these keys. Most values are numbers, so words are searched for first: searching for
     the keys takes ten times as long."""
     found = set()
     for word in _WORD_VALUE.finditer(data):
@@ -250,7 +251,7 @@ def _stated(data: bytes, keys: Collection[bytes]) -> set[bytes]:
 
 
 def _text_of(feed: AnyFeed) -> bytes | None:
-    """The bytes of a file that is on this machine and can soon be searched."""
+    """The bytes of a file that is on this machine and small enough to be searched quickly; else None."""
     if feed.size > SEARCHED_MOST or feed.place.link() is not None:
         return None
     data = feed.place.read(feed.path, SEARCHED_MOST)
@@ -262,9 +263,9 @@ def _names_algorithm(cut: _Cut, dialect_name: str) -> bool:
     data = cut.text if cut.feed.size <= NAMED_MOST else None
     if data is None:
         return True
-    if cut.feed.format == "verl-console":  # most of it are step lines, which hold only numbers
+    if cut.feed.format == "verl-console":  # most of it is step lines, which hold only numbers
         data = verl.without_steps(data)
-    # rfind: as exact as `in`, and for a word that is not there it takes two thirds of the time
+    # rfind is as exact as `in`, and takes two thirds of the time if the word is absent
     return any(data.rfind(word.encode()) >= 0 for word in algorithm_words(dialect_name))
 
 

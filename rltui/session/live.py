@@ -1,5 +1,5 @@
-"""A run that is being watched: hands out a frame each time there is something new to show. A replay hands out the frame
-after each row, without anything that came later."""
+"""A run that is being watched. It hands out a frame each time there is something new to show. A replay hands out the
+frame after each row, without anything later."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
 
 PAINT_EVERY_S = 0.25
-"""While the history is read a frame is made this often: progress shows, and reading is hardly slower."""
+"""While the history is read, a frame is made this often: progress shows, and reading is hardly slower."""
 
 HARDWARE_EVERY_S = 2.0
 """Without new rows, new hardware samples make a frame this often."""
 
 REST_EVERY_S = 10.0
-"""The same if the run is over or its log merely ends. The machine is then checked this often too."""
+"""Replaces `HARDWARE_EVERY_S` if the run is over or its log merely ends. The machine is then checked this often too."""
 
 REST_AFTER_S = 60.0
 """`REST_EVERY_S` holds only after nothing was written for this long."""
 
 GLANCE_EVERY_S = 5.0
-"""The ends of the files are read again this often while a history takes long to load (a slow link)."""
+"""The ends of the files are read again this often while a history loads slowly (a slow link)."""
 
 LOOK_AGAIN_S = 30.0
 """The run's directory is searched for new files this often."""
 
 LOOK_AGAIN_AT_ONCE_S = 2.0
-"""The same if something woke us and no known file had changed."""
+"""Replaces `LOOK_AGAIN_S` if something woke us and no known file had changed."""
 
 WAITING_EVERY_S = 30.0
-"""A run that is slow or hung gets a new frame this often, as its evidence grows."""
+"""A slow or hung run gets a new frame this often, as its evidence grows."""
 
 
 T = TypeVar("T")
 FRAMES_PER_S = 8.0
-"""More frames a second cannot be followed by eye, so a faster replay skips rows."""
+"""The eye cannot follow more frames a second, so a faster replay skips rows."""
 
 
 class LiveRun:
@@ -91,11 +91,11 @@ class LiveRun:
         self._waiting = self._resting = False
         self._closed = False
         self._still = Lock()
-        self._reads = Event()  # set while the history may be read on
+        self._reads = Event()  # set while the reading of the history may continue
         self._reads.set()
 
     def ask(self, question: Callable[[RunReader], T]) -> T:
-        """Asks the run a question from another thread. It runs while `next_frame` only waits."""
+        """Asks the run a question from another thread. The question runs while `next_frame` only waits."""
         with self._still:
             return question(self.opened)
 
@@ -121,7 +121,8 @@ class LiveRun:
             return self._news(changed)
 
     def pause(self, on: bool) -> None:
-        """Pauses the reading of a long history, from another thread; the ends of the files are still read."""
+        """Pauses the reading of a long history, or resumes it, from another thread. The ends of the files are still
+        read."""
         if on:
             self._reads.clear()
         else:
@@ -131,7 +132,7 @@ class LiveRun:
         return not self._reads.is_set() and self._glanced is not None and not self.opened.loading().done
 
     def _news(self, changed: bool) -> Frame | None:
-        """The frame after a look at the files; None if nothing is new."""
+        """The frame after checking the files; None if nothing is new."""
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
         pause = REST_EVERY_S if self._resting else HARDWARE_EVERY_S
@@ -147,7 +148,8 @@ class LiveRun:
         return None
 
     def _loading(self) -> Frame:
-        """Frames while the history is read: first the ends of the files, then the progress, then the whole."""
+        """The next frame while the history is read: first the ends of the files, then the progress, then the whole
+        history."""
         if self.opened.long and clock.monotonic() - self._glanced_at > GLANCE_EVERY_S:
             glance = RunReader(self._found, follow=True, key_map=self._key_map, samples=self._samples, extent=NEWEST)
             glance.load()
@@ -168,12 +170,12 @@ class LiveRun:
         return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time())
 
     def _may_be_otherwise(self) -> bool:
-        """Whether a file that was too short to tell its format for sure has grown since it was looked at."""
+        """Whether a file that was too short to show its format for sure has grown since it was examined."""
         short = short_ones(self._found)
         return any(feed.size > short.get(feed.path, feed.size) for feed in self.opened.feeds)
 
     def _look_again(self, woken: bool) -> bool:
-        """Takes up files that appeared in the run's directory. True if there are any."""
+        """Adds files that appeared in the run's directory. True if there are any."""
         since = clock.monotonic() - self._looked
         if since < (LOOK_AGAIN_AT_ONCE_S if woken else LOOK_AGAIN_S):
             return False
@@ -203,12 +205,12 @@ class LiveRun:
             pulse.gpus = latest.gpus
 
     def _pids(self) -> list[int]:
-        """The run's known processes; asked by the sampler's thread."""
+        """The run's known processes. The sampler's thread calls this."""
         return [fact.pid for fact in self.opened.run.pulse.processes]
 
     def _now(self) -> float:
         """The moment for which the run is judged. While a remote machine cannot be reached, it is the moment when the
-        connection was lost: silence since then says nothing about the run."""
+        connection was lost: later silence shows nothing about the run."""
         link = self.opened.place.link()
         return clock.time() if link is None or link.state == "connected" else link.since
 
@@ -250,14 +252,14 @@ class Replay:
             return question(self.opened)
 
     def pause(self, on: bool) -> None:
-        """Pauses, or goes on."""
+        """Pauses or resumes the replay."""
         if on:
             self._paused.set()
         else:
             self._paused.clear()
 
     def next_frame(self, timeout_s: float) -> Frame | None:
-        """The next frame; None if no frame is due within `timeout_s` seconds, as when paused or at the end."""
+        """The next frame; None if no frame is due within `timeout_s` seconds, for example when paused or at the end."""
         if not self.opened.loading().done:
             with self._still:
                 self.opened.load()

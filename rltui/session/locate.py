@@ -1,4 +1,4 @@
-"""Finds the runs that the user's arguments name, or gives one clear line that says what is wrong and what to do."""
+"""Finds the runs that the user's arguments name, or gives one clear line about what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
 Looked = Callable[[str], None]
-"""A function that is called with the path of each file that is looked at."""
+"""A function that is called with the path of each file that is examined."""
 RunsAt = Callable[[str, Place, str | None], list[Found]]
-"""A function that gives the runs at a path of a place, in the format that the user forces, if any."""
+"""A function that returns the runs at a path of a place. The last argument is the format that the user forces, if
+any."""
 
 
 def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """Runs that are not files of this machine; empty if the argument names none. Raises `NotARun` as `locate` does."""
+    """The runs that are not files on this machine; empty if the argument names none. Raises `NotARun` as `locate`
+    does."""
     try:
         target = parse(argument)
     except BadTarget as problem:
@@ -57,7 +59,7 @@ def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> lis
 
 
 def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """The runs that each job writes: in its standard output, else in its working directory."""
+    """The runs that each job writes, found in its standard output, else in its working directory."""
     place = LocalPlace()
     found: list[Found] = []
     problems: list[str] = []
@@ -81,7 +83,7 @@ HEAD = 1 << 16
 """Bytes read to recognise a file's format: the first 16 KiB may hold only a trainer's start-up messages."""
 
 FORCE = "Force a reader with --format-in"
-NAMED = 3  # most unreadable files that are named one by one
+NAMED = 3  # the most unreadable files that are named one by one
 MAX_PAGE = 1 << 26
 
 _live_input: stdin.StdinPlace | None = None
@@ -94,8 +96,8 @@ def locate(
     looked: Looked = lambda path: None,
 ) -> list[Found]:
     """All runs that the arguments name, in their order; within one directory the newest first. `looked` is called for
-    each file of this machine that is looked at. Raises `NotARun` for a path that does not exist, cannot be read or
-    holds no log."""
+    each file of this machine that is examined. Raises `NotARun` for a path that does not exist, cannot be read or holds
+    no log."""
     here = place or LocalPlace()
     found: list[Found] = []
     for argument in arguments:
@@ -118,8 +120,8 @@ def take_standard_input() -> None:
 
 
 def _piped(format_in: str | None) -> Found:
-    """The run that comes through standard input. The first bytes tell its format. Unknown text is read as a console log
-    if the pipe is followed live or the first 64 KiB are full. It waits for an open pipe."""
+    """The run that comes through standard input. Its first bytes show its format. Unknown text is read as a console log
+    if the pipe is followed live or the first 64 KiB are full. The function waits for an open pipe."""
     if _live_input is None and os.isatty(0):
         raise NotARun("-: nothing is piped into standard input. Pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
@@ -148,7 +150,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
 
 
 def discover(root: str, place: Place | None = None, looked: Looked = lambda path: None) -> list[Found]:
-    """Runs below a directory; an empty list if there are none. `looked`: see `locate`."""
+    """The runs below a directory; an empty list if there are none. `looked`: see `locate`."""
     try:
         return runs_at(root, place or LocalPlace(), None, looked)
     except NotARun:
@@ -156,12 +158,12 @@ def discover(root: str, place: Place | None = None, looked: Looked = lambda path
 
 
 def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
-    """The same run with the files that are there now. None if its directory cannot be listed or no longer holds exactly
-    one run that can be the same. `formats` keeps the formats of known files from one look to the next."""
+    """The same run with the files that exist now. None if its directory cannot be listed or no longer holds exactly one
+    run that may be the same. `formats` keeps the formats of known files from one look to the next."""
     formats.update(found.candidate.files)
     short = {path for path, file in found.listing.by_path.items() if file.size < HEAD}
     for path in [path for path, format in formats.items() if format is None or path in short]:
-        del formats[path]  # it may have been empty, or its first lines showed something else
+        del formats[path]  # it may have been empty, or its first lines may have shown something else
     listing = found.place.walk(_watched(found))
     if listing.error is not None:
         return None
@@ -176,7 +178,7 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
 
 
 def short_ones(found: Found) -> dict[str, int]:
-    """The files of the run of which not all was there yet that tells their format, with their sizes then."""
+    """The run's files that were still too short to show their format for sure -> their size then."""
     sizes = {
         path: found.listing.by_path[path].size for path, _ in found.candidate.files if path in found.listing.by_path
     }
@@ -184,14 +186,14 @@ def short_ones(found: Found) -> dict[str, int]:
 
 
 def _watched(found: Found) -> str:
-    """The directory in which files of the run may appear: below what the user named, a job that is requeued may write
-    into the next folder of jobs."""
+    """The directory in which files of the run may appear. A job that is requeued may write into the next job folder
+    below the directory that the user named."""
     root, above = found.candidate.root, os.path.dirname(found.candidate.root)
     return above if is_of_job(os.path.basename(root)) and above == found.listing.root else root
 
 
 def _here(argument: str, place: Place, format_in: str | None, looked: Looked) -> list[Found]:
-    """Runs at a path or glob of this machine. Raises `NotARun` if nothing exists there."""
+    """The runs at a path or glob on this machine. Raises `NotARun` if nothing exists there."""
     paths = [argument] if os.path.exists(argument) else sorted(glob.glob(argument)) if glob.has_magic(argument) else []
     if not paths:
         raise NotARun(f"{argument}: no such file or directory")
@@ -199,7 +201,8 @@ def _here(argument: str, place: Place, format_in: str | None, looked: Looked) ->
 
 
 def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
-    """Runs on a remote machine or of a Slurm job; none if the argument names neither, or a path that exists here."""
+    """The runs on a remote machine or of a Slurm job; empty if the argument names neither, or names a path that exists
+    here."""
     if os.path.exists(argument):
         return []
 
@@ -214,7 +217,7 @@ def runs_at(
     unread: Callable[[str], None] = lambda text: None,
 ) -> list[Found]:
     """The runs in a file or below a directory of a place. Raises `NotARun` if there are none. `unread` is called with a
-    message for what could not be read and lies in none of these runs."""
+    message for each thing that could not be read and is not part of these runs."""
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
         raise NotListed(_said(path, listing.error.text))
@@ -262,7 +265,7 @@ def _sniffer(
     named: str = "",
     looked: Looked = lambda path: None,
 ) -> Callable[[str], str | None]:
-    """A function that gives the format of a file and looks at each file once. A file that cannot be read goes to
+    """A function that returns the format of a file and examines each file once. A file that cannot be read is added to
     `failed`, with the reason. `named`: the path that the user named."""
     beside = PiecesBeside(place)
 
@@ -302,7 +305,7 @@ def _whole(place: Place, path: str) -> bytes:
 
 
 def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
-    """Asks for the formats of the newest files in parallel: one after the other, each would wait for the network."""
+    """Finds the formats of the newest files in parallel: one after another, each would wait for the network."""
     from concurrent.futures import ThreadPoolExecutor  # imported here, as only remote places need it
 
     newest = sorted(listing.files, key=lambda file: file.mtime, reverse=True)[:SNIFF_AHEAD]
@@ -311,10 +314,10 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
 
 
 def _looks(place: Place, listing: Listing) -> Looks:
-    """What logs hold. One that rltui fails to read is a run of its own."""
+    """Functions that read how logs begin and end. A log that rltui fails to read is a run of its own."""
 
     def begin(path: str, format: str) -> LogBegin | None:
-        from rltui.session.held import begun  # imported here, as few folders hold logs that only differ in a number
+        from rltui.session.held import begun  # imported here, as few folders hold logs that differ only in a number
 
         try:
             return begun(place, listing.by_path[path], format)
@@ -353,13 +356,13 @@ def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
 
 
 WRITTEN_S = 600.0
-"""A file that was written in the last ten minutes is still being written: a model takes as long to load."""
+"""A file that was written in the last ten minutes counts as still being written: a model may take that long to load."""
 LOGS = (".log", ".out", ".err", ".jsonl")
 
 
 def _may_come(listing: Listing, place: Place) -> bool:
-    """Whether one of these files may yet become a log: there is nothing in it, or it is called a log, is young, and has
-    no metrics so far."""
+    """Whether one of these files may yet become a log: it was written recently, and it is empty, or is named like a log
+    and has no metrics so far."""
     now = time.time()
     for file in listing.files:
         if file.size >= HEAD or now - file.mtime >= WRITTEN_S:
@@ -387,7 +390,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         if not data:
             return f"{only}: no training log recognised: {joined((EMPTY, left_out))}"
         lines = () if is_binary(data) else data.decode("utf-8", "replace").splitlines()
-        way = "" if json_keys(data) else hint(suggested(enumerate(lines, 1))) or FORCE  # its rows have names already
+        way = "" if json_keys(data) else hint(suggested(enumerate(lines, 1))) or FORCE  # its rows already have names
         return f"{only}: no training log recognised: {joined((why_not(data), left_out, way))}"
     left_out = f" {left_out}." if left_out else ""
     if not listing.files:

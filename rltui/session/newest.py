@@ -1,6 +1,7 @@
-"""The newest values of a run, from only the ends of its files, for the screen while everything else is loaded.  It
-needs no numpy, history or diagnosis: their import takes longer than all of this. The values are those that the report
-will show. If the ends do not tell them for sure, there are none."""
+"""The newest values of a run, from only the ends of its files, for the screen while everything else is loaded.
+
+This needs no numpy, history or diagnosis: importing them takes longer than all of this. The values are those that the
+report will show. If the ends do not determine them for sure, there are none."""
 
 from __future__ import annotations
 
@@ -24,14 +25,14 @@ from rltui.session.ends import NEWEST, QUIET_S, read_ends
 from rltui.sources.base import SourceError
 
 LOOKED_AT = 3
-"""Newest common points of a metric by which two files are compared."""
+"""Two files are compared by this many of a metric's newest common points."""
 ROUNDED = 0.01
-"""Share of a value that a console may round away."""
+"""The share of a value that a console may round away."""
 
 
 class Newest(Struct, frozen=True):
-    """`values`: raw key -> values of the last rows, the newest last, in canonical units; NaN for one that was logged as
-    NaN or an infinity. `first_step`, `last_step`: of these rows. `bytes`: size of all files."""
+    """`values`: raw key -> values of the last rows, the newest last, in canonical units; a value is NaN if NaN or an
+    infinity was logged. `first_step`, `last_step`: those of these rows. `bytes`: the size of all files."""
 
     id: str
     path: str
@@ -44,13 +45,13 @@ class Newest(Struct, frozen=True):
 
 
 class _End(Struct):
-    """The rows at the end of one file: key -> steps, and values."""
+    """The rows at the end of one file. `cells`: key -> steps and values."""
 
     cells: dict[str, tuple[list[int], array[float]]] = field(default_factory=dict)
     step: int = NO_STEP
 
     def add(self, rows: Rows) -> bool:
-        """Takes rows that go on. False for others: they state no step, go back, or change a value."""
+        """Takes rows that continue the known ones. False for rows that state no step, go back, or change a value."""
         for row, step in enumerate(rows.steps):
             if step == NO_STEP or step < self.step:
                 return False
@@ -95,19 +96,19 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
         finished = time.time() - written[path].mtime > QUIET_S
         records = [*read.first, *read.newest, *(read.reader.finish() if finished else [])]
         if read.other_epoch or any(isinstance(record, Counted) for record in records):
-            return None  # counted from the end alone, the rows would get other steps
+            return None  # if counted from the end alone, the rows would get other steps
         end = _End()
         if not all(end.add(record) for record in records if isinstance(record, Rows)):
             return None
         if format == "wandb":
-            from rltui.readers.wandb.rows import TIMER  # imported here: its reader is loaded already
+            from rltui.readers.wandb.rows import TIMER  # imported here: its reader is already loaded
 
             for key in [key for key in end.cells if key.startswith(TIMER)]:
-                del end.cells[key]  # timers are sums from the first row on, and are split over rows
+                del end.cells[key]  # timers are sums from the first row on and are split over several rows
         _signs(records, config, hints)
         kind = "console" if format.endswith("console") else format
         if end.cells and kind in ends:
-            return None  # attempts, one after the other
+            return None  # successive attempts
         if end.cells:
             ends[kind] = end
     keys = list(dict.fromkeys(key for end in ends.values() for key in end.cells))
@@ -129,7 +130,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     names.forced = dict(key_map)
     names.refresh(cells, spoken.name)
     for key in names.open:
-        del cells[key]  # only the whole run tells what it means
+        del cells[key]  # only the whole run shows what it means
     return Newest(
         id=found.candidate.name,
         path=found.candidate.root,
@@ -144,14 +145,14 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
 
 def _differ(held: Mapping[int, float], steps: Sequence[int], values: Sequence[float]) -> bool:
     """Whether all newest points that two files share differ by more than rounding explains. Only the whole run then
-    tells which file counts."""
+    shows which file counts."""
     both = [(held[step], value) for step, value in zip(reversed(steps), reversed(values), strict=True) if step in held]
     some = both[:LOOKED_AT]
     return bool(some) and all(abs(a - b) > max(ROUNDED * max(abs(a), abs(b)), ROUNDED**2) for a, b in some)
 
 
 def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> None:
-    """Collects what else identifies the framework: keys of the config, words of the log."""
+    """Collects what else identifies the framework: config keys and words of the log."""
     for record in records:
         if isinstance(record, ConfigRecord):
             config.update(record.values)
@@ -162,7 +163,7 @@ def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> Non
 
 
 def _converted(values: array[float], names: Names, key: str) -> array[float]:
-    """In canonical units, as `run.names.converted` has it."""
+    """The values in canonical units."""
     meaning = names.meanings[key]
     if (meaning.scale, meaning.shift) == (1.0, 0.0):
         return values

@@ -1,4 +1,4 @@
-"""Runs of the W&B service as feeds. The history is read page by page as records (rows, config, identity, end). Then new
+"""Runs of the W&B service as feeds. The history is read page by page as records (rows, config, identity, end), then new
 rows are polled."""
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from rltui.sources.wandb_online import PAGE, SCHEME, OnlineError, OnlineRun, Wan
 FORMAT = "wandb-online"
 POLL_S = 15.0
 ENDED_POLL_S = 300.0
-"""A running run is polled each `POLL_S` seconds. One that ended is polled this seldom, as it may be resumed."""
+"""A running run is polled every `POLL_S` seconds. A run that ended is polled this often, as it may be resumed."""
 END_STEPS = 50
-"""Steps of the service's counter that are read if only the end is wanted."""
+"""How many steps of the service's counter are read if only the end is wanted."""
 
 _place: WandbPlace | None = None
 
 
 class OnlineReader:
-    """Reader of one run. The step of a row is found as in a W&B log on disk."""
+    """The reader of one run. It finds the step of a row as in a W&B log on disk."""
 
     format = "wandb-online"
     whole = False
@@ -58,7 +58,7 @@ class OnlineReader:
         return [RunInfo(info), ConfigRecord(flatten(kept), "wandb config")]
 
     def rows(self, logged: Sequence[Mapping[str, object]]) -> list[Record]:
-        """Turns rows of the history, in order, into records."""
+        """Converts rows of the history, in order, into records."""
         whole = []
         for number, row in enumerate(logged):
             if not isinstance(row, Mapping):
@@ -76,7 +76,7 @@ class OnlineReader:
 
     @staticmethod
     def end(run: OnlineRun, newest: float) -> list[Record]:
-        """The end that the service states. `newest`: time of the newest row, NaN for none."""
+        """The end that the service states. `newest`: the time of the newest row, NaN if there is none."""
         code = {"finished": 0}.get(run.state, 1)
         return [Exit(code, None if isnan(newest) else newest)] if run.ended else []
 
@@ -90,7 +90,7 @@ class OnlineReader:
 
 
 def online_runs(target: WandbTarget) -> list[Found]:
-    """The run, or the newest runs of the project. Raises NotARun."""
+    """The run, or the newest runs of the project. Raises `NotARun`."""
     global _place
     try:
         target = completed(target, os.environ)
@@ -119,7 +119,7 @@ def _service(place: Place) -> WandbPlace:
 
 @dataclass(slots=True)
 class OnlineFeed(Source):
-    """One run of the service. `path` is the target that names it. With `ends` only its newest rows are requested."""
+    """One run of the service. `path`: the target that names it. With `ends` only its newest rows are requested."""
 
     ends: bool = False
     reader: OnlineReader = field(default_factory=OnlineReader, init=False)
@@ -135,7 +135,7 @@ class OnlineFeed(Source):
         return []
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        """The next page of rows. After the last page the batch is empty until it is time to ask again."""
+        """The next page of rows. After the last page, the batch is empty until it is time to ask again."""
         if self._pages is None and clock.monotonic() < self._not_before:
             return Batch([], 0, False)
         online, records = _service(self.place), list[Record]()
@@ -168,7 +168,7 @@ class OnlineFeed(Source):
         return self.reader.rows(logged)
 
     def _end(self) -> list[Record]:
-        """The end of the run, once, and when to ask again."""
+        """The end of the run, given once. Also sets when to ask again."""
         run = self._run
         ended = run is not None and run.ended
         self._not_before = clock.monotonic() + (ENDED_POLL_S if ended else POLL_S)
@@ -179,5 +179,5 @@ class OnlineFeed(Source):
         return self.reader.end(run, self._newest)
 
     def close(self) -> None:
-        """Forgets the pages; the client keeps no connection that must be closed."""
+        """Forgets the pages. The client keeps no connection that must be closed."""
         self._pages = None

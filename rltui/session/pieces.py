@@ -1,4 +1,4 @@
-"""A table that was cut into several files: only the first of them has the header."""
+"""A table that was split into several files, of which only the first has the header."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rltui.sources.base import Place, SourceError
 
 _HEAD = 1 << 14
 _MOST = 9
-"""Most pieces that rotation leaves."""
+"""The most pieces that rotation leaves."""
 _NUMBERED = lazy(r"^(.*?)([-_.]?(?:part|shard|chunk|segment)?[-_.]?)(\d{1,5})(\.[A-Za-z]+)$")
 
 
 class PiecesBeside:
-    """The files beside a file that rotation made of the same log. Each folder is listed once, as all files of one are
-    asked for theirs when runs are looked for."""
+    """The files beside a file that rotation made from the same log. Each folder is listed only once, because the search
+    for runs asks about every file in it."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -37,7 +37,8 @@ class PiecesBeside:
 
 
 def header_above(beside: PiecesBeside, path: str, head: bytes) -> bytes:
-    """The header of another piece, if a file begins with a row of numbers and that has as many columns; else empty."""
+    """The header of another piece, if a file begins with a row of numbers and the header has as many columns; else
+    empty."""
     row = _cells(head)
     if row is None or not all(number(cell) is not None or is_time(cell) or not cell for cell in row[1]):
         return b""
@@ -52,7 +53,7 @@ def header_above(beside: PiecesBeside, path: str, head: bytes) -> bytes:
 
 
 def _cells(head: bytes) -> tuple[str, list[str]] | None:
-    """Separator and cells of the first line; None if it is not complete or no row of a table."""
+    """The separator and cells of the first line; None if the line is incomplete or not a row of a table."""
     line, newline, _ = head.partition(b"\n")
     if not newline or len(line) > _HEAD:
         return None
@@ -66,8 +67,8 @@ def _cells(head: bytes) -> tuple[str, list[str]] | None:
 
 
 def _pieces(beside: PiecesBeside, path: str) -> Iterator[str]:
-    """Paths that other pieces of a file may have: those beside it that rotation made of the same log, whether they end
-    with a number or a date, and `metrics_1.csv` for `metrics_2.csv`."""
+    """Paths that other pieces of a file may have: files beside it that rotation made from the same log, with a number
+    or a date at the end, and `metrics_1.csv` for `metrics_2.csv`."""
     yield from beside.of(path)
     folder, name = os.path.split(path)
     if (found := _NUMBERED.match(name)) is not None:

@@ -1,4 +1,4 @@
-"""Connected remote machines: one place for each machine, even if several runs are watched there."""
+"""Connected remote machines, with one place for each machine even if several runs are watched there."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Unreachable(Exception):  # noqa: N818  (a message for the user)
 
 
 def connect(arguments: Iterable[str]) -> None:
-    """Connects to every machine named before the screen takes the terminal, as ssh may ask there for a password, a code
-    or an unknown host key. Raises `Unreachable` with the argument and ssh's message."""
+    """Connects to every named machine before the screen takes the terminal, because ssh may ask there for a password, a
+    code or an unknown host key. Raises `Unreachable` with the argument and ssh's message."""
     for argument in arguments:
         target = None if os.path.exists(argument) else _parsed(argument)
         if isinstance(target, SshTarget):
@@ -72,7 +72,7 @@ def _parsed(argument: str) -> object:
     try:
         return parse(argument)
     except BadTarget:
-        return None  # the error is shown when it is opened
+        return None  # the error is shown when the argument is opened
 
 
 def _has_terminal() -> bool:

@@ -1,4 +1,4 @@
-"""Hardware of remote machines, sampled there and sent here, with the same methods as the local `Sampler`."""
+"""Hardware of remote machines, sampled there and sent here. It has the same methods as the local `Sampler`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 MAX_NODES = 32
 SILENT_S = 30.0
-"""A node that sent nothing for this long is left out, as its last values are old. The screen says so."""
+"""A node that sent nothing for this long is left out, as its last values are old. The screen shows that."""
 
 
 class RemoteSampler:
-    """Samples of one or several nodes. One sample holds the GPUs and hosts of all nodes, at the time of the first node
+    """Samples one or several nodes. One sample holds the GPUs and hosts of all nodes, at the time of the first node
     that sends.
 
-    `places` gives node name -> connected place; it is called once, in a thread, and may be slow. `disk_path`: any
-    remote path on the file system whose free space counts; None for none.
+    `places` returns node name -> connected place. It is called once, in a thread, and may be slow. `disk_path`: any
+    remote path on the file system whose free space counts; None for no such file system.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RemoteSampler:
             return self._history.samples[-1] if self._history.samples else None
 
     def history(self) -> HardwareHistory:
-        """A copy of what has been sampled, of bounded length."""
+        """A copy of the samples so far, of bounded length."""
         with self._lock:
             return HardwareHistory(self._history.limit, list(self._history.samples))
 
@@ -106,7 +106,7 @@ class RemoteSampler:
 
 
 def remote_sampler(found: Found) -> RemoteSampler | None:
-    """A sampler of the machine that a run is on, or of the nodes of its Slurm job; None for a run of this machine. It
+    """A sampler for the machine that a run is on, or for the nodes of its Slurm job; None for a run on this machine. It
     is not started."""
     place, root = found.place, found.candidate.root
     if isinstance(place, SshPlace):
@@ -118,7 +118,7 @@ def remote_sampler(found: Found) -> RemoteSampler | None:
 
 
 def _node_places(job: Job) -> dict[str, SshPlace]:
-    """A place for every node of a running job, by `srun --overlap`; nodes that cannot be reached are left out."""
+    """A place for every node of a running job, through `srun --overlap`. Nodes that cannot be reached are left out."""
     try:
         names = node_names(job)
     except SlurmError:

@@ -1,4 +1,4 @@
-"""The rollouts of a run: its dumps and logs, with the length limit and reward weights of its config."""
+"""The rollouts of a run: its dumps and logs, with the length limit and reward weights from its config."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rltui.sources.local import LocalPlace
 
 
 def open_rollouts(found: Found, run: Run | None = None, dumps: Sequence[FileStat] | None = None) -> RolloutIndex:
-    """The index of a run's rollouts. `run` (with its config read) gives the length limit of completions and the weights
-    of the rewards. `dumps`: the files that hold rollouts, by default those in the run's directory."""
+    """The index of a run's rollouts. `run` (with its config read) supplies the length limit of completions and the
+    reward weights. `dumps`: the files that hold rollouts, by default those in the run's directory."""
     known = {file.path: Dump(file.path, file.size, file.mtime) for file in found.listing.files}
     files = [known[path] for path in found.candidate.rollouts if path in known]
     if dumps is not None:
@@ -34,7 +34,7 @@ def open_rollouts(found: Found, run: Run | None = None, dumps: Sequence[FileStat
 
 
 def dumps_alone(path: str) -> RolloutIndex | None:
-    """The index of a file or directory of this machine that holds dumps and no log; None if it holds no dumps."""
+    """The index of a file or directory on this machine that holds dumps and no log; None if it holds no dumps."""
     place, path = LocalPlace(), os.path.abspath(path)
     stat = place.stat(path)
     files = place.walk(path).files if isinstance(stat, SourceError) else (stat,)
@@ -44,11 +44,11 @@ def dumps_alone(path: str) -> RolloutIndex | None:
 
 
 def rollouts_of(opened: RunReader, paths: Sequence[str]) -> RolloutIndex:
-    """The index of a run that is open. `paths` are its dumps, as its frames name them."""
+    """The index of an open run. `paths`: its dumps, as its frames name them."""
     place, run = opened.place, opened.run
     stats: list[FileStat | SourceError] = [
         *opened.dumps()
-    ]  # over a network each request for a size would wait for the link
+    ]  # over a network, each request for a size would wait for the link
     if place.link() is None:
         stats = [place.stat(path) for path in paths]
     dumps = [Dump(stat.path, stat.size, stat.mtime) for stat in stats if not isinstance(stat, SourceError)]

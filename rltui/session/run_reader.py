@@ -1,4 +1,4 @@
-"""One run, opened: reads and follows its files, and keeps history, config, notes and diagnosis up to date."""
+"""One open run: reads and follows its files, and keeps history, config, notes and diagnosis up to date."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 LONG = 4 << 20
 """If the history is larger than this, its end is read first."""
 AT_ONCE = 1 << 20
-"""Bytes read at once while a screen must react to keys, or over a network."""
+"""Bytes read at once while a screen must react to keys, or if the run is on another machine."""
 AT_ONCE_UNSEEN = 4 * AT_ONCE
-"""Bytes read at once if no screen waits: a sixth less CPU time for about 20 MB more memory."""
+"""Bytes read at once if no screen waits: saves a sixth of the CPU time for about 20 MB more memory."""
 REST_S = 0.5
-"""A file that brought nothing for this long is quiet: rows that its reader held back are shown."""
+"""A file with nothing new for this long is quiet: rows that its reader held back are shown."""
 MACHINE_EVERY_S = 30.0
 """Without new rows, the machine is judged this often."""
 
 
 class RunReader:
     """Reads all files of one run, then follows them. One thread owns it; frames may be passed to other threads. If only
-    the ends are read, there is no diagnosis; `known` tells what is known."""
+    the ends are read, there is no diagnosis, and `known` returns what is known."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class RunReader:
         self._extent = extent
         self._recorded = Recorded()
         self._judged_at = 0.0
-        self._stirred: dict[str, float] = {}  # file -> when it last brought something; removed once it is quiet
+        self._stirred: dict[str, float] = {}  # file -> when it last brought something; removed when it is quiet
         self.feeds, self._ignored = choose(found, extent)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
@@ -106,8 +106,8 @@ class RunReader:
         return sum(feed.size for feed in self.feeds) >= LONG
 
     def admit(self, found: Found) -> bool:
-        """Takes up files and checkpoints that appeared in the run's directory, and files that turned out to have
-        another format. True if there are any."""
+        """Adds files and checkpoints that appeared in the run's directory, and files that turned out to have another
+        format. True if there are any."""
         known = {feed.path: feed for feed in self.feeds}
         chosen, self._ignored = choose(found)
         new = [feed for feed in chosen if feed.path not in known or not alike(feed.format, known[feed.path].format)]
@@ -120,7 +120,7 @@ class RunReader:
             self.run.history.add_part(feed.part)
         self.feeds += new
         self._number_attempts(found)
-        for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of what appeared
+        for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of a new file
             self._leave(old)
         self._intake.feeds_changed()
         self._guard.ask("search for rollouts", None, self._around.look_for_dumps, True)
@@ -149,7 +149,7 @@ class RunReader:
             pass
 
     def read_block(self, most: int = AT_ONCE) -> Loading:
-        """Reads the next block of the history, `most` bytes of it; `done` once every file was read to its end."""
+        """Reads the next block of the history, at most `most` bytes. `done`: every file was read to its end."""
         if not self._read_bytes and self.long:
             memory.keep()
         cooperate.give_way()
@@ -179,10 +179,10 @@ class RunReader:
         return Loading(self._read_bytes, max(self._read_bytes, sum(f.size for f in self.feeds)), what, self._done)
 
     def _cut_to_step(self) -> None:
-        """Forgets what came after `until_step`."""
+        """Drops what came after `until_step`."""
         if self._until_step is None:
             return
-        self._identify()  # names tell which rows of two files are the same
+        self._identify()  # names show which rows of two files are the same
         steps = self.run.history.table.steps
         newest = int(steps.max()) if len(steps) else None
         self.short_of = newest if newest is not None and newest < self._until_step else None
@@ -199,14 +199,14 @@ class RunReader:
                 changed |= news
                 if batch.bytes_read:
                     self._stirred[feed.path] = clock.monotonic()
-                more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
+                more = batch.more and batch.bytes_read > 0  # over a slow or broken link the rest comes later
         if changed:
             self._identify()
             self.run.heard(clock.time())
         return changed
 
     def rest(self) -> bool:
-        """Takes what readers hold back of files that have become quiet. True if there is any."""
+        """Takes the rows that readers hold back from files that have become quiet. True if there are any."""
         quiet = clock.monotonic() - REST_S
         resting = [feed for feed in self.feeds if self._stirred.get(feed.path, quiet) < quiet]
         for feed in resting:
@@ -219,12 +219,12 @@ class RunReader:
             if self.run.pulse.heard:
                 self.run.heard(clock.time())
             else:
-                self.run.listen()  # these rows were there before, so they are no sign of life
+                self.run.listen()  # these rows were there before, so they are not a sign of life
         return changed
 
     def aged(self, now: float) -> bool:
-        """Called while nothing is read. True if the run's state has changed since the last diagnosis, or if that is
-        `MACHINE_EVERY_S` old and there are hardware samples."""
+        """Called while nothing is read. True if the run's state has changed since the last diagnosis, or if the
+        diagnosis is `MACHINE_EVERY_S` old and there are hardware samples."""
         if not self._done or not self.follow:
             return False
         stands = _standing(self.run.state(now))
@@ -236,7 +236,7 @@ class RunReader:
         return True
 
     def sampled(self) -> bool:
-        """Takes up the rollout samples that the other thread has read. True if they are new."""
+        """Takes the rollout samples that the other thread has read. True if they are new."""
         latest = self._sampled.latest if "_sampled" in self.__dict__ else None
         if latest is None or latest is self.run.samples:
             return False
@@ -245,7 +245,7 @@ class RunReader:
         return True
 
     def wait(self, timeout_s: float) -> bool:
-        """Blocks until a file of the run may have changed, at most `timeout_s`."""
+        """Blocks until a file of the run may have changed, for at most `timeout_s`."""
         files = [path for f in self.feeds for path in f.watched]
         return self.place.wait([*files, *self._around.dirs], timeout_s)
 
@@ -287,7 +287,7 @@ class RunReader:
         return self._around.dumps()
 
     def _read_samples(self, step: int | None) -> None:
-        """The samples by which a run that is not followed is judged at a step."""
+        """Reads the samples by which a run that is not followed is judged at a step."""
         if self.follow or self._extent is not ALL:
             return
         samples = self._sampled.read(self._asked(step))
@@ -304,18 +304,18 @@ class RunReader:
     # -- what others see -----------------------------------------------------------------------------------------
 
     def known(self, now: float) -> Known:
-        """What is known of the run at `now`, seconds since the epoch."""
+        """What is known about the run at `now`, seconds since the epoch."""
         return known(self.run, self.feeds, now, self._done)
 
     def diagnosis(self, state: RunState | None = None) -> Diagnosis:
-        """The diagnosis of all rows read so far; during the first read one that says so. `state`: the run's present
-        state, if it is known."""
+        """The diagnosis of all rows read so far. During the first read it is a placeholder that says so. `state`: the
+        run's current state, if known."""
         from rltui.evidence.model import stuck, unread  # imported here, as a list of runs needs no diagnosis
 
         if not self._done or self._extent is not ALL:
             return unread()
         if state is not None and _standing(state) != self._stands:
-            self._diagnosis = None  # it was made for another state
+            self._diagnosis = None  # the diagnosis was made for another state
         if self._diagnosis is None:
             state = state or self.run.state(clock.time())
             self._stands = _standing(state)
@@ -325,15 +325,15 @@ class RunReader:
             try:
                 self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
                 self.fault = None
-            except SettingsError:  # the user must correct it; it is no bug of rltui
+            except SettingsError:  # the user must correct it: it is not a bug in rltui
                 raise
             except Exception as error:  # what was read is still shown
                 self.fault, self._diagnosis = error, stuck(self._judged, error_text(error))
         return self._diagnosis
 
     def _hardware(self) -> tuple[HardwareSample, ...]:
-        """Hardware samples. For a run that writes now they are those sampled now. For any other it is what was recorded
-        with the run, as it may have run elsewhere; if nothing was recorded, what is sampled now."""
+        """Hardware samples. For a run that writes now, those sampled now. For any other run, those recorded with it, as
+        it may have run elsewhere; if nothing was recorded, those sampled now."""
         recorded = self._recorded.of(self.run.recorded_hardware)
         return recorded if recorded and not self.run.pulse.heard else self._samples() or recorded
 
@@ -346,13 +346,14 @@ class RunReader:
         return whole.until(step, self._engine.at(self.run, rows), phases)
 
     def insight(self, around: int, at: int | None = None) -> Insight:
-        """Answers about step `around` from the rows up to step `at` (None: all). Too slow to do at every row."""
+        """Answers about step `around` from the rows up to step `at` (None: all). This is too slow to do at every
+        row."""
         rows = self._rows_until(at)
         seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
         return self._insight(around, rows, seen.findings, seen.verdict.decision)
 
     def _rows_until(self, at: int | None) -> int:
-        """How many rows there are up to step `at` (None: all)."""
+        """The number of rows up to step `at` (None: all)."""
         table = self.run.history.table
         return table.n if at is None else int(table.steps.searchsorted(at, "right"))
 
@@ -360,17 +361,17 @@ class RunReader:
         told = self._engine.insight(self.run, rows, around, findings, decision)
         if rows < self.run.history.table.n or self.run.state(clock.time()).state == "running":
             return told
-        return replace(told, forecasts=tuple(f for f in told.forecasts if f.what != "end"))  # it may not go on
+        return replace(told, forecasts=tuple(f for f in told.forecasts if f.what != "end"))  # the run may not continue
 
     def with_insight(self, frame: Frame) -> Frame:
-        """The frame with what a whole report adds to the diagnosis: answers about the onset of its worst finding."""
+        """The frame with what a full report adds to the diagnosis: answers about the onset of its worst finding."""
         seen = frame.diagnosis
         insight = self.onset_insight(seen.findings, seen.verdict.decision, seen.at_step)
         return replace(frame, insight=insight, failed=self._guard.told())
 
     def onset_insight(self, findings: tuple[Finding, ...], decision: Decision, at: int | None) -> Insight | None:
-        """The insight about the onset of the worst of these findings, made with this decision at step `at`. None before
-        the first row, or if the diagnosis failed."""
+        """The insight about the onset of the worst of these findings, for this decision at step `at`. None before the
+        first row or if the diagnosis failed."""
         from rltui.diagnosis.insight import worst
 
         asked = worst(findings)
@@ -380,15 +381,15 @@ class RunReader:
         return self._guard.ask("insight", None, self._insight, around, self._rows_until(at), findings, decision)
 
     def _columns(self) -> Mapping[str, Series]:
-        """The run's columns: the same object until something new is read, so that what was drawn from it stays
+        """The run's columns. They are the same object until something new is read, so that what was drawn from it stays
         valid."""
         if not self._done or self._series is None or self._series[0] != self._revision:
             self._series = self._revision, self.run.columns()
         return self._series[1]
 
     def frame(self, now: float | None = None) -> Frame:
-        """The present state as one immutable message. `now`: the moment for which it is judged (default: the
-        clock's)."""
+        """The current state as one immutable message. `now`: the moment for which it is judged (default: the clock's
+        time)."""
         aged_at = clock.time() if now is None and self.follow else now
         now = clock.time() if now is None else now
         told = self.known(now)

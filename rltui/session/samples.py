@@ -1,4 +1,4 @@
-"""The samples that a run's checks look at: a few dumps, each read once, in the background."""
+"""The samples that a run's checks use: a few dumps, each read once, in the background."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ def reward_weights(run: Run) -> tuple[float, ...]:
 TEXTS = 256
 """How many texts of a dump are checked."""
 KEPT = 1000
-"""For at most about this many dumps the numbers are kept."""
+"""The numbers of at most about this many dumps are kept."""
 GROWN = 1.25
-"""A log is searched again for printed samples once it is this many times as large."""
+"""A log is searched again for printed samples when it is this many times as large."""
 
 
 class Asked(NamedTuple):
-    """What is known of a run when its samples are wanted. `until`: the step up to which they are read, None for all."""
+    """What is known about a run when its samples are requested. `until`: the step up to which they are read; None for
+    all."""
 
     dumps: tuple[Dump, ...]
     logs: tuple[Dump, ...]
@@ -62,7 +63,7 @@ class Asked(NamedTuple):
 
 
 class SampleReader:
-    """Reads the dumps that `chosen` selects, and keeps their numbers. Only one thread at a time may use it."""
+    """Reads the dumps that `chosen` selects, and keeps their numbers. Only one thread may use it at a time."""
 
     def __init__(self, place: Place, root: str) -> None:
         self._place = place
@@ -71,7 +72,7 @@ class SampleReader:
         self._stats: dict[object, SampleStats] = {}
 
     def read(self, asked: Asked, stop: Callable[[], bool] = lambda: False) -> Samples:
-        """The samples of a run up to `asked.until`. `stop` ends the reading early, with what is read by then."""
+        """The samples of a run up to `asked.until`. `stop` ends the reading early and returns what was read by then."""
         index = self._opened(asked)
         enable = keep_samples(asked.framework)
         entries = [one for one in index.entries if one.split == "train"] or list(index.entries)
@@ -109,7 +110,7 @@ class SampleReader:
         return self._stats[key]
 
     def _opened(self, asked: Asked) -> RolloutIndex:
-        """The index of these files; the previous one if nothing changed but that logs grew a little."""
+        """The index of these files; the previous one if nothing changed except that logs grew a little."""
         if self._index is not None:
             before, index = self._index
             logs = asked.logs if asked.dumps else _grown(before.logs, asked.logs)
@@ -130,8 +131,8 @@ class SampleReader:
 
 
 class SampleWatch:
-    """Reads samples on a thread of its own; only the newest request counts. `latest`: what it found, None before the
-    first."""
+    """Reads samples on its own thread; only the newest request counts. `latest`: what it found; None before the first
+    read."""
 
     def __init__(self, reader: SampleReader) -> None:
         self.latest: Samples | None = None
@@ -143,7 +144,7 @@ class SampleWatch:
         self._running = False
 
     def want(self, asked: Asked) -> None:
-        """Asks for the samples to be read again soon, as the run has advanced."""
+        """Requests that the samples are read again soon, because the run has advanced."""
         with self._news:
             nowhere = not (asked.dumps or asked.logs) and asked._replace(until=None) == self._before
             self._before = asked._replace(until=None)
@@ -156,7 +157,7 @@ class SampleWatch:
                 Thread(target=self._work, name="rltui-samples", daemon=True).start()
 
     def close(self) -> None:
-        """Ends the thread soon."""
+        """Makes the thread end soon."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -170,7 +171,7 @@ class SampleWatch:
                     return
             try:
                 self.latest = self._reader.read(asked, lambda: self._closed)
-            except Exception as error:  # the run is still followed, without its samples
+            except Exception as error:  # the run is still followed without its samples
                 why = f"they could not be read ({type(error).__name__})"
                 self.latest = replace(self.latest or Samples(), pending=False, missing=why)
 
@@ -186,7 +187,7 @@ def _key(index: RolloutIndex, entry: StepEntry, asked: Asked, newest: bool) -> o
 
 
 def _grown(before: tuple[Dump, ...], now: tuple[Dump, ...]) -> tuple[Dump, ...]:
-    """The logs as they were before, if none is new or much longer; else the new ones."""
+    """The logs in their previous state if none is new or much longer; else the new ones."""
     sizes = {one.path: one.size for one in before}
     same = len(before) == len(now) and all(
         one.path in sizes and sizes[one.path] <= one.size <= GROWN * sizes[one.path] for one in now
@@ -204,11 +205,11 @@ class RunSamples:
 
     @property
     def latest(self) -> Samples | None:
-        """What the thread has read last; None before the first."""
+        """What the thread read last; None before the first read."""
         return self._watch.latest if self._watch is not None else None
 
     def want(self, asked: Asked) -> None:
-        """Asks a thread to read them."""
+        """Asks a thread to read the samples."""
         if self._watch is None:
             self._watch = SampleWatch(self._reader)
         self._watch.want(asked)
@@ -217,7 +218,7 @@ class RunSamples:
         return self._reader.read(asked)
 
     def asked(self, dumps: Iterable[FileStat], feeds: Iterable[AnyFeed], step: int | None) -> Asked:
-        """What the reader must know to read samples up to `step`. `dumps`: files that hold rollouts."""
+        """What the reader needs to read samples up to `step`. `dumps`: the files that hold rollouts."""
         held = tuple(Dump(file.path, file.size, file.mtime) for file in dumps)
         logs = tuple(Dump(f.path, f.size, f.mtime) for f in feeds if f.format.endswith("console"))
         return Asked(held, logs, length_cap(self._run), reward_weights(self._run), self._run.framework, step)

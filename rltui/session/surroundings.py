@@ -1,5 +1,5 @@
-"""What belongs to a run beside its logs: config files, checkpoints and rollout dumps, also dumps in directories that
-its config names."""
+"""What belongs to a run besides its logs: config files, checkpoints and rollout dumps, including dumps in directories
+that its config names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rltui.run.run import Run
 from rltui.sources.base import FileStat, Place
 
 MAX_CONFIGS = 20
-"""Most config files that are read of one run."""
+"""The most config files that are read for one run."""
 
 
 class Surroundings:
-    """Finds these in the last listing of the run's directory, and hands them to the run."""
+    """Finds these files in the last listing of the run's directory, and hands them to the run."""
 
     def __init__(self, run: Run, found: Found) -> None:
         self._run, self._place = run, found.place
@@ -45,14 +45,14 @@ class Surroundings:
         self.read_configs()
 
     def find_checkpoints(self) -> None:
-        """Finds the checkpoints of this run only: the listing may hold other runs with theirs."""
+        """Finds only the checkpoints of this run: the listing may also hold those of other runs."""
         own, below = set(self._candidate.checkpoints), tuple(f"{path}/" for path in self._candidate.dirs)
         dirs = [d for d in self._listing.dirs if d in own or (not is_checkpoint_dir(d) and d.startswith(below))]
         files = [(f.path, f.size) for f in self._listing.files]
         self._run.set_checkpoints(checkpoints.find(dirs, files))
 
     def read_configs(self) -> None:
-        """Reads the config files, of several with one name only the newest. What the log says later wins."""
+        """Reads the config files; of several with the same name, only the newest. Later settings in the log win."""
         known = self._listing.by_path
         by_time = sorted(self._candidate.configs, key=lambda path: known[path].mtime if path in known else 0.0)
         newest = {os.path.basename(path): path for path in by_time}
@@ -65,11 +65,11 @@ class Surroundings:
                     self._run.add_config(config.values, os.path.relpath(path, self._listing.root))
 
     def look_for_dumps(self, again: bool) -> None:
-        """Looks for dumps where the config says that they are; `again`: also if that was done before."""
+        """Looks for dumps in the directories that the config names. `again`: also if that was done before."""
         self._named_dumps.look(again)
 
     def dumps(self) -> list[FileStat]:
-        """The files that hold rollouts, in the run's directory and where its config says that they are."""
+        """The files that hold rollouts, in the run's directory and in the directories that its config names."""
         known = self._listing.by_path
         own = [known[path] for path in self._candidate.rollouts if path in known]
         return [*own, *self._named_dumps.files]
@@ -77,11 +77,11 @@ class Surroundings:
 
 MOST_FILES = 20_000
 REST = 20.0
-"""A search is repeated only after this many times its duration, so that a large tree on a slow disk costs little."""
+"""A search is repeated only after this many times its duration, so a large tree on a slow disk costs little."""
 
 
 class NamedDumps:
-    """The dumps in directories that the config names, as of the last `look`. `root` is the run's own directory."""
+    """The dumps in directories that the config names, at the last `look`. `root`: the run's own directory."""
 
     def __init__(self, place: Place, run: Run, root: str) -> None:
         self._place = place
@@ -92,7 +92,8 @@ class NamedDumps:
         self.files: tuple[FileStat, ...] = ()
 
     def look(self, again: bool) -> None:
-        """Searches the directories if the config names others than before; with `again` also for new files."""
+        """Searches the directories if the config names different ones than before. With `again` it also searches for
+        new files."""
         folders, began = self._named(), clock.monotonic()
         if folders != self._folders or (again and began >= self._next):
             self._folders = folders
@@ -112,12 +113,13 @@ class NamedDumps:
 
             folder = os.path.normpath(value)
             mistaken = "validation" in key and dump.split_of(folder, self._root) != "validation"
-            if not mistaken and not self._overlaps(folder):  # else read as samples of training
+            if not mistaken and not self._overlaps(folder):  # else they would be read as training samples
                 named.append(folder)
         return tuple(dict.fromkeys(named))
 
     def _overlaps(self, folder: str) -> bool:
-        """Whether the folder lies in the run's own, which is listed anyway, or contains it, and so other runs too."""
+        """Whether the folder is inside the run's own folder, which is listed anyway, or contains it and so other runs
+        too."""
         return os.path.commonpath((folder, self._root)) in (folder, self._root)
 
     def _dumps(self, folder: str) -> list[FileStat]:

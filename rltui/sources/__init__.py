@@ -1,1 +1,1 @@
-"""Where bytes come from: listing directories, following files. Knows nothing of formats."""
+"""Where bytes come from: listing directories and following files. Knows nothing about formats."""

@@ -1,7 +1,6 @@
 """The interface to files: a place that lists, reads and follows them, on this machine or on a remote one.
 
-Nothing here raises for what happens on a disk: an error is a value, because it is normal that a path vanishes for a
-minute.
+Nothing here raises because of the disk: an error is a value, because it is normal that a path vanishes for a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from rltui.records import cached
 from rltui.text import clean
 
 ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
-"""dropped: bytes were left out, and reading goes on."""
+"""dropped: bytes were left out, and reading continues."""
 
 
 class SourceError(Struct, frozen=True):
@@ -31,7 +30,7 @@ class SourceError(Struct, frozen=True):
 
 
 class FileStat(Struct, frozen=True):
-    """Size in bytes, mtime in seconds since the epoch, and an identity that another file of this name does not have."""
+    """Size in bytes, mtime in seconds since the epoch, and an identity that no other file of this name has."""
 
     path: str
     size: int
@@ -40,7 +39,7 @@ class FileStat(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True, dict=True):
-    """What a search within bounds found. `skipped` counts what was left out, and why."""
+    """What a bounded search found. `skipped`: reason -> number of entries left out."""
 
     root: str
     files: tuple[FileStat, ...]
@@ -60,8 +59,8 @@ class Listing(Struct, frozen=True, dict=True):
 class Delta(Struct, frozen=True):
     """New bytes of a followed file.
 
-    `offset` is where `data` begins. `reset`: the file was truncated, replaced or rewritten since the last read, so the
-    reader must be thrown away; `data` starts at offset 0. `more`: there are more bytes to read now.
+    `offset`: where `data` begins. `reset`: the file was truncated, replaced or rewritten since the last read, so the
+    reader must be discarded; `data` starts at offset 0. `more`: there are more bytes to read now.
     """
 
     data: bytes
@@ -75,8 +74,8 @@ class Delta(Struct, frozen=True):
 class Link(Struct, frozen=True):
     """The connection to a remote place: its state, and since when (seconds since the epoch).
 
-    While it is reconnecting, `since` is when the remote machine was last heard, so that now minus `since` is the age of
-    the data. `text` is why, in ssh's own words. `note` says what works less well there, or "".
+    While it is reconnecting, `since` is when the remote machine last answered, so now minus `since` is the age of the
+    data. `text`: the reason, in ssh's own words. `note`: what works less well there, or "".
     """
 
     state: Literal["connected", "reconnecting", "failed"]
@@ -86,7 +85,7 @@ class Link(Struct, frozen=True):
 
 
 class Follower(Protocol):
-    """One file, read forwards, again and again."""
+    """One file that is read forwards, again and again."""
 
     path: str
 
@@ -94,7 +93,8 @@ class Follower(Protocol):
         """The bytes after the last read, at most `max_bytes`; empty if nothing is new. Never raises for I/O."""
 
     def tail(self, max_bytes: int = 1 << 16) -> Delta:
-        """The last bytes of the file, for current values before the history is read. Keeps the read position."""
+        """The last bytes of the file, for current values before the history is read. The read position does not
+        change."""
 
     def close(self) -> None: ...
 
@@ -132,7 +132,8 @@ def error_of_number(path: str, number: int) -> SourceError:
 
 
 def error_of_exception(path: str, error: OSError | ValueError) -> SourceError:
-    """The error value for what `open`, `stat` or `read` of `path` raised (ValueError: a NUL in the path)."""
+    """The error value for an exception that `open`, `stat` or `read` of `path` raised (ValueError: a NUL in the
+    path)."""
     return error_of_number(path, number_of(error))
 
 
@@ -146,7 +147,7 @@ def file_stat(path: str, found: os.stat_result) -> FileStat:
 
 
 def open_file(path: str) -> tuple[int, os.stat_result] | SourceError:
-    """A descriptor of a regular file, to be closed by the caller. Never blocks, not even on a named pipe."""
+    """A descriptor of a regular file, which the caller must close. Never blocks, not even on a named pipe."""
     try:
         return open_regular(path)
     except (OSError, ValueError) as error:

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class LocalFollower:
-    """`Follower` of a file of this machine. Used by one thread at a time."""
+    """`Follower` for a file on this machine. Only one thread may use it at a time."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._reader = ForwardReader(path)
 
     def read(self, max_bytes: int = 1 << 20) -> Delta:
-        """See `Follower.read`. If the file was absent, the next read is a reset only if other bytes came back."""
+        """See `Follower.read`. After the file was absent, a read is a reset only if other bytes came back."""
         try:
             piece = self._reader.read(max_bytes)
         except (OSError, ValueError) as error:
@@ -62,7 +62,7 @@ def walk(
     found: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Listing:
-    """See `walk_tree`. If the root itself cannot be looked at, `Listing.error` says why."""
+    """See `walk_tree`. If the root itself cannot be examined, `Listing.error` gives the reason."""
     try:
         tree = walk_tree(root, max_depth, max_entries, max_seconds, found, cancelled)
     except (OSError, ValueError) as error:
@@ -77,13 +77,13 @@ def listing(
     complete: bool,
     skipped: Mapping[str, int],
 ) -> Listing:
-    """The listing of what `walk_tree` found, here or on a remote machine."""
+    """The listing for what `walk_tree` found, here or on a remote machine."""
     left_out = {reason: count for reason, count in skipped.items() if count}
     return Listing(root, tuple(FileStat(*file) for file in files), tuple(dirs), complete, left_out)
 
 
 class LocalPlace:
-    """`Place` of this machine, for any thread: runs that are watched together share it."""
+    """`Place` for this machine, for any thread: runs that are watched together share it."""
 
     name = ""
 
@@ -91,7 +91,7 @@ class LocalPlace:
         self._waiters: dict[int, Waiter] = {}  # by thread, as a waiter serves only one
 
     def stat(self, path: str) -> FileStat | SourceError:
-        """Only for files: a directory, pipe or device is an error of kind "not-a-file"."""
+        """Only for files: a directory, pipe or device gives an error of kind "not-a-file"."""
         try:
             found = os.stat(path)
         except (OSError, ValueError) as error:
@@ -108,7 +108,7 @@ class LocalPlace:
         found: Callable[[int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Listing:
-        """See `walk`, here with the usual bounds."""
+        """See `walk`. This uses the usual bounds."""
         return walk(root, found=found, cancelled=cancelled)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
@@ -132,7 +132,7 @@ class LocalPlace:
         """See `Place.wait`; a path that was not in the last wait counts as changed."""
         waiter = self._waiters.get(get_ident())
         if waiter is None:
-            from rltui.agent.waiter import Waiter  # it loads ctypes, which is not needed for the first values
+            from rltui.agent.waiter import Waiter  # it loads ctypes, which the first values do not need
 
             waiter = self._waiters[get_ident()] = Waiter()
         return waiter.wait(paths, timeout_s)
@@ -141,6 +141,6 @@ class LocalPlace:
         """See `Place.link`."""
 
     def close(self) -> None:
-        """Frees what `wait` holds."""
+        """Frees the resources that `wait` holds."""
         while self._waiters:
             self._waiters.popitem()[1].close()

@@ -1,14 +1,14 @@
 """Keeps freed memory while a long file is read block by block, and gives it back at the end.
 
-By default the C library returns each freed block to the system and asks for it again, page by page. That takes a third
-of the CPU time of reading a long file. Without glibc nothing is changed.
+By default the C library returns each freed block to the system and requests it again, page by page. That takes a third
+of the CPU time of reading a long file. Without glibc nothing changes.
 """
 
 from __future__ import annotations
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of mallopt, see malloc.h
 _KEPT = 64 << 20
-_LARGEST = 32 << 20  # glibc takes no more
+_LARGEST = 32 << 20  # glibc accepts no more
 _USUAL = 1 << 20
 
 
@@ -18,7 +18,7 @@ def keep() -> None:
 
 
 def give_back() -> None:
-    """Returns free memory to the system, now and from now on, because everything is read."""
+    """Returns free memory to the system, now and later, because everything has been read."""
     if _set({_TRIM_THRESHOLD: _USUAL}):
         import ctypes
 

@@ -1,7 +1,7 @@
-"""Jobs of Slurm, from its own commands: `squeue` lists them, `scontrol` knows their files and nodes.
+"""Slurm jobs, read through Slurm's own commands: `squeue` lists them, `scontrol` knows their files and nodes.
 
-The commands run on the machine that rltui runs on. Their output is untrusted: only known fields are taken, and text is
-cleaned before it is shown. Formats as documented for Slurm 20.11 and later.
+The commands run on the machine on which rltui runs. Their output is untrusted: only known fields are used, and text is
+cleaned before it is shown. The formats are those documented for Slurm 20.11 and later.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _HAS_NODES = ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED")
 
 
 class SlurmError(Exception):
-    """Slurm is not here, or does not know the job. The text is for the user, if possible in Slurm's own words."""
+    """Slurm is not installed here, or does not know the job. The text is for the user, if possible in Slurm's own
+    words."""
 
 
 class Job(Struct, frozen=True):
-    """A job: where it writes and where it runs. `stdout` and `work_dir` are None if Slurm does not say."""
+    """A job: where it writes and where it runs. `stdout` and `work_dir` are None if Slurm does not report them."""
 
     id: str  # "4711" or "4711_3"
     name: str
@@ -44,8 +45,8 @@ class Job(Struct, frozen=True):
 
 
 def jobs(job: str | None) -> list[Job]:
-    """One job by number (all tasks of an array), or all of the user that `squeue` lists, newest first. Raises
-    SlurmError."""
+    """One job by number (all tasks of an array), or all jobs of the user that `squeue` lists, newest first. Raises
+    `SlurmError`."""
     if shutil.which("scontrol") is None:
         raise SlurmError("Slurm was not found: scontrol is not on the PATH")
     if job is None:
@@ -72,7 +73,8 @@ def node_command(job: Job, node: str) -> list[str]:
 
 
 def parse_jobs(text: str) -> list[Job]:
-    """The jobs of `scontrol --oneliner show job`: one job a line, `Key=value`. A value may hold blanks."""
+    """The jobs in the output of `scontrol --oneliner show job`: one job a line, `Key=value`. A value may hold
+    blanks."""
     found = [dict(_FIELD.findall(line)) for line in text.splitlines()]
     return [_job(fields) for fields in found if fields.get("JobId")]
 

@@ -12,24 +12,25 @@ from rltui.sources.base import Delta, FileStat, Listing, SourceError
 
 PATH = "-"
 MAX_WAITING = 64 << 20
-"""Most bytes that wait to be read. A trainer must never wait for its monitor, so on a live pipe the oldest are dropped.
+"""The most bytes that wait to be read. A trainer must never wait for its monitor, so a live pipe drops the oldest
+bytes.
 """
 _PIECE = 1 << 16
 _GRACE_S = 0.5
-"""After the first line of a live pipe, lines that follow at once are waited for: they help to recognise the format."""
+"""After the first line of a live pipe, the reader waits this long for more lines: they help to recognise the format."""
 
 
 @cache
 def standard_input(live: bool) -> StdinPlace:
-    """The pipe on descriptor 0. It is read through a copy, so that 0 may become the terminal. Made once for each value
-    of `live`."""
+    """The pipe on descriptor 0. It is read through a copy, so that descriptor 0 may become the terminal. It is made
+    once for each value of `live`."""
     return StdinPlace(os.dup(0), live)
 
 
 class StdinPlace:
-    """`Place` of what comes through a pipe. A thread reads the pipe all the time.
+    """`Place` for what comes through a pipe. A thread reads the pipe continuously.
 
-    `live`: a read gives what is there. If not live, it waits for more until the pipe ends, and nothing is dropped.
+    `live`: a read returns what is there. Otherwise a read waits for more until the pipe ends, and nothing is dropped.
     """
 
     name = ""
@@ -42,7 +43,7 @@ class StdinPlace:
         self._waiting = 0  # bytes in `_pieces`
         self._taken = 0  # bytes read or dropped
         self._dropped = 0
-        self._torn = False  # bytes were dropped, in the middle of a line
+        self._torn = False  # bytes were dropped in the middle of a line
         self._head = b""
         self._ended = False
         self._told_end = False
@@ -72,13 +73,13 @@ class StdinPlace:
         os.close(descriptor)
 
     def _drop(self) -> None:
-        """Drops the older half."""
+        """Drops the older half of the waiting bytes."""
         while self._waiting > self._max_waiting // 2 and len(self._pieces) > 1:
             self._lose(len(self._pieces.popleft()))
         self._torn = True
 
     def _mend(self) -> None:
-        """After bytes were dropped, also drops the rest of the line that was cut."""
+        """After bytes were dropped, also drops the rest of the line that was cut off."""
         while self._torn and self._pieces:
             piece = self._pieces.popleft()
             end = piece.find(b"\n")
@@ -109,8 +110,8 @@ class StdinPlace:
             return Listing(os.curdir, (self._stat(),), (), True)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
-        """Waits for `max_bytes` or the end; on a live pipe, for a line and what follows it at once. Later calls give
-        what the first one saw, because by then the pipe may have been read."""
+        """Waits for `max_bytes` or the end; on a live pipe, for a line and what follows it at once. Later calls return
+        what the first one saw, because the pipe may have been read by then."""
         with self._changed:
             if self._head:
                 return self._head[:max_bytes]
@@ -139,7 +140,7 @@ class StdinPlace:
         """See `Place.link`."""
 
     def take(self, max_bytes: int) -> Delta:
-        """The next bytes. Each byte is given only once."""
+        """The next bytes. Each byte is returned only once."""
         with self._changed:
             if not self.live:
                 self._changed.wait_for(lambda: self._waiting > 0 or self._ended)
@@ -162,14 +163,14 @@ class StdinPlace:
             return Delta(bytes(out), begin, more=more, stat=self._stat(), error=error)
 
     def waiting(self, max_bytes: int) -> Delta:
-        """The newest bytes that were not read yet. They stay to be read."""
+        """The newest bytes that are not read yet. They remain to be read."""
         with self._changed:
             data = b"".join(self._pieces)[-max_bytes:]
             return Delta(data, self._taken + self._waiting - len(data), stat=self._stat())
 
 
 class StdinFollower:
-    """`Follower` of the pipe. Use only one, because what was read is gone."""
+    """`Follower` for the pipe. Use only one, because bytes that were read are gone."""
 
     path = PATH
 

@@ -14,16 +14,17 @@ _SCP = lazy(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]
 _SCHEME = lazy(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HOST = lazy(r"[\w.:%-]+")
 _USER = lazy(r"[\w.+@\\-]+")
-_NAME = lazy(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the service allows in a name
+_NAME = lazy(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the W&B service allows in a name
 _JOB = lazy(r"\d+(?:_\d+)?(?:\+\d+)?")
 
 
 class BadTarget(ValueError):  # noqa: N818  (a message for the user)
-    """The argument looks like a remote target but cannot be one. The text is for the user."""
+    """The argument looks like a remote target but cannot be one. The text is shown to the user."""
 
 
 class SshTarget(Struct, frozen=True):
-    """A path on a host that the user's ssh knows. `path` may be relative to the home directory; "" is the home."""
+    """A path on a host that the user's ssh knows. `path` may be relative to the home directory; "" is the home
+    directory."""
 
     host: str
     path: str
@@ -38,13 +39,13 @@ class SshTarget(Struct, frozen=True):
 
 
 class SlurmTarget(Struct, frozen=True):
-    """A job of Slurm on this machine; None: all jobs of the user."""
+    """A Slurm job on this machine; None: all jobs of the user."""
 
     job: str | None
 
 
 class WandbTarget(Struct, frozen=True):
-    """A project of the W&B service, or one run of it. None: not given."""
+    """A project on the W&B service, or one of its runs. None: not given."""
 
     entity: str | None
     project: str | None
@@ -52,10 +53,10 @@ class WandbTarget(Struct, frozen=True):
 
 
 def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
-    """The remote target that an argument names; None if it is a local path. `BadTarget` for a host, user, port, job
-    number, scheme or W&B path that cannot be right.
+    """The remote target that an argument names; None if it is a local path. Raises `BadTarget` for a host, user, port,
+    job number, scheme or W&B path that cannot be right.
 
-    The caller must first look whether a local file of that name exists, because that wins.
+    The caller must first check if a local file of that name exists, because that wins.
     """
     if argument.startswith("slurm:"):
         job = argument.removeprefix("slurm:")

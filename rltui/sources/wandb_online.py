@@ -1,7 +1,8 @@
 """Runs on the W&B service, through the official client's documented objects (`wandb.Api`, its runs and their history).
 
-Only this module uses the client. The client is an optional extra, imported when a `wandb:` target is opened; any error
-of it becomes one line. The key is read from the environment or from `.env` here, given to the client, and never shown.
+Only this module uses the client. The client is an optional extra, imported when a `wandb:` target is opened; any of its
+errors becomes one line. The key is read from the environment or from `.env` here, passed to the client, and never
+shown.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from rltui.text import REDACTED, clean
 KEY = "WANDB_API_KEY"
 SCHEME = "wandb:"
 MOST_RUNS = 80
-"""At most this many runs of a project are read, the newest, because each needs its own request."""
+"""At most this many runs of a project are read (the newest), because each needs its own request."""
 PAGE = 1000
 T = TypeVar("T")
 _ENDED = ("finished", "crashed", "failed", "killed", "preempted")
 
 
 class OnlineError(Exception):
-    """Why the service gives no answer. The text is one line for the user."""
+    """Why the service does not answer. The text is one line for the user."""
 
 
 class OnlineRun(Struct, frozen=True):
-    """What the service says of a run. `path` is entity/project/id; `created` in seconds since the epoch."""
+    """What the service reports about a run. `path`: entity/project/id. `created`: in seconds since the epoch."""
 
     path: str
     id: str
@@ -51,7 +52,7 @@ class OnlineRun(Struct, frozen=True):
 
 
 class WandbPlace:
-    """The service as a `Place` without files: its runs are read by `run` and `history`."""
+    """The service as a `Place` without files: `run` and `history` read its runs."""
 
     name = "wandb"
 
@@ -61,10 +62,10 @@ class WandbPlace:
         self._link = Link("connected", time.time())
 
     def runs(self, project: str, most: int = MOST_RUNS) -> list[OnlineRun]:
-        """The newest runs of `entity/project`. Raises OnlineError."""
+        """The newest runs of `entity/project`. Raises `OnlineError`."""
 
         def ask() -> list[OnlineRun]:
-            # newer clients would ask for the config of each run by itself, unless told to fetch it with the list
+            # newer clients request the config of each run separately, unless asked to fetch it with the list
             whole = {"lazy": False} if "lazy" in signature(self._api.runs).parameters else {}
             found = self._api.runs(path=project, order="-created_at", per_page=most, **whole)
             return [self._run(run) for _, run in zip(range(most), found, strict=False)]
@@ -72,22 +73,22 @@ class WandbPlace:
         return self._asked(project, ask)
 
     def run(self, path: str) -> OnlineRun:
-        """A run as it is now. Raises OnlineError."""
+        """The current state of a run. Raises `OnlineError`."""
 
         def ask() -> OnlineRun:
-            self._api.flush()  # the client remembers the runs that it has seen
+            self._api.flush()  # the client caches the runs that it has seen
             return self._run(self._api.run(path))
 
         return self._asked(path, ask)
 
     def last_step(self, path: str) -> int:
-        """The newest step of the service's own counter, 0 if nothing is logged. Not in `OnlineRun`, because it costs
-        another request. Raises OnlineError."""
+        """The newest step of the service's own counter, 0 if nothing is logged. It is not in `OnlineRun`, because it
+        costs another request. Raises `OnlineError`."""
         last = self._asked(path, lambda: self._api.run(path).lastHistoryStep)
         return last if isinstance(last, int) and last > 0 else 0
 
     def history(self, path: str, min_step: int) -> Iterator[Mapping[str, object]]:
-        """The rows from a step of the service's own counter on, asked for a page at a time. Raises OnlineError."""
+        """The rows from a step of the service's own counter on, requested a page at a time. Raises `OnlineError`."""
         rows = self._asked(path, lambda: iter(self._api.run(path).scan_history(page_size=PAGE, min_step=min_step)))
         nothing: Mapping[str, object] = {}
         while (row := self._asked(path, lambda: next(rows, nothing))) is not nothing:
@@ -95,7 +96,7 @@ class WandbPlace:
 
     def _run(self, run: Any) -> OnlineRun:
         return OnlineRun(
-            path=clean(f"{run.entity}/{run.project}/{run.id}", 300),  # `run.path` is quoted as for a URL
+            path=clean(f"{run.entity}/{run.project}/{run.id}", 300),  # `run.path` is quoted for a URL
             id=clean(str(run.id), 100),
             name=clean(str(run.name or run.id), 200),
             project=clean(str(run.project), 200),
@@ -106,10 +107,10 @@ class WandbPlace:
         )
 
     def _asked(self, path: str, ask: Callable[[], T]) -> T:
-        """The answer. Any error becomes an OnlineError. `link` then says how the connection is."""
+        """The answer. Any error becomes an `OnlineError`. `link` then shows the state of the connection."""
         try:
             answer = ask()
-        except Exception as error:  # those of the client, of its transport, and of an answer that is not as documented
+        except Exception as error:  # errors of the client, of its transport, and of an answer that is not as documented
             text = clean(str(error) or type(error).__name__, 300)
             text = text.replace(self._secret, REDACTED) if self._secret else text
             self._link = Link("reconnecting", self._link.since, text)
@@ -141,7 +142,7 @@ class WandbPlace:
         raise OSError(self._no_file(path).text)
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
-        """Only sleeps, because the service does not report news: the feed asks from time to time."""
+        """Only sleeps, because the service does not report news; the feed asks from time to time."""
         time.sleep(timeout_s)
         return False
 
@@ -150,7 +151,8 @@ class WandbPlace:
 
 
 def service() -> WandbPlace:
-    """The service with the user's key. Raises OnlineError if the client or the key is missing, or is refused."""
+    """The service with the user's key. Raises `OnlineError` if the client or the key is missing, or the key is
+    refused."""
     try:
         os.environ.setdefault("WANDB_SILENT", "true")
         client = importlib.import_module("wandb")
@@ -182,8 +184,8 @@ def api_key(environment: Mapping[str, str], folder: str = ".") -> str | None:
 
 
 def completed(target: WandbTarget, environment: Mapping[str, str]) -> WandbTarget:
-    """The target; an entity or project that it does not name is taken from the environment. Raises OnlineError, which
-    names what is still missing."""
+    """The target, with an entity or project that it does not name taken from the environment. Raises `OnlineError`,
+    which names what is still missing."""
     entity = target.entity or environment.get("WANDB_ENTITY")
     project = target.project or environment.get("WANDB_PROJECT")
     missing = [word for word, value in (("entity", entity), ("project", project)) if not value]
@@ -202,7 +204,7 @@ def _explained(path: str, text: str) -> str:
 
 
 def _time_of(text: object) -> float:
-    """Seconds since the epoch, from ISO 8601; 0 if it is no time. Without a zone the service means UTC."""
+    """Seconds since the epoch, from ISO 8601; 0 if the text is not a time. Without a zone the service means UTC."""
     try:
         time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -1,5 +1,6 @@
-"""What a rollout dump gives: a `Block` with the numbers of all its samples, and the texts of any sample on demand.
-Texts are cleaned as they leave a block, and only those that are shown: cleaning 100,000 completions to show thirty
+"""What a rollout dump provides: a `Block` with the numbers of all its samples, and the texts of any sample on demand.
+
+Texts are cleaned when they leave a block, and only those that are shown: cleaning 100,000 completions to show thirty
 would be the slowest part of opening a dump."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from msgspec import Struct, field
 from rltui.text import ELLIPSIS, clean, clean_block
 
 TEXT_LIMIT = 100_000
-"""Most characters that are kept of a text. A loop or a missing end shows long before."""
+"""The most characters of a text that are kept. A loop or a missing end shows well before that."""
 NAME_LIMIT = 100
 FIELD_LIMIT = 2_000
 EXTRA_LIMIT = 40
@@ -22,11 +23,11 @@ Split = Literal["train", "validation"]
 
 
 class Rollout(Struct, frozen=True):
-    """One rollout as its dump holds it, cleaned. What the dump does not say is None.
+    """One rollout as its dump holds it, cleaned. A field that the dump does not hold is None.
 
-    `reward`: the dump's own total. `components`: name -> the numbers beside it (reward functions, accuracies).
-    `length`: in tokens. A text is cut to `TEXT_LIMIT`. `extra`: the other fields as text (reference answer, data
-    source).
+    `reward`: the dump's own total. `components`: name -> number, for those beside the total (reward functions,
+    accuracies). `length`: in tokens. A text is cut to `TEXT_LIMIT`. `extra`: the other fields as text (reference
+    answer, data source).
     """
 
     step: int | None = None
@@ -43,9 +44,10 @@ class Rollout(Struct, frozen=True):
 
 
 class Raw(NamedTuple):
-    """A sample before cleaning, for numbers and comparisons. Its texts are as in the file and must never be shown.
+    """A sample before cleaning, for numbers and comparisons. Its texts are those of the file and must never be shown.
 
-    `split`: None if the sample does not say; it is then that of its file. `no_number`: its reward is NaN or infinite.
+    `split`: None if the sample does not state it; its file's split then applies. `no_number`: its reward is NaN or
+    infinite.
     """
 
     step: int | None
@@ -63,7 +65,7 @@ class Raw(NamedTuple):
     no_number: bool = False
 
     def cleaned(self) -> Rollout:
-        """The sample as it may be shown."""
+        """The sample in a form that may be shown."""
         return Rollout(
             self.step,
             _text(self.prompt),
@@ -80,8 +82,8 @@ class Raw(NamedTuple):
 
 
 class Block:
-    """The samples of one dump file, in file order. `skipped`: how many records could not be read. `note`: tells the
-    user what was left out."""
+    """The samples of one dump file, in file order. `skipped`: how many records could not be read. `note`: what was left
+    out, for the user."""
 
     def __init__(
         self, records: Sequence[Any], parse: Callable[[Any], list[Raw]], *, skipped: int = 0, note: str = ""
@@ -92,17 +94,17 @@ class Block:
         self._parse = parse
         self._at: (
             list[tuple[int, int]] | None
-        ) = []  # per sample: its record, and its place in that; None: one sample a record
+        ) = []  # for each sample: its record and its place in that record; None: one sample a record
 
     def raws(self) -> Iterator[Raw]:
-        """Every sample once, in order. None is kept here, so memory stays small."""
+        """Every sample once, in order. No sample is kept here, so memory use stays small."""
         at: list[tuple[int, int]] | None = None
         broken = 0
         parse = self._parse
         for number, record in enumerate(self._records):
             try:
                 found = parse(record)
-            except Exception:  # a record of unknown shape: skipped and counted
+            except Exception:  # a record of unknown shape is skipped and counted
                 broken += 1
                 found = []
             if at is None:
@@ -117,11 +119,11 @@ class Block:
         self.skipped = self._unreadable + broken
 
     def has_samples(self) -> bool:
-        """Whether there is any sample."""
+        """Whether the block holds any sample."""
         return next(self.raws(), None) is not None
 
     def rollout(self, index: int) -> Rollout:
-        """The sample at this place of `raws`, cleaned. Call it only after `raws` was read to its end."""
+        """The sample at this place in `raws`, cleaned. Call it only after `raws` was read to its end."""
         return self.raw(index).cleaned()
 
     def raw(self, index: int) -> Raw:

@@ -1,4 +1,4 @@
-"""What the name of a dump file says: which reader reads it, which step and split it is of."""
+"""What the name of a dump file shows: which reader reads it, and to which step and split it belongs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rltui.rollouts.formats.fields import table
 
 Kind = Literal["parquet", "jsonl", "json", "csv", "table", "log"]
 KINDS: tuple[Kind, ...] = ("parquet", "jsonl", "json", "csv", "table", "log")
-"""The most trusted first, for steps that several kinds of files hold."""
+"""The most trusted kind first, for steps that several kinds of files hold."""
 
 _STEPS = (
     re.compile(r"(?:^|[^a-z])(?:global_?)?(?:step|iteration|iter)[_=-]?(\d{1,12})(?!\d)", re.I),
@@ -26,7 +26,7 @@ _STEPS = (
 
 
 def kind(path: str) -> Kind:
-    """The format of the samples in a file. A file whose name is not that of a dump is a log."""
+    """The format of the samples in a file. A file without the name of a dump is a log."""
     name = os.path.basename(path).lower()
     if name.endswith(".table.json"):
         return "table"
@@ -52,14 +52,14 @@ def step_of(path: str, root: str) -> int | None:
 
 
 def split_of(path: str, root: str) -> Split:
-    """Train or validation, by the words of a dump's path."""
+    """Train or validation, from the words in a dump's path."""
     words = set(re.split(r"[^a-z]+", os.path.relpath(path, root).lower()))
     return "validation" if words & table().validation_folders else "train"
 
 
 def read(path: str, data: bytes, *, cut: bool = False) -> Block:
     """The samples in a file's bytes. Never raises: if they cannot be read, the block is empty and has a note. `cut`:
-    `data` is only the beginning of the file."""
+    `data` is only the file's beginning."""
     found = kind(path)
     note = "only its beginning was read" if cut else ""
     try:
@@ -82,15 +82,15 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
 
 
 def read_end(path: str, data: bytes) -> Block:
-    """The samples in the end of a file of lines. The first line may be incomplete and is dropped."""
-    data = data[data.find(b"\n") + 1 :]  # reuses the name, so that memory does not hold both
+    """The samples at the end of a file of lines. The first line may be incomplete and is dropped."""
+    data = data[data.find(b"\n") + 1 :]  # reusing the name keeps memory from holding both
     block = read(path, data)
     block.note = block.note or "only its end was read"
     return block
 
 
 def count(path: str, data: bytes) -> int | None:
-    """How many samples a file holds, if that can be counted quickly; None if it must be read for that."""
+    """How many samples a file holds, if they can be counted quickly; None if the file must be read for that."""
     found = kind(path)
     if found == "jsonl":
         return json_lines.count(data)

@@ -1,4 +1,4 @@
-"""The fields of one sample, by the names that trainers give them (data: `fields.json`)."""
+"""The fields of one sample, found by the names that trainers give them (data: `fields.json`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
 
 
 class FieldNames(NamedTuple):
-    """Role -> the key of a record that has it; None if no key does."""
+    """Role -> the record's key with that role; None if no key has it."""
 
     step: str | None
     prompt: str | None
@@ -33,10 +33,10 @@ class FieldNames(NamedTuple):
 
 
 class KnownNames(Record):
-    """The field names of all dumps, for each role the most telling first. `conversation`: prompt and completion in one
+    """The field names of all dumps, for each role the clearest name first. `conversation`: prompt and completion in one
     list of chat messages. `reference`: the right answer. `wrappers`: lists of samples. `stopped_by_limit`: stop reasons
-    that mean truncated. `not_components`: numbers that are not parts of the reward. `heavy`: lists over tokens, not
-    kept. `validation_folders`: names of folders with dumps of validation."""
+    that mean truncated. `not_components`: numbers that are not parts of the reward. `heavy`: lists over tokens, which
+    are not kept. `validation_folders`: names of folders with validation dumps."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
@@ -78,7 +78,7 @@ def names_of(keys: tuple[str, ...]) -> FieldNames:
 
 
 def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | None:
-    """The sample of a flat record; None if it has neither a completion nor a reward. `names`: the roles of its keys, if
+    """The sample in a flat record; None if it has neither a completion nor a reward. `names`: the roles of its keys, if
     known."""
     if names is None:
         names = names_of(tuple(record))
@@ -135,7 +135,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
 
 
 def _halves(talk: Any) -> tuple[Any, Any]:
-    """The messages before the first of the assistant, and those from there on; (None, None) if `talk` is not a list of
+    """The messages before the first assistant message, and those from there on; (None, None) if `talk` is not a list of
     messages."""
     if not isinstance(talk, Sequence) or isinstance(talk, str) or not all(isinstance(turn, Mapping) for turn in talk):
         return None, None
@@ -144,7 +144,7 @@ def _halves(talk: Any) -> tuple[Any, Any]:
 
 
 def as_text(value: Any) -> str | None:
-    """A text, a list of texts or of chat messages (`role`, `content`, tool calls) as one text; None for nothing."""
+    """A text, a list of texts, or chat messages (`role`, `content`, tool calls), as one text; None for None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -162,7 +162,7 @@ def as_text(value: Any) -> str | None:
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """What a chat message says: reasoning, content and tool calls."""
+    """The text of a chat message: reasoning, content and tool calls."""
     content = message.get("content")
     if isinstance(content, Sequence) and not isinstance(content, str):
         content = "".join(str(part.get("text") or "") if isinstance(part, Mapping) else str(part) for part in content)
@@ -174,12 +174,13 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 
 def _call(call: Any) -> str:
-    """A tool call as models write it."""
+    """A tool call in the form that models write."""
     return f"<tool_call>{json.dumps(call, ensure_ascii=False, default=str)}</tool_call>"
 
 
 def total(value: Any, *, mean: bool = False) -> float | None:
-    """A finite number; for a list (rewards or advantages of tokens) its sum, or its mean. None for anything else."""
+    """A finite number; for a list (rewards or advantages of tokens) its sum, or its mean with `mean`. None for anything
+    else."""
     if isinstance(value, (float, int)):
         return float(value) if isfinite(value) else None
     if isinstance(value, list) and value:
@@ -191,7 +192,7 @@ def total(value: Any, *, mean: bool = False) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """An integer, also one that is written as text or as a float without fraction; None for anything else."""
+    """An integer, also if it is written as text or as a float without a fraction; None for anything else."""
     if value.__class__ is int:
         return int(value) if -(1 << 53) < value < 1 << 53 else None
     if isinstance(value, str):

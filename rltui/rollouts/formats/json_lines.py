@@ -19,7 +19,7 @@ _KEPT = ("step", "stop_condition", "is_truncated", "advantage", "group")
 
 
 def read(data: bytes, *, complete: bool = True) -> Block:
-    """The samples of a JSONL dump. A last line without a newline counts only if the file is complete."""
+    """The samples in a JSONL dump. A last line without a newline counts only if the file is complete."""
     lines = data.split(b"\n")
     cut = lines.pop()
     if cut and complete:
@@ -28,12 +28,12 @@ def read(data: bytes, *, complete: bool = True) -> Block:
 
 
 def count(data: bytes) -> int | None:
-    """The number of lines; only the first is parsed. None if that does not hold exactly one sample."""
+    """The number of lines; only the first line is parsed. None if it does not hold exactly one sample."""
     first = data[: data.find(b"\n") + 1 or len(data)]
     try:
         if first and len(parse(first)) != 1:
             return None
-    except Exception:  # a record of unknown shape: only reading the dump can tell
+    except Exception:  # a record of unknown shape: only reading the dump can show the count
         return None
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
@@ -79,7 +79,7 @@ def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], lis
 
 
 def _with_nan(line: bytes) -> Any:
-    """JSON with bare NaN and Infinity, as Python writes it."""
+    """Parses JSON with bare NaN and Infinity, as Python writes it."""
     import json
 
     return json.loads(line.decode("utf-8", "replace"))
@@ -109,7 +109,7 @@ def _wrapped(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
-    """Whether texts are in lists of strings or of message lists, so that it is several samples."""
+    """Whether texts are in lists of strings or of message lists, so that the record is several samples."""
     value = record.get(names.completion or "")
     if value.__class__ is str:
         return False
@@ -119,7 +119,7 @@ def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
 
 
 def _of_lists(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for each place of the lists. Lists of another length and single values belong to all."""
+    """One sample for each place in the lists. Lists of another length and single values belong to all samples."""
     if "content" in record:
         return _of_messages(record)
     names = fields.names_of(tuple(record))
@@ -134,8 +134,8 @@ def _of_lists(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
-    """NeMo-RL: `content` holds the texts of the turns; the last one is the model's. Other values are lists of one item
-    or lists over tokens."""
+    """NeMo-RL's samples. `content` holds the texts of the turns; the last one is the model's. Other values are lists of
+    one item or lists over tokens."""
     turns = record["content"]
     while len(turns) == 1 and isinstance(turns[0], list):
         turns = turns[0]
@@ -149,7 +149,7 @@ def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
 
 
 def of_episode(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for each trace of the episode; empty for an episode that failed before its first trace."""
+    """One sample for each trace of the episode; empty if the episode failed before its first trace."""
     traces = record.get("traces", [record])
     outer = {key: record[key] for key in ("group", "env", "step") if key in record}
     return [_raw({**outer, **trace}) for trace in traces if isinstance(trace, Mapping)]
@@ -206,7 +206,7 @@ def _numbers(values: Any) -> dict[str, float]:
 
 
 def of_trajectories(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for each trajectory: the conversation of its last step, split at the first turn of the model."""
+    """One sample for each trajectory: the conversation of its last step, split at the model's first turn."""
     out = []
     found = record["trajectories"]
     for trajectory in found if isinstance(found, list) else []:
@@ -236,7 +236,7 @@ def is_summary(keys: Collection[str]) -> bool:
 
 
 def of_summary(record: Mapping[str, Any]) -> list[Raw]:
-    """One sample for the trajectory. Its length is the number of tokens of all its actions."""
+    """One sample for the trajectory. Its length is the number of tokens in all its actions."""
     steps = [step for step in record["steps"] if isinstance(step, Mapping)]
     lengths = [fields.whole(step.get("ac_len")) for step in steps]
     metrics = record.get("trajectory_metrics")

@@ -2,8 +2,8 @@
 Extracted answer, Solution string), verl (`[prompt]`, `[response]`, `[score]`), OpenRLHF (`Sample: [...]`), ROLL (a JSON
 list of prompt and response), TRL (a table, see `rich_table`).
 
-The step is the last one that the log named before the sample. verl and OpenRLHF print the line of a step at its very
-end, so there it is the next one. In verl's log, samples below "validation generation end" are of validation.
+The step is the last one that the log named before the sample. verl and OpenRLHF print a step's line at its very end, so
+in their logs it is the next one. In verl's log, samples below "validation generation end" are validation samples.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rltui.rollouts.formats.base import Block, Raw
 
 PANEL_MARK = "─ Step ".encode()
 PANEL = re.compile("(?m)^╭(?:─)+ Step (?P<step>\\d{1,12}) (?:─)+╮[ \\t\\r]*$".encode())
-_CUT = "…"  # rich cuts what is wider than its column
+_CUT = "…"  # rich cuts off what is wider than its column
 
 
 def panel_body(data: bytes, start: int) -> bytes:
-    """The lines of a panel from the end of its title on."""
+    """The lines of a panel after its title."""
     end = data.find("\n╰".encode(), start)
     return data[start : end if end >= 0 else len(data)]
 
@@ -45,7 +45,7 @@ def panel_samples(text: str, step: int) -> list[Raw]:
 
 
 def _rows(text: str) -> Iterator[list[str]]:
-    """The rows of the table, its heading first; a cell may take several lines."""
+    """The rows of the table, the heading first; a cell may take several lines."""
     lines: list[list[str]] = []
     for line in text.split("\n"):
         inner = line.strip().removeprefix("│").removesuffix("│").strip()
@@ -58,7 +58,7 @@ def _rows(text: str) -> Iterator[list[str]]:
 
 
 def _joined(parts: list[str]) -> str:
-    """The lines of a cell as one text. A line was wrapped if the next word did not fit; other line ends are kept."""
+    """The lines of a cell as one text. A line was wrapped if the next word did not fit; other line breaks are kept."""
     while parts and not parts[-1].strip():
         parts.pop()
     out = ""
@@ -97,13 +97,13 @@ _OPENRLHF = re.compile(rb"(?m)^[^\n]{0,200}?\bSample: (?P<list>\[[^\n]*\])")
 _ROLL = re.compile(rb'(?m)^[^\n]{0,200}?(?P<list>\[\{"(?:prompt|response)":[^\n]*\}\])')
 _VERL = re.compile(rb"(?m)^\[prompt\] ")
 _VERL_FIELD = re.compile(r"(?m)^\[(?P<name>[A-Za-z][\w /-]{0,60})\] ?")
-_BAR = re.compile(r"(?m)^[^\n]{0,80}?\d{1,3}%\|[^\n]*\][ \t\r]*(?:\n|\Z)")  # of tqdm, written into the sample's text
+_BAR = re.compile(r"(?m)^[^\n]{0,80}?\d{1,3}%\|[^\n]*\][ \t\r]*(?:\n|\Z)")  # a tqdm bar, written into the sample's text
 _PART = re.compile(r"(?m)^(?P<name>Content|Problem|Question|Image|Solution|Completion|Ground truth): ?")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def read(data: bytes) -> Block:
-    """The samples of a log; an empty block if none were printed."""
+    """The samples in a log; an empty block if none were printed."""
     if not any(mark in data for mark in MARKS):
         return Block([], _parse)
     if b"pid=" in data:
@@ -136,7 +136,7 @@ def read(data: bytes) -> Block:
 
 
 class _StepEnds(NamedTuple):
-    """Places of the lines that end a step, and the steps of these lines."""
+    """The places of the lines that end a step, and their steps."""
 
     places: list[int]
     steps: list[int]
@@ -147,14 +147,14 @@ class _StepEnds(NamedTuple):
         return _StepEnds([match.start() for match in found], [int(match[1]) for match in found])
 
     def step(self, place: int) -> int | None:
-        """The current step at a place of the log; None if the log has no such lines."""
+        """The current step at a place in the log; None if the log has no such lines."""
         after = bisect_left(self.places, place)
         if after < len(self.steps):
             return self.steps[after]
         return self.steps[-1] + 1 if self.steps else None
 
     def begin(self, place: int) -> int:
-        """The place where the lines of that step begin."""
+        """The place where the lines of the current step begin."""
         before = bisect_left(self.places, place)
         return self.places[before - 1] if before else 0
 
@@ -204,7 +204,7 @@ def _under_reward(head: re.Match[bytes], body: bytes, step: int | None) -> list[
 
 def _verl(text: str, step: int | None) -> Raw:
     """A sample that verl's reward managers print: each field on its own line, prompt and response over several lines.
-    What follows the last field belongs to the log."""
+    The lines after the last field belong to the log."""
     text = _BAR.sub("", text)
     fields_at = list(_VERL_FIELD.finditer(text))
     named = {field["name"]: body for field, body in _with_bodies(fields_at, text)}
@@ -223,7 +223,7 @@ def _verl(text: str, step: int | None) -> Raw:
 
 
 def _openrlhf(text: str, step: int | None) -> list[Raw]:
-    """`['the whole text', 0.5]`, the number also as `tensor(0.5)` or `[0.5]`."""
+    """A sample in the form `['the whole text', 0.5]`; the number may also be `tensor(0.5)` or `[0.5]`."""
     quoted = re.match(r"\[\s*((['\"])(?:\\.|(?!\2).)*\2)", text)
     if quoted is None:
         raise ValueError("no sample")
@@ -244,7 +244,7 @@ _ASSISTANT = re.compile(
 
 
 def _split_chat(text: str) -> tuple[str | None, str]:
-    """A text of prompt and completion, cut at the first turn of the assistant."""
+    """A text of prompt and completion, split at the first turn of the assistant."""
     turn = _ASSISTANT.search(text)
     return (text[: turn.end()], text[turn.end() :]) if turn else (None, text)
 

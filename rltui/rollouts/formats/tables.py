@@ -1,5 +1,5 @@
 """Samples in tables: TRL's `completions_{step}.parquet`, any parquet file with a column of completions, and W&B tables
-(`media/table/*.table.json`). A row is one sample; in verl's `val/generations` it is many.
+(`media/table/*.table.json`). A row is one sample; in verl's `val/generations` a row is many samples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WIDE = re.compile(r"(.+?)_(\d+)")
 
 
 class _FrameRows:
-    """Rows of a frame, turned into dicts on demand."""
+    """The rows of a frame, converted to dicts on demand."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -57,8 +57,8 @@ def read_parquet(data: bytes) -> Block:
 
 
 def read_csv(data: bytes) -> Block:
-    """The samples of a text table with a header line, separated by commas or tabs. Cells become numbers if they can,
-    but not those of prompts, completions and references. Raises ValueError if there is no header line."""
+    """The samples of a text table with a header line, separated by commas or tabs. Cells become numbers if possible,
+    except for prompts, completions and references. Raises ValueError if there is no header line."""
     text = data.decode("utf-8-sig", "replace").replace("\0", "")
     head = text.partition("\n")[0]
     csv.field_size_limit(sys.maxsize)
@@ -127,12 +127,13 @@ def read_wandb(data: bytes) -> Block:
 
 
 def is_cumulative(head: bytes) -> bool:
-    """Whether it is verl's validation table: each one repeats all earlier steps, so only the newest file is needed."""
+    """Whether this is verl's validation table. Each such table repeats all earlier steps, so only the newest file is
+    needed."""
     return b'"input_1"' in head[:4096] and b'"output_1"' in head[:4096]
 
 
 def _wide(names: list[str]) -> list[dict[str, str]]:
-    """For columns `input_1, output_1, score_1, input_2, ...`: for each number its columns, bare name -> column."""
+    """For columns `input_1, output_1, score_1, input_2, ...`: bare name -> column, for each number."""
     numbered: dict[int, dict[str, str]] = {}
     for name in names:
         if match := _WIDE.fullmatch(name):

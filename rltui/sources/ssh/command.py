@@ -1,4 +1,4 @@
-"""How the user's own ssh is called, and what the remote shell is asked to do."""
+"""How the user's own ssh is called, and what the remote shell runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _START = (
     "'"
 )
 """Works in any login shell (also csh and fish): single quotes only, no exclamation mark, one line. The Python that it
-starts reads one line without a buffer and runs it. What follows is left for the code in that line to read."""
+starts reads one line without a buffer and runs it. The code in that line reads what follows."""
 
 _LOADER = (
     "import sys,types,zlib,json\n"
@@ -54,7 +54,7 @@ _OPTIONS = (
     *("-o", "ClearAllForwardings=yes"),
     *("-o", "RemoteCommand=none"),
     *("-o", "PermitLocalCommand=no"),
-    *("-o", "ControlMaster=no"),  # a master of the user is used, but we do not become one
+    *("-o", "ControlMaster=no"),  # a master connection of the user is used, but we do not become one
     *("-o", "ConnectTimeout=15"),
     *("-o", "ServerAliveInterval=5"),
     *("-o", "ServerAliveCountMax=3"),
@@ -70,7 +70,7 @@ _PROMPT_HELPS = lazy(r"Permission denied|Host key verification failed|Too many a
 
 
 def bootstrap() -> bytes:
-    """What the new Python on the remote machine gets: one line, then the compressed source of the agent."""
+    """The input of the new Python on the remote machine: one line, then the compressed source of the agent."""
     import json
 
     import rltui
@@ -87,14 +87,14 @@ def bootstrap() -> bytes:
 
 
 def agent_command(target: SshTarget, control: str | None = None) -> list[str]:
-    """The ssh command that starts the agent (or a plain shell) there and asks nothing. `control`: socket of our own
-    master connection."""
+    """The ssh command that starts the agent (or a plain shell) there without asking the user anything. `control`: the
+    socket of our own master connection."""
     through = ["-S", control] if control else []
     return ["ssh", *_OPTIONS, *through, *_destination(target), _START]
 
 
 def local_command() -> list[str]:
-    """Starts the same on this machine, without ssh."""
+    """The command that starts the same on this machine, without ssh."""
     return ["sh", "-c", _START]
 
 
@@ -116,7 +116,7 @@ def own_words(stderr: bytes, code: int | None) -> str:
 
 
 class Master:
-    """A connection for which the user has logged in by hand. Later ones go through it, so they need not ask."""
+    """A connection for which the user logged in by hand. Later connections go through it, so they need not ask."""
 
     def __init__(self, target: SshTarget) -> None:
         self._target = target
@@ -124,7 +124,7 @@ class Master:
         self.control: str | None = None
 
     def open(self) -> bool:
-        """Runs ssh on the terminal: it asks for passwords, codes and unknown host keys. False if that fails."""
+        """Runs ssh on the terminal, where it asks for passwords, codes and unknown host keys. False if that fails."""
         self._directory = tempfile.mkdtemp(prefix="rltui-")
         control = os.path.join(self._directory, "master")
         options = ["-M", "-S", control, "-f", "-N", "-o", "ControlPersist=600", "-o", "ClearAllForwardings=yes"]

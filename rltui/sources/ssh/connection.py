@@ -1,8 +1,8 @@
-"""The connection to a remote machine: the ssh process, and messages to and from what it started there. After a cut it
-is started again, with longer and longer pauses.
+"""The connection to a remote machine: the ssh process, and messages to and from the program that it started there.
+After a cut the connection is started again, with longer and longer pauses.
 
-The remote machine is untrusted: frames, messages and what waits to be read are bounded, and anything that is not in the
-protocol ends the connection with `PeerLost`.
+The remote machine is untrusted: frames, messages and unread data are bounded, and anything outside the protocol ends
+the connection with `PeerLost`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from rltui.sources.ssh.follower import NotTheProtocol
 
 _LENGTH = struct.Struct(">I")
 MAX_MESSAGE = 48 << 20
-"""Bytes of one message: a file of 16 MB read whole, or the listing of a very large tree."""
-_MAX_GREETING = 1 << 16  # what a login shell may print before the agent speaks
+"""The most bytes of one message: a file of 16 MB read whole, or the listing of a very large tree."""
+_MAX_GREETING = 1 << 16  # what a login shell may print before the agent answers
 _MAX_STDERR = 16 << 10
 _END_WAIT_S = 2.0
 
@@ -35,11 +35,11 @@ PING_EVERY_S = 15.0
 _SILENCE_S = 45.0
 _THREAD_END_WAIT_S = 5.0
 _STEADY_S = 10.0
-"""If a connection lasted so long, it was good, and the next attempt comes soon again."""
+"""If a connection lasted this long, it was good, and the next attempt comes soon."""
 
 
-class PeerLost(Exception):  # noqa: N818  (nothing unusual)
-    """The connection is over. The text says why, in ssh's own words if it wrote any."""
+class PeerLost(Exception):  # noqa: N818  (it is nothing unusual)
+    """The connection is over. The text gives the reason, in ssh's own words if it wrote any."""
 
 
 class Peer(Protocol):
@@ -48,13 +48,13 @@ class Peer(Protocol):
     note: str
 
     def send(self, message: Message) -> None:
-        """Sends a request, from any thread. Raises nothing if the connection is over: `receive` does."""
+        """Sends a request, from any thread. If the connection is over, only `receive` raises."""
 
     def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
-        """Answers that arrive within the time, maybe none. `PeerLost` if no more can come."""
+        """The answers that arrive within the time, maybe none. Raises `PeerLost` if no more can come."""
 
     def end(self) -> None:
-        """Ends the connection. The thread that receives calls it."""
+        """Ends the connection. The receiving thread calls it."""
 
 
 class Process:
@@ -91,10 +91,10 @@ class Process:
                 while left:
                     left = left[self._in.write(left) :]
         except (OSError, ValueError):
-            return  # the thread that reads will find out why
+            return  # the reading thread will find out why
 
     def read(self, timeout_s: float) -> bytes:
-        """What arrives within the time. `PeerLost` at the end."""
+        """The bytes that arrive within the time. Raises `PeerLost` at the end."""
         deadline = time.monotonic() + timeout_s
         while True:
             for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
@@ -111,7 +111,7 @@ class Process:
                 return b""
 
     def _last_words(self) -> str:
-        """Waits for the exit, so that the last message of ssh is not missed."""
+        """Waits for the exit, so that ssh's last message is not missed."""
         try:
             self._in.close()
             self._selector.unregister(self._out)
@@ -128,7 +128,7 @@ class Process:
         return command.own_words(self._stderr, code)
 
     def end(self) -> None:
-        """Ends the process and waits for that. On the remote machine the input then ends."""
+        """Ends the process and waits until it has ended. The input on the remote machine then ends."""
         try:
             self._process.terminate()
             self._process.wait(_END_WAIT_S)
@@ -142,13 +142,13 @@ class Process:
                     pipe.close()
 
     def kill(self) -> None:
-        """Lets a running `read` end soon."""
+        """Makes a running `read` end soon."""
         self._process.terminate()
 
 
 def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
-    """Waits until the remote machine says what answers: (is it Python, the bytes after that). Skips what a login shell
-    prints. Raises PeerLost."""
+    """Waits until the remote machine shows what answers. Returns whether it is Python, and the bytes after that. Skips
+    what a login shell prints. Raises `PeerLost`."""
     deadline = time.monotonic() + timeout_s
     heard = b""
     while len(heard) < _MAX_GREETING:
@@ -164,7 +164,7 @@ def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
 
 
 class AgentPeer:
-    """The agent, which this class sends and starts."""
+    """The agent. This class sends and starts it."""
 
     note = ""
 
@@ -216,10 +216,10 @@ class AgentPeer:
 
 
 class Connection:
-    """A connection that one thread reads and renews. Every change shows at once in `link`, and wakes those who wait on
-    `news`.
+    """A connection that one thread reads and renews. Every change shows at once in `link` and wakes the threads that
+    wait on `news`.
 
-    `start` opens a new connection and may be slow. It raises `PeerLost` if it fails, as its peer does at the end.
+    `start` opens a new connection and may be slow. It raises `PeerLost` if it fails; the peer raises it at the end.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ class Connection:
         self.link: Link | None = None  # None before the first answer
 
     def open(self) -> Link:
-        """Connects and waits for the result: connected, or failed with the reason. There is only one attempt."""
+        """Connects and waits for the result: connected, or failed with the reason. It tries only once."""
         with self._news:
             self.link = None
             self._thread = Thread(target=self._work, name="rltui-ssh", daemon=True)
@@ -254,13 +254,13 @@ class Connection:
             return self.link
 
     def send(self, message: Message) -> None:
-        """Sends the message if there is a connection. After a new start, `up` sends again what is still needed."""
+        """Sends the message if there is a connection. After a restart, `up` sends again what is still needed."""
         peer = self._peer
         if peer is not None:
             peer.send(message)
 
     def stop(self) -> None:
-        """Prevents a new start. The running connection ends when its process does."""
+        """Prevents a restart. The running connection ends when its process ends."""
         self._closing.set()
 
     def join(self) -> None:

@@ -1,4 +1,4 @@
-"""One remote file: bytes that have arrived and are not read yet, and where to go on after a cut."""
+"""One remote file: bytes that have arrived but are not read yet, and where to continue after a cut."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rltui.agent.files import Piece, Position
 from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
 
 WINDOW = 4 << 20
-"""At most this many bytes of a file are sent before they are read. The agent has the same value."""
+"""At most this many bytes of a file are sent ahead of the reader. The agent has the same value."""
 _READ_WAIT_S = 1.0
 _PATIENCE_S = 60.0
-"""If nothing arrives for so long, `more` says that no bytes are expected. What arrives later comes with later reads."""
+"""If nothing arrives for this long, `more` becomes False. Bytes that arrive later come with later reads."""
 
 
 class NotTheProtocol(ValueError):  # noqa: N818
@@ -33,7 +33,7 @@ class Owner(Protocol):
         """Asks the remote machine to send the file from now on."""
 
     def used(self, follower: RemoteFollower, count: int) -> None:
-        """`count` more bytes were read, so the remote machine may send as many."""
+        """Reports that `count` more bytes were read, so the remote machine may send as many more."""
 
     def tail(self, path: str, max_bytes: int) -> Delta: ...
 
@@ -52,9 +52,9 @@ class RemoteFollower:
     def __init__(self, owner: Owner, path: str, number: int, news: Condition) -> None:
         self.path = path
         self.number = number
-        self.position = Position()  # after all that has arrived, read or not
+        self.position = Position()  # after all bytes that have arrived, read or not
         self._owner = owner
-        self._news = news  # that of the whole place; it guards everything below
+        self._news = news  # shared by the whole place; it guards everything below
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
         self._error: SourceError | None = None
@@ -68,12 +68,12 @@ class RemoteFollower:
     # -- the connection's side -------------------------------------------------------------------------------------
 
     def arrived(self, values: Any, data: bytes) -> None:
-        """Takes new bytes. `NotTheProtocol` if they do not continue what is here, or are more than allowed."""
+        """Takes new bytes. Raises `NotTheProtocol` if they do not continue the known bytes or exceed the limit."""
         piece = checked(values, data)
         with self._news:
             if piece.offset != (0 if piece.reset else self.position.offset):
                 raise NotTheProtocol("bytes from another place in the file")
-            if self._waiting_bytes + len(data) > 3 * WINDOW:  # those from before a cut, and one window since
+            if self._waiting_bytes + len(data) > 3 * WINDOW:  # bytes from before a cut, and one window since
                 raise NotTheProtocol("more bytes than asked for")
             self.position.follow(piece)
             stat = FileStat(self.path, piece.size, piece.mtime, piece.identity)
@@ -85,7 +85,7 @@ class RemoteFollower:
             self._news.notify_all()
 
     def failed(self, number: int) -> None:
-        """The remote machine cannot read the file, for this errno."""
+        """Records that the remote machine cannot read the file, with this errno."""
         with self._news:
             self._error = error_of_number(self.path, number)
             self._error_told = False
@@ -94,14 +94,15 @@ class RemoteFollower:
             self._news.notify_all()
 
     def has_news(self) -> bool:
-        """Whether a read would give something. Call it with the condition held."""
+        """Whether a read would return something. Call it while holding the condition."""
         return bool(self._waiting) or not self._error_told
 
     # -- the reader's side -----------------------------------------------------------------------------------------
 
     def read(self, max_bytes: int = 1 << 20) -> Delta:
-        """See `Follower.read`. Waits up to a second if the remote machine has more to send now, as before the first
-        bytes. While the connection is down, `error` says why, and `more` that the end was not reached yet."""
+        """See `Follower.read`. Waits up to a second if the remote machine has more to send now, as is assumed before
+        the first bytes. While the connection is down, `error` gives the reason, and `more` is True if the end was not
+        reached yet."""
         if not self._begun:
             self._begun = True
             self._owner.begin(self)
@@ -157,7 +158,8 @@ class RemoteFollower:
 
 
 def checked(values: Any, data: bytes) -> Piece:
-    """A piece of a file as the remote machine describes it. `NotTheProtocol` if that is not possible."""
+    """A piece of a file as the remote machine describes it. Raises `NotTheProtocol` if the description is
+    impossible."""
     match values:
         case [int(offset), bool(reset), bool(more), int(size), int() | float() as mtime, str(identity)] if (
             offset >= 0 and offset + len(data) <= size and math.isfinite(mtime) and len(identity) < 100

@@ -1,7 +1,7 @@
 """A remote machine as a place, through the user's own ssh. Nothing is installed or written there.
 
 An agent in its memory (`rltui.agent`) lists and follows files and sends what is new. If there is no Python, a plain
-shell is asked (`shell`). After a cut the connection goes on where it was: nothing is lost or read twice.
+shell does this (`shell`). After a cut the connection continues where it was: nothing is lost or read twice.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rltui.sources.ssh.shell import ShellPeer
 
 _GREETING_S = 60.0  # ProxyJump chains, and Python on a cold network file system, are slow
 _ANSWER_S = 120.0
-_MOST_CUTS = 4  # a request is given up after this many cuts
+_MOST_CUTS = 4  # a request is dropped after this many cuts
 
 
 class _Asked(Struct):
-    """A request that waits for its answer. It is sent again after a cut."""
+    """A request that is waiting for its answer. It is sent again after a cut."""
 
     message: Message
     answer: tuple[Message, bytes] | None = None
@@ -36,7 +36,7 @@ class _Asked(Struct):
 
 
 class _Wanted(Struct):
-    """What the remote machine is to do all the time. It is sent again after a cut."""
+    """What the remote machine must do continuously. It is sent again after a cut."""
 
     followers: dict[int, RemoteFollower] = field(default_factory=dict)
     watched: set[str] = field(default_factory=set)
@@ -53,7 +53,7 @@ class _Seen(Struct):
 class SshPlace:
     """`Place` of a remote machine. Every method may be called from any thread.
 
-    `command` gives the words that start ssh (in tests: anything that answers like it). Call `open` first.
+    `command` returns the words that start ssh (in tests: anything that answers like it). Call `open` first.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SshPlace:
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
         self._wanted = _Wanted()
-        self._unused: dict[int, int] = {}  # bytes read of each file and not yet reported to the remote machine
+        self._unused: dict[int, int] = {}  # bytes read from each file and not yet reported to the remote machine
         self._changes: Counter[str] = Counter()
         self._waiters: dict[int, _Seen] = {}  # by thread
         self._takers: list[Callable[[dict[str, Any]], None]] = []
@@ -96,11 +96,11 @@ class SshPlace:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the current ssh; None before the first."""
+        """Process id of the current ssh; None before the first one."""
         return self._process.pid if self._process is not None else None
 
     def close(self) -> None:
-        """Ends the connection, and wakes every thread that waits for something."""
+        """Ends the connection and wakes every waiting thread."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -161,7 +161,7 @@ class SshPlace:
                     self._news.notify_all()
 
     def _ask(self, op: str, path: str, **more: Any) -> tuple[Message, bytes] | SourceError:
-        """Sends a request and waits for the answer, also across a reconnection."""
+        """Sends a request and waits for the answer, even across a reconnection."""
         if "\0" in path:
             return error_of_exception(path, ValueError())
         number = next(self._numbers)
@@ -192,7 +192,7 @@ class SshPlace:
     # -- Place -----------------------------------------------------------------------------------------------------
 
     def stat(self, path: str) -> FileStat | SourceError:
-        """Only for files: a directory, pipe or device is an error of kind "not-a-file"."""
+        """Only for files: a directory, pipe or device gives an error of kind "not-a-file"."""
         answer = self._ask("stat", path)
         if isinstance(answer, SourceError):
             return answer
@@ -243,7 +243,7 @@ class SshPlace:
         )
 
     def _watch(self) -> None:
-        """Makes the remote machine watch the paths that are waited for and not followed."""
+        """Makes the remote machine watch the paths that threads wait for and that are not followed."""
         followed = {f.path for f in self._wanted.followers.values()}
         others = {path for seen in self._waiters.values() for path in seen.changes} - followed
         if others != self._wanted.watched:
@@ -301,9 +301,9 @@ class SshPlace:
         disks: Mapping[str, str] | None = None,
         words: Sequence[str] = (),
     ) -> None:
-        """Gives samples of the remote machine's hardware to `taken` (plain values, unchecked), in another thread, until
-        `no_samples`. If several callers want samples, the first one's arguments hold. `disk`: the run's directory.
-        `disks`: other ones, by what they are for. `words`: see `rltui.agent.hardware.Processes`."""
+        """Passes samples of the remote machine's hardware to `taken` (plain values, unchecked), in another thread,
+        until `no_samples`. If several callers want samples, the first one's arguments apply. `disk`: the run's
+        directory. `disks`: purpose -> other directory. `words`: see `rltui.agent.hardware.Processes`."""
         with self._news:
             self._takers.append(taken)
             if self._wanted.hardware is not None:
@@ -313,7 +313,7 @@ class SshPlace:
         self._connection.send(self._wanted.hardware)
 
     def no_samples(self, taken: Callable[[dict[str, Any]], None]) -> None:
-        """Ends what `sample` began for this taker. The sampling ends with the last one."""
+        """Ends what `sample` began for this taker. Sampling ends with the last taker."""
         with self._news:
             self._takers = [taker for taker in self._takers if taker != taken]
             if self._takers or self._wanted.hardware is None:

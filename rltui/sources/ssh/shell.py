@@ -1,7 +1,8 @@
 """A remote machine without Python: a plain POSIX shell with `stat`, `tail`, `head` and `find`, asked every two seconds.
 
-It answers the same messages as the agent, more slowly and with less: it knows no hardware, follows no links to
-directories, and notices a rewrite with the same beginning and end only in a small file. Bytes come as base64 or as hex.
+It answers the same messages as the agent, more slowly and with less: it has no hardware samples, does not follow links
+to directories, and notices a rewrite with the same beginning and end only in a small file. Bytes come as base64 or as
+hex.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _ANSWER_S = 120.0
 _PIECE = 512 << 10
 _WHOLE_CHECK_BYTES = 256 << 10
 _TRIES = 3
-"""A read that gives fewer bytes than the file has is tried again: a tool there was killed, or the file has just shrunk.
-Only in the second case it stays like that."""
+"""A read that returns fewer bytes than the file has is repeated: a tool there was killed, or the file has just shrunk.
+Only in the second case does the repetition change nothing."""
 
 _PRELUDE = r"""
 if command -v base64 >/dev/null 2>&1; then e() { base64; }; echo base64; else e() { od -An -v -tx1; }; echo hex; fi
@@ -38,7 +39,8 @@ elif [ -e "$1" ]; then echo E 6; return 1
 else echo E 2; return 1; fi
 }
 """
-"""e: bytes as text. s: status of a file. r: bytes of a file from an offset. c: why a file cannot be read (errno)."""
+"""e: bytes as text. s: the status of a file. r: the bytes of a file from an offset. c: why a file cannot be read
+(errno)."""
 
 _FIND = r"""find {path} -maxdepth {depth} \
 \( -name '.?*' ! -name .hydra -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \
@@ -58,7 +60,7 @@ class _Followed:
 
 
 class ShellPeer:
-    """See `connection.Peer`. All work is done by the thread that receives."""
+    """See `connection.Peer`. The receiving thread does all the work."""
 
     note = "no Python there: files are looked at every 2 s through the shell, no hardware"
 
@@ -196,7 +198,7 @@ class ShellPeer:
         return dict(zip(paths, lines, strict=False))
 
     def _advance(self, followed: _Followed) -> list[tuple[Message, bytes]]:
-        """The next pieces of a file, as far as the window allows."""
+        """The next pieces of a file, as many as the window allows."""
         answers: list[tuple[Message, bytes]] = []
         more = True
         while more and followed.under_way < WINDOW:
@@ -247,7 +249,7 @@ class ShellPeer:
     # -- the shell -------------------------------------------------------------------------------------------------
 
     def _run(self, script: str) -> bytes:
-        """What the script prints. `PeerLost` if the shell ends or does not answer."""
+        """The output of the script. Raises `PeerLost` if the shell ends or does not answer."""
         self._count += 1
         mark = f"rltui:end:{self._count}\n".encode()
         self._process.write(f"{script}\necho {mark.decode().strip()}\n".encode("utf-8", "surrogateescape"))
