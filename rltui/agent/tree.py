@@ -144,7 +144,7 @@ def is_of_steps(path: str) -> bool:
     return _STEPS_DIR.fullmatch(os.path.basename(path)) is not None
 
 
-def _is_saved_state(path: str) -> bool:
+def is_saved_state(path: str) -> bool:
     folder, name = os.path.split(path)
     return _WEIGHTS_FILE.fullmatch(name) is not None and _SAVES_DIR.fullmatch(os.path.basename(folder)) is not None
 
@@ -222,7 +222,7 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
                 tree.skipped["cache"] += 1
             else:
                 below.append(entry.path)
-        elif not is_checkpoint and _is_saved_state(entry.path):
+        elif not is_checkpoint and is_saved_state(entry.path):
             _list_file(tree, entry.path, entry.stat(follow_symlinks=False))
         elif is_interesting(entry.name) and (not is_checkpoint or entry.name.endswith(".json")):
             status = entry.stat(follow_symlinks=False)

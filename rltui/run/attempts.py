@@ -251,12 +251,12 @@ def loop(crashes: Sequence[Crash]) -> str:
 
 def came_again(notes: Sequence[Note], error: Note | None) -> str:
     """A clause that says how many attempts an error without a name ended; empty if it ended only one. An error counts
-    again only if the run was resumed in between."""
+    again only if the run was started or resumed in between."""
     if error is None:
         return ""
     times, resumed = 0, True
     for note in notes:
-        resumed |= note.kind == "resume"
+        resumed |= note.kind in ("start", "resume")
         if resumed and note.kind == error.kind and note.text == error.text:
             times, resumed = times + 1, False
     return f"the same error ended {times} attempts" if times > 1 else ""

@@ -33,6 +33,8 @@ from rltui.readers.document_rows import records, training_steps
 
 LAUNCHES = frozenset(("start", "resume", "end", "traceback", "oom", "killed"))
 """Notes after which a bar that begins again is of another launch, not of another epoch."""
+FATAL = frozenset(("traceback", "oom", "killed"))
+"""Notes of what may have ended an attempt."""
 P = ParamSpec("P")
 FAILED = "lines on which rltui failed"
 
@@ -198,8 +200,10 @@ class LogLines:
             self.bars.hear(config.values)
         if any(note.kind in LAUNCHES for note in notes):
             self.bars.launched()
-        if any(note.kind == "resume" for note in notes):
+        anew = any(note.kind == "resume" or (note.kind == "start" and step is not None) for note in notes)
+        if anew or any(note.kind in FATAL for note in notes):  # a count that goes back after it is of another attempt
             self.rows.resumed()
+        if anew:
             self.news.resumed(step)
         matters = bool(notes or configs) or self.notes.fails
         heard = matters

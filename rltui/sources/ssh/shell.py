@@ -43,7 +43,7 @@ else echo E 2; return 1; fi
 (errno)."""
 
 _FIND = r"""find {path} -maxdepth {depth} \
-\( -name '.?*' ! -name .hydra -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \
+\( -name '.?*' ! -name .hydra ! -name .art -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \
 -o -type d -exec printf 'D %s\n' {{}} + \
 -o -type f -exec sh -c '{stat}' sh {{}} + 2>/dev/null | head -n {limit}"""
 _STAT_ALL = 'stat -L -c "F %s %Y %d:%i %n" "$@" 2>/dev/null || stat -L -f "F %z %m %d:%i %N" "$@"'
@@ -291,4 +291,4 @@ def _is_wanted(top: str, path: str, size: int) -> bool:
         return False
     if directory != top and tree.is_checkpoint_dir(directory):
         return name.endswith(".json") and (size <= _WHOLE_CHECK_BYTES or name == "trainer_state.json")
-    return tree.is_interesting(name)
+    return tree.is_saved_state(path) or tree.is_interesting(name)

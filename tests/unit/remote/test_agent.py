@@ -85,7 +85,10 @@ def read_all(follower: object) -> bytes:
             return data
 
 
-NAMES = ("a.log", "deep/er/m.jsonl", "global_step_5/trainer_state.json", "global_step_5/x.log", ".hydra/c.yaml")
+NAMES = (
+    *("a.log", "deep/er/m.jsonl", "global_step_5/trainer_state.json", "global_step_5/x.log", ".hydra/c.yaml"),
+    *(".art/m.jsonl", "ckpts/step_000120.pt"),
+)
 ODD_NAMES = ("node_modules/x.json", "with space/ü-ñ.log", "quote's/$(x).csv", "model.bin", ".hidden/x.log")
 
 

@@ -13,6 +13,10 @@ STYLES = {
         "Load from checkpoint folder: checkpoints/global_step_20\nSetting global step to 20",
         "step:{i} - critic/score/mean:{x} - actor/grad_norm:0.3 - actor/ppo_kl:0.0{i}",
     ),
+    "a loop that says no more than that it starts": (
+        "Starting GRPO training",
+        "step {i}/100 | reward {x} | kl 0.00{i} | loss 0.0{i}",
+    ),
     "a loop of one's own": (
         "Resuming training from checkpoint step 20",
         "step {i}/100 | reward {x} | kl 0.00{i} | loss 0.0{i}",
