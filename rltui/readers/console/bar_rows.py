@@ -93,7 +93,7 @@ class BarNumbers:
         return painted._replace(nested=False) if painted.total in self._inside else painted
 
     def launched(self) -> None:
-        """Takes a line that tells that a program ended or another began."""
+        """Takes a line which reports that a program ended or another began."""
         self.again.launched()
         self._parts = PartsOfSteps()
 
@@ -114,7 +114,7 @@ class BarNumbers:
         return None if self._held is None else self._held[0]
 
     def drop(self) -> int:
-        """Drops the waiting rows: another line states its step, so they are of batches. Returns how many were
+        """Drops the waiting rows: another line states its step, so they count batches. Returns how many were
         dropped."""
         count = len(self._waiting) + (self._held is not None)
         self._waiting, self._held = [], None
@@ -195,7 +195,7 @@ class BarRows:
             self._news.other_work(painted, line)
 
     def launched(self) -> None:
-        """Takes a line that tells that a program ended or another began."""
+        """Takes a line which reports that a program ended or another began."""
         self._numbers.launched()
         self._stepper.launched()
 

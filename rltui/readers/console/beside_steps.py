@@ -245,7 +245,7 @@ class BesideSteps:
             there, head = self._under.below, self._block.pairs.title
             own = self._under.names(None)
             if self._known.main is None and done_within(self._under.message):
-                own = set()  # the step itself tells them now
+                own = set()  # the step itself states them now
             told = own | (there.keys() - self._under.parts)
             short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
             cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}

@@ -192,8 +192,8 @@ class GivenAhead:
 
 
 class Foretelling(LineReader):
-    """A reader of lines whose looks ahead can be taken back. `takes_back`: whoever follows it can take back what was
-    given. Otherwise what was given ahead stays, and the reader goes on from there."""
+    """A reader of lines whose looks ahead can be taken back. `takes_back`: its consumer can take back what was given.
+    Otherwise what was given ahead stays, and the reader goes on from there."""
 
     takes_back = False
     skipped: Counter[str]

@@ -22,7 +22,7 @@ _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x
 _LONG = lazy(r"\d{10}")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _BEGINS = "\0"
-"""Stands for a zero at the beginning of a number: numbers with a thousands separator have none."""
+"""Replaces a zero at the beginning of a number: numbers with a thousands separator have none."""
 _Read = TypeVar("_Read")
 
 

@@ -79,7 +79,7 @@ class HeadingForms(Struct):
         return (begins[0].name.lower(), _form(message)) in self._newest
 
     def names(self, begins: Sequence[Slot], message: str) -> bool:
-        """Whether headings of another form, and none of this one, are known to count this."""
+        """Whether headings of another form, and not of this one, are known to count this."""
         name, form = begins[0].name.lower(), _form(message)
         if self._forms[name, form] >= OFTEN:
             return False

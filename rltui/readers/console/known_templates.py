@@ -1,8 +1,8 @@
 """The wordings of a log's lines: which state steps, which may, and which cannot.
 
 A skeleton is a line without its numbers. Lines of one skeleton are held back until there are enough to decide whether a
-number in them counts the steps. The first counter that is found is that of the run, until lines of another form count
-on where its lines ended. Lines that count something else belong to the step above them.
+number in them counts the steps. The first counter that is found is that of the run, until lines of another form go on
+counting where its lines ended. Lines that count something else belong to the step above them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lines that state a step again behind a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
+"""Lines that state a step again with a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
 agent=solver reward=0.3`, then `step 5 agent=verifier reward=0.1`. Their numbers are not those of the step's own line,
 so they get the label as a prefix and overwrite nothing. The same holds for lines of the critic: `[critic] step 5
 loss=0.8`.

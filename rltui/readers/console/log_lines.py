@@ -64,7 +64,7 @@ class LogLines:
         self._set_looks()
 
     def take_joined(self, found: list[Joined]) -> None:
-        """Adds the rows of printed lists, and reads the lines that are complete by now, each with its own number."""
+        """Adds the rows of printed lists, and reads the lines that are now complete, each with its own number."""
         here, now = self.blanks.after, self.at
         for one in found:
             if isinstance(one, Printed):

@@ -167,7 +167,7 @@ class LogRows:
         self.came = True
 
     def tell(self, row: StepRow) -> list[StepRow]:
-        """Takes the row of a step line, which may hold only the step. Returns the rows that count by now: some wait for
+        """Takes the row of a step line, which may hold only the step. Returns the rows that now count: some wait for
         others that show whether their count is that of the steps."""
         rows = self._courses.take(row)
         if row.cells:
@@ -280,7 +280,7 @@ class LogRows:
         return {*self._rows.names, *(name for row in held for name in row.cells)} if held else self._rows.names
 
     def take(self, counts: bool) -> list[Record]:
-        """The records collected so far, after the text of a block was read. `counts`: rows are counted by now."""
+        """The records collected so far, after the text of a block was read. `counts`: rows are now counted."""
         self._add_cut()
         self._cut = _StepLines([], [], [], [])
         given, self._given = self._given, []
