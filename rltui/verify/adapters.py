@@ -24,6 +24,8 @@ NAMES = (
 )
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
+ESTIMATORS = ("group", "centred", "leave-one-out", "group-batch", "batch", "batch-centred", "spread", "none")
+"""What the file may call its advantages: `estimators.KNOWN` has how each is computed."""
 
 
 class BadAdapters(Exception):  # noqa: N818
@@ -36,7 +38,7 @@ class Adapters(Struct, frozen=True):
     `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
     repeat_interleave (all completions of a prompt side by side) or repeat. `reasoning`: the marks of a reasoning block
     that decoding removes; None if it keeps the whole text. `advantage`: the
-    estimator that the file declares (`estimators.KNOWN`); empty if it declares none. `examples`: (truth, right
+    estimator that the file declares (`ESTIMATORS`); empty if it declares none. `examples`: (truth, right
     completion, wrong completion) for the reward function.
     """
 
@@ -105,11 +107,9 @@ def from_names(names: dict[str, Any]) -> Adapters:
 
 
 def _estimator(names: dict[str, Any]) -> str:
-    from rltui.verify.estimators import KNOWN  # which needs this module
-
     name = names.get("ADVANTAGE") or ""
-    if name and name not in KNOWN:
-        raise BadAdapters(f"ADVANTAGE = {name!r}: must be one of {', '.join(KNOWN)}")
+    if name and name not in ESTIMATORS:
+        raise BadAdapters(f"ADVANTAGE = {name!r}: must be one of {', '.join(ESTIMATORS)}")
     return str(name)
 
 

@@ -1,10 +1,10 @@
-"""Bars that end again and again, as of a loop that gathers and trains in each iteration, each with a bar of its own:
+"""Bars that end again and again, as in a loop that gathers and trains in each iteration, with one bar for each:
 
     gather: 100%|████| 4/4 [00:20<00:00, reward=0.31]
     train: 100%|████| 3/3 [00:09<00:00, loss=0.12]
 
-No bar counts the iterations, so they are counted here: the first of these bars begins again. The numbers that each bar
-showed last are those of the iteration.
+No bar counts the iterations, so they are counted here: a new one begins when the first of these bars begins again. An
+iteration has the numbers that each bar showed last.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rltui.readers.console.progress_bar import TRAINING, ProgressBar
 from rltui.readers.name_words import has_word, words
 
 Row = tuple[int, dict[str, float], float]
-"""Count of the iteration, numbers and time."""
+"""The count of the iteration, its numbers and its time."""
 FEW_PARTS = 64
-"""A bar with more parts than this, and more than twice those of the first bar, counts the steps of the training: its
-numbers cannot wait for its end."""
+"""A bar with more parts than this plus twice those of the first bar counts training steps: its numbers cannot wait for
+its end."""
 MOST_PARTS = 2000
-"""So does one with more parts than this, whatever the first one has."""
+"""A bar with more parts than this counts training steps too, however many the first bar has."""
 
 
 class BarRounds(Struct):
-    """`sure`: the first bar ended and began again, and another one was shown in between. `refuted`: they count the
-    steps of the training after all. `beside`: other lines state the steps, so the bars are of parts of them."""
+    """`sure`: the first bar ended and began again, and another bar was shown in between. `refuted`: the bars count
+    training steps after all. `beside`: other lines state the steps, so the bars count parts of steps."""
 
     sure: bool = False
     beside: bool = False
@@ -39,11 +39,11 @@ class BarRounds(Struct):
     _cells: dict[str, float] = field(default_factory=dict)  # of this iteration
     _time: float = nan
     _count: int = 1
-    _news: bool = False  # numbers came that were not returned yet
+    _news: bool = False  # some numbers were not returned yet
 
     def concerns(self, painted: ProgressBar) -> bool:
-        """Whether a bar with numbers may be of a part of an iteration: it has a name of its own, and validates
-        nothing."""
+        """Whether a bar with numbers may count a part of an iteration: it has a name of its own and is not that of an
+        evaluation."""
         named = painted.name not in TRAINING and not any(map(str.isdecimal, painted.name))
         return named and not (self.refuted or painted.nested or has_word(painted.name, words().evaluation))
 
@@ -53,8 +53,8 @@ class BarRounds(Struct):
         return len(self._shown) > 1 and not (self.sure or self.refuted or self.beside)
 
     def take(self, painted: ProgressBar, cells: dict[str, float], time: float, waits: bool = True) -> list[Row] | None:
-        """Takes a bar that `concerns` these; `waits`: its name says that it may count the steps. Returns the iterations
-        that are over; None if the bar may count the steps of the training, as no other was shown before it."""
+        """Takes a bar for which `concerns` is true. `waits`: its name says that it may count the steps. Returns the
+        iterations that are over; None if the bar may count the training steps, as no other bar was shown before it."""
         out: list[Row] = []
         first = painted.name == self._first
         if first and self._over and painted.done < painted.total:
@@ -74,8 +74,8 @@ class BarRounds(Struct):
         return None if alone else out
 
     def _counts_steps(self, painted: ProgressBar, waits: bool) -> bool:
-        """Whether these are no parts of iterations: another bar is shown inside the first one, or one whose numbers
-        `wait` has far more parts."""
+        """Whether the bars do not count parts of iterations: another bar is shown inside the first one, or a bar whose
+        numbers wait (`waits`) has far more parts than the first."""
         if painted.name != self._first and not self._over:
             return True
         few = painted.name == self._first or not waits

@@ -18,15 +18,16 @@ from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.keys import MAX_STEP, first_of
 
 SURE = 64
-"""Most rows of such bars that are held back: a line with its step may follow, and then several batches make a step."""
+"""Most rows from bars that are held back: a line that states its step may follow, and then a step has several
+batches."""
 
 _BESIDE_STEPS = "number in a bar that counts batches, as other lines state their steps"
 
 
 class BarNumbers:
-    """Numbers shown in bars. They belong to the step that they name, else to the count of the bar; the last ones at a
-    count are used. Some loops set the numbers before the bar counts their step: then the first ones at a new count are
-    used, for the next step. `tell`: rows come from bars by now, even if other lines state steps."""
+    """Numbers shown in bars. They belong to the step that they name, else to the count of the bar. The last numbers at
+    a count are used. Some loops set the numbers before the bar counts their step: then the first numbers at a new count
+    are used, for the next step. `tell`: rows now come from bars, even if other lines state steps."""
 
     def __init__(self) -> None:
         self.tell = False
@@ -39,11 +40,11 @@ class BarNumbers:
         self._shown = ShownNumbers()
         self._parts = PartsOfSteps()
         self._trains = set[str]()  # names of bars that show numbers of training
-        self._inside = set[int]()  # totals of bars of steps that tqdm draws below another one, as that of the epochs
+        self._inside = set[int]()  # totals of step bars that tqdm draws below another bar, such as an epoch bar
         self.again = BarsAgain()
 
     def take(self, painted: ProgressBar, text: str, time: float = nan, line: int = 0) -> list[BarRow]:
-        """Takes a bar that was printed in a `line` at `time`. Returns the rows of steps that are over now."""
+        """Takes a bar that was printed in `line` at `time`. Returns the rows of the steps that are now over."""
         named = described(painted.name)
         if named:
             painted = painted._replace(name="")
@@ -83,8 +84,8 @@ class BarNumbers:
         return self._over() if self.tell or len(self._waiting) >= SURE else []
 
     def outermost(self, painted: ProgressBar, text: str = "") -> ProgressBar:
-        """The bar, not as one below another if it shows numbers of training: it counts the steps, and the one above it
-        the epochs. `text`: its line, if that is to be looked at."""
+        """The bar, no longer nested if it shows training numbers: then it counts the steps, and the bar above it counts
+        the epochs. `text`: its line, if that is to be examined."""
         if not painted.nested or not may_show(painted.name):
             return painted
         if text and postfix(text, painted.name):
@@ -92,7 +93,7 @@ class BarNumbers:
         return painted._replace(nested=False) if painted.total in self._inside else painted
 
     def launched(self) -> None:
-        """Takes a line that tells that a program ended or another began."""
+        """Takes a line which reports that a program ended or another began."""
         self.again.launched()
         self._parts = PartsOfSteps()
 
@@ -101,7 +102,7 @@ class BarNumbers:
         return [*self._over(), self._held] if self._held is not None else []
 
     def ended(self) -> list[BarRow]:
-        """All rows of a bar that has come to its end, as other lines go on; none of one that has not."""
+        """All rows of a bar that has reached its end, as other lines follow; none if it has not."""
         if self._held is None or not (self._full and self.tell):
             return []
         rows, self._held = self.so_far(), None
@@ -113,8 +114,8 @@ class BarNumbers:
         return None if self._held is None else self._held[0]
 
     def drop(self) -> int:
-        """Drops the rows that wait, as they are of batches: another line states its step. Returns how many they
-        were."""
+        """Drops the waiting rows: another line states its step, so they count batches. Returns how many were
+        dropped."""
         count = len(self._waiting) + (self._held is not None)
         self._waiting, self._held = [], None
         return count
@@ -125,7 +126,7 @@ class BarNumbers:
 
     def place(self, painted: ProgressBar) -> tuple[int, int | None] | None:
         """The step that a bar shows, and the planned steps (None: unknown); None if it counts something else. The bar
-        of an epoch goes on from the epoch before."""
+        of an epoch continues the count of the epoch before."""
         if painted.nested:
             return None
         epoch = round_counted(painted.name)
@@ -154,10 +155,10 @@ class BarRows:
         self._skip = skip
         self._stepper = Stepper()
         self.unplaced = 0  # dicts that stated no step
-        self.done: int | None = None  # steps that are done as bars show it
+        self.done: int | None = None  # finished steps, as bars show them
         self._numbers = BarNumbers()
         self._rounds = BarRounds()
-        self._doubtful: list[BarRow] = []  # of a bar that may count the parts of an iteration
+        self._doubtful: list[BarRow] = []  # rows of a bar that may count parts of an iteration
         self._gave = False  # rows came from numbers of bars
         self._by_bar = RowsByBar()
         self._said: dict[str, object] = {}  # settings of the plan
@@ -194,7 +195,7 @@ class BarRows:
             self._news.other_work(painted, line)
 
     def launched(self) -> None:
-        """Takes a line that tells that a program ended or another began."""
+        """Takes a line which reports that a program ended or another began."""
         self._numbers.launched()
         self._stepper.launched()
 
@@ -241,7 +242,7 @@ class BarRows:
         return self._stepper.waits
 
     def settle(self, over: bool = True) -> None:
-        """Gives steps to rows that are held back, as nothing more will tell them: the log is `over`, or else quiet."""
+        """Gives steps to rows that are held back, as no line will state them: the log is `over`, or else quiet."""
         rows = self._stepper.settle(over)
         self._add_counted(rows)
         for step, *_ in rows:
@@ -290,7 +291,7 @@ class BarRows:
         return rows
 
     def newest(self) -> int:
-        """The newest step of the log, by its rows or by the numbers that a bar shows now; -1 before the first."""
+        """The newest step of the log, from its rows or from the numbers that a bar shows now; -1 before the first."""
         told = self._rows.step
         shown = self._numbers.newest if told is None or self._numbers.tell else None
         return next((step for step in (shown, told) if step is not None), -1)
@@ -302,7 +303,7 @@ class BarRows:
             self.take_numbers(shown, painted, line)
 
     def end(self) -> None:
-        """Adds the last row of a bar that is full, as lines follow that state their steps."""
+        """Adds the last row of a full bar, as the lines that follow state their steps."""
         if self._in_rounds or self._rows.foretells:
             return
         for row in self._numbers.ended():
@@ -310,7 +311,7 @@ class BarRows:
             self._rows.add(*row)
 
     def so_far(self, line: int, over: bool = False) -> None:
-        """Takes what bars have shown until now as final. `over`: the log is."""
+        """Takes what bars have shown until now as final. `over`: the log is over."""
         self._add_numbers(lambda: self._shown_so_far(over), line)
 
     def _shown_so_far(self, over: bool) -> list[BarRow]:
@@ -319,14 +320,14 @@ class BarRows:
         return [*self._undoubted(), *self._numbers.so_far()] if over or not self._rounds.in_doubt else []
 
     def _add(self, rows: list[Row]) -> None:
-        """Adds rows, after counted rows got the steps that are known by now."""
+        """Gives counted rows the steps that are now known, then adds rows."""
         if placed := self._stepper.take_placed():
             self._rows.place(placed, self._stepper.counts)
         for row in rows:
             self._rows.add(*row)
 
     def _add_counted(self, rows: list[Row]) -> None:
-        """Adds rows; if rows were counted, the plan may then tell their steps."""
+        """Adds rows. If rows were counted, the plan may then give their steps."""
         self._add(rows)
         self._stepper.by_plan()
         self._add([])

@@ -1,4 +1,4 @@
-"""What the text of a progress bar tells: what its name counts, and the numbers in its name and behind its pace:
+"""What the text of a progress bar shows: what its name counts, and the numbers in its name and after its pace:
 `[00:10<01:30, 1.0it/s, loss=0.3]`."""
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rltui.readers.number_text import value
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _PACE = lazy(r"[,\[<]\s*(\d+(?:\.\d+)?)\s*(it/s|s/it)\b")
 _BEHIND_PACE = lazy(r"[,<]\s*(?:\d+(?:\.\d+)?|\?)\s?(?:[^\W\d]{1,12}/s|s/[^\W\d]{1,12}),\s*(?P<told>[^\]]{3,2000})\]")
-"""What a loop shows behind the pace."""
+"""What a loop shows after the pace."""
 SECONDS = "s/it"
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
 """A bar that is named after an algorithm: GRPO, RLOO, DPO."""
 _OF_TRAINING = lazy(r"(?i)(?:^train|(?:^|[\s_\-])training)$")
-"""Name of a bar that only counts training: its numbers are those of training, whatever their names are."""
+"""Name of a bar that only counts training: its numbers are from training, whatever their names are."""
 _EPOCH = lazy(r"(?i)^[^\d]*\bepoch[\s:#=\[(]*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?[\])]*(?:[\s\[(]*train\w*[\])]*)?$")
 """Name of a bar that counts the batches of one epoch."""
 _EPISODE = lazy(r"(?i)^[^\d]*\bepisode[\s:#=\[(]*(\d{1,6})\s*(?:/|of)\s*(\d{1,6})[\])]*$")
@@ -48,7 +48,7 @@ def round_counted(name: str) -> Round | None:
 
 
 def pace(text: str) -> dict[str, float]:
-    """Seconds of a step as the bar shows them, smoothed: `0.89it/s`, `1.12s/it`. Empty for a bar that shows none."""
+    """Seconds per step, smoothed, as the bar shows them: `0.89it/s`, `1.12s/it`. Empty for a bar that shows none."""
     found = _PACE.search(text)
     if found is None:
         return {}
@@ -73,7 +73,7 @@ def postfix(text: str, bar: str = "") -> dict[str, float]:
     if told is None and "=" not in text:
         return {}
     cells = {shown(name.strip()): value(number) for name, number in _POSTFIX.findall(with_units(text))}
-    if text.count("=") != len(cells) or not cells:  # in other words than `loss=0.3, reward=0.5`
+    if text.count("=") != len(cells) or not cells:  # not written as `loss=0.3, reward=0.5`
         slots = slots_of(with_units(told["told"])) if told is not None else []
         if len(slots) > len(cells) and all(slot.name for slot in slots):
             cells = {shown(slot.name): slot.value for slot in slots}
@@ -88,7 +88,7 @@ _NO_COUNT = lazy(r"\([^()]*\)|\[[^\[\]]*\]|\b[^\W\d][\w\-]*\d[\w.\-]*")
 
 @lru_cache(maxsize=64)
 def may_train(name: str) -> bool:
-    """Whether a bar of this name counts training steps if it shows numbers of training, as `main`, `RL (seed 1)`."""
+    """Whether a bar of this name counts training steps if it shows training numbers: `main`, `RL (seed 1)`."""
     if any(c.isdigit() for c in _NO_COUNT.sub("", name)):
         return False
     if has_word(name, words().counters) or "train" in name.lower():
@@ -97,7 +97,7 @@ def may_train(name: str) -> bool:
 
 
 def may_show(name: str) -> bool:
-    """Whether a bar of this name may show numbers of steps of the training."""
+    """Whether a bar of this name may show numbers of training steps."""
     return name in TRAINING or may_train(name) or round_counted(name) is not None
 
 

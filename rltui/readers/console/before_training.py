@@ -1,5 +1,5 @@
 """Scores of the model before training, in a line above all steps that says so: `Initial eval: accuracy = 0.31`,
-`Baseline GSM8K accuracy: 31.2%`. They are those of step 0."""
+`Baseline GSM8K accuracy: 31.2%`. They belong to step 0."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MOST = 200
 
 
 def scores_before(message: str) -> dict[str, float]:
-    """The scores that a line states of the model before training; empty for any other line. A reward or the like counts
-    only if the line says that it is of an evaluation."""
+    """The scores of the model before training that a line states; empty for any other line. A reward or the like counts
+    only if the line says that it is from an evaluation."""
     if len(message) > MOST or _SAYS.search(message) is None:
         return {}
     said = _SAYS.sub("", message)
@@ -40,7 +40,7 @@ def scores_before(message: str) -> dict[str, float]:
 
 
 class BeforeTraining:
-    """Holds such scores until it is known that the steps begin behind them."""
+    """Holds such scores until it is known that the steps begin after them."""
 
     def __init__(self) -> None:
         self._row: StepRow | None = None
@@ -63,7 +63,8 @@ class BeforeTraining:
         return bool(cells)
 
     def give(self, rows: list[StepRow]) -> list[StepRow]:
-        """The rows that a line gave, behind that of the scores if they are the first and begin near step 0."""
+        """The rows that a line gave. If they are the first and begin near step 0, the row of the scores precedes
+        them."""
         if self._row is None or not rows:
             return rows
         held, self._row = self._row, None

@@ -1,5 +1,5 @@
-"""Numbers beside the lines that state steps: below them or below headings, above them, in tables and evaluations. Of
-which step they are."""
+"""Finds the step of numbers beside the lines that state steps: below them or below headings, above them, in tables and
+evaluations."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class BesideSteps:
         self._work = ""  # the work that the lead of this line names, `train:`
         self._led = False  # logging put something before this line
         self._evaluated = False  # a line said that an evaluation follows
-        self._scored = False  # and there was a score of it since
-        self._evaluation_at = -1  # number of the newest line that was taken so
+        self._scored = False  # and a score of it came since
+        self._evaluation_at = -1  # number of the newest line taken as part of an evaluation
         self._opening = ""  # the words before a message that begins on the next line
         self._passed: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above words, before steps are known
         self._counted, self._over = CountedLines(), ""  # and a title right above, which names no step
@@ -115,7 +115,7 @@ class BesideSteps:
         return ended
 
     def _begins_evaluation(self, message: str) -> bool:
-        """Takes a line that announces numbers of an evaluation, after the first step. True if it does."""
+        """Takes a line after the first step that may announce numbers of an evaluation. True if it does."""
         after = self._under is not None or self._block.headed or self._known.newest is not None
         if not after or not begins_evaluation(message):
             return False
@@ -125,7 +125,7 @@ class BesideSteps:
         return True
 
     def _are_rounds(self, begins: Sequence[Slot]) -> bool:
-        """Takes note of the heading of a round, or of the counted lines below it. True if they are now known to be the
+        """Notes the heading of a round, or the counted lines below it. True if these lines are now known to be the
         steps of the round, and the lines so far are to be read again."""
         if self._known.main is not None or self._numbered.are_steps:
             return False
@@ -137,8 +137,8 @@ class BesideSteps:
         return self._anew
 
     def _heads_block(self, count: Slot, message: str) -> bool:
-        """Whether a line that says what was done for this count begins the block of a step: no other count does, and
-        the line above is none or one in other words that counts another step."""
+        """Whether a line that reports what was done for this count begins the block of a step: no other count does, and
+        there is no line above or it is worded differently and counts another step."""
         heading = self._block.heading
         if heading and heading[0].name != count.name and not _is_outer(heading[0], count):
             return False
@@ -150,7 +150,7 @@ class BesideSteps:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether this line is below none that may state its step, and no line is known to state one."""
+        """Whether this line is not below one that may state its step, and no line is known to state a step."""
         above = self._under
         known = self._known.main is None or self._known.counts
         return known and not self._block.headed and (above is None or above.slots[0].name == COUNTED)
@@ -161,8 +161,8 @@ class BesideSteps:
         return any(is_whole(slot) and slot.value == count.value for slot in above)
 
     def _is_of_sample(self, message: str) -> bool:
-        """Whether a line that counts something else than the heading numbers a part of the text below that, or another
-        one of its lines did."""
+        """Whether a line numbers a part of the text below the heading: it counts something other than the heading, or
+        an earlier line of that text did."""
         state = self._block.state
         if self._led or not (state.headed and state.sampled):
             return False
@@ -171,7 +171,8 @@ class BesideSteps:
         return bool(counts) and state.numbered
 
     def _is_of_text(self, message: str, count: Slot) -> bool:
-        """Takes a line that might head the numbers of a step. True if it numbers a part of a text printed below one."""
+        """Takes a line that might head the numbers of a step. True if it numbers a part of a text printed below a
+        step."""
         within = not self._is_at(count) and self._block.is_within_text(message, [count])
         if within:
             self._block.state.text = self._block.state.loose = True
@@ -244,11 +245,11 @@ class BesideSteps:
             there, head = self._under.below, self._block.pairs.title
             own = self._under.names(None)
             if self._known.main is None and done_within(self._under.message):
-                own = set()  # the step itself tells them now
+                own = set()  # the step itself states them now
             told = own | (there.keys() - self._under.parts)
             short = told | {name for name in cells if name.lower() in words().statistics}  # without the title
             cells = {f"{head}/{name}" if head and name in short else name: x for name, x in cells.items()}
-            cells = {name: x for name, x in cells.items() if name not in told}  # the first of a name counts
+            cells = {name: x for name, x in cells.items() if name not in told}  # the first number of a name counts
             self._under.below = {**cells, **there} | cells
             self._under.parts -= cells.keys()
             if self._under_step is not None:
@@ -291,15 +292,16 @@ class BesideSteps:
         return StepRow(self._known.newest or 0, cells, lines=(self._at,), time=self._time, aside=True)
 
     def _are_evaluated(self, cells: dict[str, float]) -> bool:
-        """Whether numbers below no step are of an evaluation of the newest: a title or their names say so."""
+        """Whether numbers that are not below a step are from an evaluation of the newest step: a title or their names
+        say so."""
         if self._under is not None or self._block.headed or self._known.newest is None or self._known.counts:
             return False
-        goes_on = self._evaluation_at == self._at - 1  # below a number of it all others are of it
+        goes_on = self._evaluation_at == self._at - 1  # all numbers below one of an evaluation belong to it too
         told = self._evaluated and (goes_on or measures(cells, "training"))
         return told or all(map(names_evaluation, cells))
 
     def _inside(self, cells: dict[str, float], source: str) -> list[StepRow]:
-        """Takes the numbers of a line about a part of the step above it: the last one of a name counts."""
+        """Takes the numbers of a line about a part of the step above it: the last number of a name counts."""
         if self._under is None:
             if self._block.headed:
                 self._block.add_within(cells, source, self._at, self._time)
@@ -315,8 +317,8 @@ class BesideSteps:
         return [] if step is None else [StepRow(step, cells, lines=(self._at,), time=self._under.time)]
 
     def _is_another_step(self, slot: Slot) -> bool:
-        """Whether a number is the known step counter and the heading of the open block states no or another step: then
-        the heading came from another program."""
+        """Whether a number is the known step counter and the heading of the open block states no step or another one:
+        then the heading came from another program."""
         return self._known.is_main(slot) and self._block.states_another(slot, self._known.main)
 
     def _end_block(self) -> list[StepRow]:
@@ -372,9 +374,9 @@ class BesideSteps:
         return [replace(row, cells=cells)] if row is not None and cells else []
 
     def _above(self, over: TemplateLine | None, name: str = "") -> Above:
-        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these, or
-        a line `over` them that might state a step, may be that of something else; but not one that counts the same
-        (`name`)."""
+        """The numbers above the step line or heading that comes now. Before steps are known, a heading above these
+        numbers, or a line `over` them that might state a step, may count something else, but not if its count has the
+        same `name`."""
         (passed, above), self._passed = self._passed, ({}, ())
         same = bool(name) and any(slot.name == name for slot in self._block.heading)
         cells, lines = NONE if same else self._block.loose_pairs(of_heading=self._known.main is None)
@@ -384,8 +386,8 @@ class BesideSteps:
 
 
 def _is_outer(heading: Slot, count: Slot) -> bool:
-    """Whether a heading may count what contains the step, or was set: it is no name of a step, as that of `count` is,
-    `batch=256` above `Step 3 took 12 s`."""
+    """Whether a heading may count something that contains the step, or be a setting: its name is not that of a step,
+    but the name of `count` is: `batch=256` above `Step 3 took 12 s`."""
     plain = words().counters
     return is_named(count.name, plain) and not is_named(heading.name, plain)
 

@@ -103,8 +103,8 @@ OPENING = ("{", "[", "(")
 
 
 class PrintedPairs(Struct):
-    """Collects lines of one key and one value each. Blank lines and ruled lines between them do not matter. They are a
-    config if their keys are those of settings."""
+    """Collects lines of one key and one value each. Blank lines and ruled lines between them do not matter. The lines
+    are a config if their keys are those of settings."""
 
     line: int
     _values: dict[str, object] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class PrintedPairs(Struct):
         return None if found is None else (found[1], scalar(found[2].rstrip(" ,|")))
 
     def add(self, message: str) -> bool:
-        """Takes the next line. False if it is not one of these."""
+        """Takes the next line. False if it is not such a line."""
         self._lines += 1
         if self._lines > MAX_PAIRS:
             return False
@@ -145,7 +145,7 @@ class PrintedPairs(Struct):
 
 class PrintedYaml(Struct):
     """Collects the lines of one YAML document. The first line may come after the time and place that a logger prints.
-    Only lists and nested mappings make it more than a page of `key: value` lines."""
+    Only lists and nested mappings distinguish it from a page of `key: value` lines."""
 
     line: int
     _lines: list[str] = field(default_factory=list)
@@ -207,7 +207,7 @@ MARKS = (
     b"ptions(",
 )
 YAML_LINES = 20_000
-"""YAML is looked for only in this many lines and before the first step."""
+"""YAML is searched for only in this many lines, and only before the first step."""
 YAML_MARK = PAIR_MARK + rb"|(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
 _ARGUMENTS = lazy(
     r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\("

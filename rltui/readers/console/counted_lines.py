@@ -1,6 +1,6 @@
-"""Lines that state a fraction of the epochs and no step, `[Epoch 0.60] loss=0.3 reward=0.5`, blocks below a title that
-comes again and again and names no step, `### Training metrics ###`, and lines without a step that hold a dict or only
-named numbers, `metrics: {'policy_loss': 1.2, 'reward': 0.1}`, `loss: 1.2, reward: 0.1`: they are counted."""
+"""Counts lines and blocks that state no step: lines with a fraction of the epochs, `[Epoch 0.60] loss=0.3 reward=0.5`;
+blocks below a title that recurs and names no step, `### Training metrics ###`; lines that hold a dict or only named
+numbers, `metrics: {'policy_loss': 1.2, 'reward': 0.1}`, `loss: 1.2, reward: 0.1`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TITLE = lazy(r"^[^\w\[\](){}<>\"']{2,}([^\W\d_]+(?:[ _][^\W\d_]+){0,3})(?:[^\w\
 
 _SET = ("config", "configuration", "settings", "setup", "args", "arguments", "hyperparameters", "parameters")
 _OTHERS = frozenset((*_SET, "trial", "run", "experiment", "model", "environment", "summary", "best", "final"))
-"""Words of titles above what is set, or above results of a whole training."""
+"""Words in titles above settings, or above results of a whole training."""
 
 
 _LOSS = frozenset(("loss",))
 _TEXT = lazy(r":\s*(['\"])(?!\s*[-+]?\.?\d)")
-"""A value that is a text and no number in quotes."""
+"""A value that is a text, not a number in quotes."""
 
 
 def title_alone(message: str) -> str:
@@ -41,8 +41,8 @@ def title_alone(message: str) -> str:
 
 
 def dict_alone(message: str) -> str | None:
-    """The words before the dict of a line that holds only this; None for any other line, and for a dict of settings, of
-    texts or of an evaluation, or one that holds a text, as that of a graded answer."""
+    """The words before the dict of a line that holds only a dict. None for any other line, and for a dict of settings,
+    of texts, of an evaluation, or with a text in it, such as a graded answer."""
     if message[-1:] != "}" or _DICT.match(message) is None or _TEXT.search(message) is not None:
         return None
     named = message.partition("{")[0].rstrip(" :=")
@@ -57,8 +57,8 @@ _NUMBERED = lazy(r"[^\W\d][^\W\d ]*(?: [^\W\d]+)* [\d.]+:\s")
 
 
 def pairs_alone(message: str) -> str | None:
-    """The first name of a line that only names a loss and more numbers, with or without a dict of further ones; None
-    for any other line. Without a loss the numbers may be those of one answer."""
+    """The first name in a line that holds only a loss and other named numbers, with or without a dict of more; None for
+    any other line. Without a loss the numbers may be those of one answer."""
     if "loss" not in message.lower() or _NUMBERED.match(message) is not None:
         return None
     told = pair_cells(_WITHIN.sub("", message) if message[-1:] == "}" else message) or {}
@@ -69,14 +69,14 @@ def pairs_alone(message: str) -> str | None:
 
 
 def alone(message: str) -> str | None:
-    """The words that tell such lines apart: see `dict_alone` and `pairs_alone`."""
+    """The words that distinguish such lines: see `dict_alone` and `pairs_alone`."""
     named = dict_alone(message)
     return pairs_alone(message) if named is None else named
 
 
 class CountedLines:
-    """Counts the lines. A line with other words than the first one belongs to the line of the same epoch. If the epoch
-    falls, a later launch goes on after the earlier epochs."""
+    """Counts the lines. A line worded differently from the first one belongs to the line of the same epoch. If the
+    epoch falls, a later launch goes on after the earlier epochs."""
 
     def __init__(self) -> None:
         self._key = self._newest = ""  # wording of the first line, and of the newest
@@ -91,7 +91,7 @@ class CountedLines:
         return twin
 
     def slots(self, key: str, slots: list[Slot]) -> list[Slot]:
-        """The numbers of a line with this wording (`key`); if it is such a line, its count comes before them."""
+        """The numbers of a line with this wording (`key`). If the line is counted, its count is put before them."""
         if not slots or last_word(slots[0].name) != "epoch" or is_whole(slots[0]) or not slots[0].value >= 0:
             return slots
         others = slots[1:]
@@ -110,8 +110,8 @@ class CountedLines:
         return [Slot(COUNTED, str(count), count, end=slots[0].end), *slots]
 
     def block(self, title: str, slots: list[Slot]) -> list[Slot]:
-        """The numbers of a block below this title; if it measures and counts nothing itself, its number comes before
-        them. A block below another title belongs to the one above."""
+        """The numbers of a block below this title. If the block has metrics and no count of its own, its number is put
+        before them. A block below another title belongs to the block above."""
         if not title or any(is_whole(s) and (s.of is not None or may_count(s)) for s in slots):
             return slots
         if not self._title and not is_about(slots, words().training):
@@ -121,8 +121,9 @@ class CountedLines:
         return [Slot(COUNTED, str(self._blocks), self._blocks), *slots]
 
     def dict(self, message: str, slots: list[Slot]) -> list[Slot]:
-        """The numbers of a line; if it only holds a dict or named numbers that measure and count nothing themselves,
-        its number comes before them. One behind other words, or with another first name, belongs to the one above."""
+        """The numbers of a line. If it holds only a dict or named numbers, with metrics and no count of their own, its
+        number is put before them. A dict after other words, or a line with another first name, belongs to the line
+        above."""
         named = dict_alone(message)
         before = len(message.partition("{")[0])
         if named is None and not promising([slot for slot in slots if slot.end <= before]):

@@ -1,8 +1,8 @@
-"""Which of several kinds of lines count the steps of the training.
+"""Finds which of several kinds of lines count the training steps.
 
-An agent's log prints the steps of each episode between those of the training: `[env 3] step 2 reward=0.5`, in the words
-that others use for their steps. The count of such lines starts again and again, while that of the training goes on.
-Where a run was restarted, all counts go back. Rows are held back while that can still show.
+An agent's log prints the steps of each episode between those of the training: `[env 3] step 2 reward=0.5`, in words
+that other logs use for training steps. The count of such lines starts again and again, while that of the training goes
+on. If a run was restarted, all counts go back. Rows are held back until it is clear which of these it is.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_HELD = 5000
 """Most rows that are held back as the log begins, if a count goes back again and again."""
 MOST_NAMES = 400
 RISES = 2
-"""How often one count must rise, and another start again in that time."""
+"""How often one count must rise, and another start again meanwhile."""
 OTHER_COUNT = "row of a count that starts again while that of the steps goes on"
 
 
-@lru_cache(maxsize=256)  # asked as a line is read, and as its row is given on
+@lru_cache(maxsize=256)  # called when a line is read and when its row is passed on
 def form_of(message: str) -> str:
-    """What tells lines with a step from other such lines: the words up to the second number. Empty if not known, or if
-    the lines count epochs: in each epoch other counts start again."""
+    """What distinguishes lines with a step from other such lines: the words up to the second number. Empty if not
+    known, or if the lines count epochs: in each epoch other counts start again."""
     text = without_lead(message)
     begun = [found.span() for found, _ in zip(NUMBER.finditer(text), range(2), strict=False)]
     if not begun:
@@ -40,8 +40,8 @@ def form_of(message: str) -> str:
 
 class LineCount(Struct):
     """The count in lines of one form. `newest`: the newest count. `rises`: how often it rose. `backs`: how often it
-    fell, or stayed while another rose. `seen`: how often all others had risen as it was stated. `apart`: how often it
-    did not go on from the count in the line before, as it does if both count the same."""
+    fell, or stayed while another rose. `seen`: how often all others had risen when it was last stated. `apart`: how
+    often it did not go on from the count in the line before, as it does if both count the same."""
 
     newest: int
     rises: int = 0
@@ -53,8 +53,8 @@ class LineCount(Struct):
 
 
 class Courses(Struct):
-    """Takes rows in file order and gives them on, at once or later. `dropped`: rows that were not given on since this
-    was last emptied."""
+    """Takes rows in file order and passes them on, at once or later. `dropped`: the rows that were not passed on since
+    this list was last emptied."""
 
     sure: bool = False
     dropped: list[StepRow] = field(default_factory=list)
@@ -81,16 +81,16 @@ class Courses(Struct):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it is open which count is that of the steps."""
+        """Whether it is still open which count is that of the steps."""
         return not self.sure and any(course.backs for course in self._of.values())
 
     def is_doubtful(self, row: StepRow) -> bool:
-        """Whether a row is of a count that started again, or that is known to be of something else."""
+        """Whether the count of a row started again, or is known to count something else."""
         form = _form(row)
         return form in self._others or (form == self._doubted != "") or (form in self._of and self._of[form].backs > 0)
 
     def take(self, row: StepRow) -> list[StepRow]:
-        """Takes a row. Returns the rows that are given on now."""
+        """Takes a row. Returns the rows that are passed on now."""
         form = _form(row)
         if form in self._others:
             self.dropped += [row] if row.cells else []
@@ -114,7 +114,7 @@ class Courses(Struct):
         return self._early() if given is None else given
 
     def release(self) -> list[StepRow]:
-        """Gives all rows on, as another kind of row follows or the log is over."""
+        """Passes all rows on, as another kind of row follows or the log is over."""
         self.sure, self._doubted = True, ""
         for course in self._of.values():
             course.backs = 0
@@ -124,8 +124,8 @@ class Courses(Struct):
         return out
 
     def resumed(self) -> list[StepRow]:
-        """Takes note that the log says that the run goes on from a checkpoint: all counts may go back now, and none is
-        in doubt for it. Returns the rows that are given on."""
+        """Notes that the log reports a resume from a checkpoint: now all counts may go back without being in doubt.
+        Returns the rows that are passed on."""
         if self.in_doubt or not (self.sure or any(one.rises >= RISES for one in self._of.values())):
             return []
         out = self.release()
@@ -143,7 +143,7 @@ class Courses(Struct):
         course.apart += other not in ("", form) and not 0 <= step - count <= stride
         self._before = form, step
         course.newest, course.rises, course.backs = step, course.rises + rose, course.backs + fell
-        if fell:  # what was before does not tell any more
+        if fell:  # what came before is no longer evidence
             course.rises = course.apart = 0
             course.since = {name: one.backs for name, one in self._of.items()}
         course.seen = self._rises(form)
@@ -153,7 +153,7 @@ class Courses(Struct):
         return sum(one.rises for name, one in self._of.items() if name != form)
 
     def _early(self) -> list[StepRow]:
-        """The rows to give on if those so far show enough."""
+        """The rows to pass on if those so far show enough."""
         for course in self._of.values():
             if min(course.rises, course.apart) < RISES:
                 continue
@@ -168,7 +168,7 @@ class Courses(Struct):
         return self.release() if self._calm >= HELD or len(self._held) >= MOST_HELD else []
 
     def _later(self, form: str, row: StepRow, fell: bool, rose: bool) -> list[StepRow]:
-        """The same, for a row after the first ones."""
+        """The rows to pass on for a row after the first ones."""
         if self._doubted:
             self._held.append((form, row))
             same = form == self._doubted
@@ -190,7 +190,8 @@ class Courses(Struct):
         return [row]
 
     def _beside(self, row: StepRow) -> StepRow | None:
-        """A row behind the steps, as that of an evaluation which took its time, without numbers that others state."""
+        """The row. If it is behind the steps, as a slow evaluation is, it loses the numbers that others state; None if
+        none remain."""
         form = _form(row)
         if not form or row.step > self._of[form].newest or row.step >= self._top or form in self._others:
             return row

@@ -49,7 +49,7 @@ def _parsed(text: str) -> dict[str, float] | None:
 
 
 def _own(path: str) -> str:
-    """The name of a number without the keys of outer dicts. Those of times and evaluations stay: `gen` in `timing` is a
+    """The name of a number without the keys of outer dicts. Keys of times and evaluations stay: `gen` in `timing` is a
     duration, and `accuracy` in `eval` is not that of training. A plain statistic (`mean`) keeps the last outer key."""
     *above, name = path.split("\0")
     telling = words().timings | words().evaluation

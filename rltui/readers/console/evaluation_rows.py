@@ -1,4 +1,5 @@
-"""The row in the text of a line from an evaluation: its step, its numbers, and the set of problems that they are of."""
+"""The row in the text of a line from an evaluation: its step, its numbers, and the set of problems that they belong
+to."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _LABELLED = lazy(
     r"(?:^|[\s,;|]+)(?:(?P<key>[A-Za-z_]+)\s?[=:]\s?(?P<quote>[\"']?)(?P<label>[A-Za-z][\w.\-/]*)(?P=quote)(?=[\s,;|)\]]|$)"
     r"|(?<=\d )[(\[](?P<manner>[A-Za-z][\w\-]{1,30})[)\]](?=\s?[:|,=-]))[,;|]?"
 )
-"""A key with a word, or a word in brackets behind the step."""
+"""A key with a word, or a word in brackets after the step."""
 _SET = lazy(
     r"(?<![\w./\-=:])([A-Za-z][\w.\-]{1,30})(?:\s*[:|]\s*|\s+)"
     r"(?=[^\W\d][\w/.@\-]*(?:\s*[=:]\s*|\s+)[-+]?[\d.])"
@@ -33,9 +34,9 @@ OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
 
 
 def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow | None:
-    """The row of a line from an evaluation, at the step that it states, else at `newest` (-1: there is none, None: it
-    must state one). None if it has no number with a metric's name, or if its count has another total than the `plan`:
-    it then counts the batches of an evaluation."""
+    """The row of a line from an evaluation, at the step that it states, else at `newest` (-1: there is none, None: the
+    line must state one). None if the line has no number with a metric's name, or if the total of its count differs from
+    the `plan`: then it counts the batches of an evaluation."""
     known = words()
     said, of = _of_label(said)
     said = said if said.startswith("{") else _NUMBERED.sub(_joined, said)
@@ -65,13 +66,13 @@ def _joined(found: re.Match[str]) -> str:
 
 
 def _problems_in(said: str) -> list[re.Match[str]]:
-    """The sets of problems that the text of an evaluation names before numbers; none of a dict."""
+    """The sets of problems that the text of an evaluation names before numbers; none for a dict."""
     return [] if said.startswith("{") else [found for found in _SET.finditer(said) if are_problems(found[1])]
 
 
 def _of_problems(said: str) -> tuple[str, str]:
-    """The text of an evaluation without the only set of problems that it names before all numbers but its step, and
-    that set: `step 20 AIME24 acc 0.1 len 311`, `MATH: pass@1=0.3 maj@8=0.4`."""
+    """The text of an evaluation without its set of problems, and that set: `step 20 AIME24 acc 0.1 len 311`, `MATH:
+    pass@1=0.3 maj@8=0.4`. The whole text and "" unless it names only one set, before all numbers except its step."""
     named = _problems_in(said)
     if len(named) != 1:
         return said, ""
@@ -82,7 +83,8 @@ def _of_problems(said: str) -> tuple[str, str]:
 
 def _each_of_problems(said: str) -> tuple[str, dict[str, float]]:
     """The text before the sets of problems that an evaluation names, and the numbers of each: `gsm8k pass@1=0.3
-    pass@8=0.4 | math pass@1=0.1 pass@8=0.2`. The text and nothing if it names fewer than two, or numbers before them.
+    pass@8=0.4 | math pass@1=0.1 pass@8=0.2`. The whole text and no numbers if it names fewer than two sets, or has
+    named numbers before them.
     """
     named = _problems_in(said)
     head = said[: named[0].start()] if len(named) > 1 else ""
@@ -96,8 +98,8 @@ def _each_of_problems(said: str) -> tuple[str, dict[str, float]]:
 
 
 def _of_label(said: str) -> tuple[str, str]:
-    """The text of an evaluation without the words that tell its data or manner, and these: `dataset=gsm8k acc=0.3`,
-    `step 20 (greedy): acc=0.3`."""
+    """The text of an evaluation without the label that names its data or manner, and that label: `dataset=gsm8k
+    acc=0.3`, `step 20 (greedy): acc=0.3`."""
     if said.startswith("{"):
         return said, ""
     for found in _LABELLED.finditer(said):
@@ -114,7 +116,8 @@ def _share_alone(said: str) -> dict[str, float]:
 
 
 def _name(name: str) -> str:
-    """The name of a number from an evaluation, with that as its first part: `eval/accuracy` for `eval accuracy`."""
+    """The name of a number from an evaluation, with the evaluation as its first part: `eval/accuracy` for `eval
+    accuracy`."""
     name = name.lower() if OF_TRIES.search(name) is not None else name
     first, _, rest = name.partition(" ")
     if rest and first.lower() in words().evaluation:
@@ -126,7 +129,7 @@ def _name(name: str) -> str:
 
 def set_named(name: str) -> str:
     """The name of a number whose evaluation is named with its data or manner, `GSM8K test acc`, `greedy eval reward`;
-    "" for any other name. `best val acc` is not of this step."""
+    "" for any other name. `best val acc` does not belong to this step."""
     said = name.split()
     at = next((i for i, word in enumerate(said) if word.lower() in words().evaluation), 0)
     if not 0 < at < len(said) - 1 or has_word(" ".join(said[:at]), either("no_part", "statistics")):

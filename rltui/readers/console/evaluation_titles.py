@@ -20,7 +20,7 @@ _SCORED = lazy(
 
 def set_of(message: str) -> str:
     """The data set before the numbers of a line below the title of an evaluation: `gsm8k: acc 0.3  len 311`. "" if the
-    line names none: what is measured is no set."""
+    line names none: the name of a metric is not a set."""
     found = _SET.match(without_marks(without_lead(message)))
     if found is None or measures([found[1]]) or has_word(found[1], either("items", "texts", "statistics", "counters")):
         return ""
@@ -54,7 +54,7 @@ def ends_evaluation(message: str) -> bool:
 
 def closes_evaluation(message: str) -> bool:
     """Whether a line about an evaluation says that it is over, `Validation done in 41 s`, `*** END EVAL ***`. Its
-    scores may be below, if there were none so far."""
+    scores may follow if none came so far."""
     said = _said(message)
     return not message.rstrip().endswith(":") and any(word == "end" or word in words().ends for word in said)
 

@@ -1,4 +1,4 @@
-"""Lines with the results of an evaluation, in free wording.  Either a tag marks them, `[eval] step 40 | reward 0.3`,
+"""Lines with the results of an evaluation, in free wording. Either a tag marks them, `[eval] step 40 | reward 0.3`,
 `val: acc=0.5`, `valid | epoch 2 | ...`. Or a line that states its step has a word for evaluation: `Validation at step
 40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`."""
 
@@ -58,7 +58,7 @@ _PAIR_OF_SET = r"([A-Za-z][\w.\-]{1,30})(?:\s*[:=]\s*|\s+)(\d{1,3}\.\d{1,6}(?:\s
 _SETS_ALONE = lazy(
     rf"(?:[\[(]?(?:\w+\.)*([A-Za-z]+)[\])]?\s*[:|>–—-]*\s+)?{_PAIR_OF_SET}(?:[\s,;|]+{_PAIR_OF_SET})+\W*$"
 )
-"""Only sets of problems with a number each, perhaps behind a word for an evaluation: `eval gsm8k 0.45 math 0.25`."""
+"""Only sets of problems with a number each, perhaps after a word for an evaluation: `eval gsm8k 0.45 math 0.25`."""
 _EACH_SET = lazy(_PAIR_OF_SET)
 _SET_BEHIND = lazy(
     r"\W{0,4}([A-Za-z]+)\s+(?:(?:on|for|of)\s+)?[\[(]?([A-Za-z][\w.\-]{1,30})[\])]?\s*(?:[:|]|[–—-]\s|(?=step\s))\s*(?=\S)"
@@ -82,7 +82,7 @@ MOST_IN_NAME = 3
 SHORT = 40
 """Most characters in which a line says that something is over."""
 MOST = 400
-"""Most characters of a line that only its words show to be from an evaluation."""
+"""Most characters of a line that only its words show to be an evaluation's."""
 _RANK_0 = ("", FIRST_RANK)
 _VERL = "step:"
 """How verl's own lines begin."""
@@ -92,7 +92,7 @@ class EvaluationLines:
     """Recognises lines from an evaluation. It must get the lines of a log in their order."""
 
     def __init__(self) -> None:
-        self._called_test = False  # the training's own lines have that word
+        self._called_test = False  # the training's own lines have the word `test` too
         self._scores = ScoresInWords()
 
     def said(self, lead: Lead, newest: int) -> str | None:
@@ -220,7 +220,8 @@ def _of_dict(message: str) -> str | None:
 
 def _is_stated(message: str) -> bool:
     """Whether the words of a line with a step show that it is from an evaluation: words before the step, or in each
-    metric name after it. So do lines of only pass@k and similar shares, or of benchmarks that are never trained on."""
+    metric name after it. Lines with only pass@k and similar shares, or with benchmarks that are never trained on, count
+    too."""
     known, of_dict = words(), message.startswith("{")
     if len(message) > MOST or not ("@" in message or has_word(message, either("evaluation", "benchmarks"))):
         return False
@@ -253,7 +254,7 @@ def _is_of_problems(name: str) -> bool:
 
 def _at_count(found: re.Match[str], newest: int) -> str | None:
     """The text after the word for an evaluation and a count. The count is the step if the training is near it or it is
-    written with `@`. None otherwise: it counts what is evaluated."""
+    written with `@`. Otherwise None: then the count is of what is evaluated."""
     step, at_step = int(found[2]), "@" in found[0]
     near = newest >= 0 and abs(step - newest) <= 1
     if not (at_step or near):
@@ -298,8 +299,8 @@ def _in_words(message: str, newest: int) -> str | None:
 
 
 def _of_sets(message: str, newest: int) -> str | None:
-    """The numbers of a line after the first step in which each names its evaluation and the data of that, `GSM8K test
-    acc: 0.3 (82/250)`. None for any other line."""
+    """The numbers of a line after the first step, if each names its evaluation and the data: `GSM8K test acc: 0.3
+    (82/250)`. None for any other line."""
     if newest < 0 or len(message) > MOST or "{" in message:
         return None
     slots = [slot for slot in slots_of(with_units(message)) if slot.name]

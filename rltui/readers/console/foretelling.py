@@ -1,8 +1,8 @@
-"""A log that is followed is shown as it stands, though what follows may show that its end is to be read otherwise.
+"""A log that is followed is shown as it is now, though later lines may show that its end must be read differently.
 
-So `finish` and `rest` read on in place, and the next bytes are read from the state before: what they give is what the
-log gives that nobody looked at meanwhile. Rows that were given ahead and come again are not given again. If others
-come instead, those given ahead are taken back.
+So `finish` and `rest` read ahead in place, and the next bytes are read from the state before that: they give the same
+as if nobody had looked meanwhile. Rows that were given ahead and come again are not given again. If others come
+instead, those given ahead are taken back.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rltui.readers.console.twin import twin
 
 
 class _Row(Struct, frozen=True):
-    """One row of a block, or a block of rows that were printed at once. None: logged as NaN or an infinity, or no
-    time."""
+    """One row of a block, or a block of rows that were printed at once. None: a number logged as NaN or an infinity, or
+    no time."""
 
     steps: tuple[int, ...]
     times: tuple[float | None, ...]
@@ -83,7 +83,7 @@ _Told = _Row | Counted
 
 
 class GivenAhead:
-    """What was given ahead of the bytes that are known to follow."""
+    """The records that were given ahead, before the bytes that confirm them."""
 
     def __init__(self) -> None:
         self._rows: deque[_Told] = deque()  # not confirmed yet
@@ -91,15 +91,15 @@ class GivenAhead:
         self._others: list[Record] = []  # notes and the like, given once
         self._hinted = False
         self.over = False
-        """Whether the log was read as if it was over."""
+        """Whether the log was read as if it were over."""
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows were given ahead that are not confirmed."""
+        """Whether rows that were given ahead are not confirmed yet."""
         return bool(self._rows)
 
     def foretell(self, records: Iterable[Record], further: bool) -> list[Record]:
-        """The records to give out of those that a look ahead found. `further`: it went on from the look before."""
+        """The records to give out, from those that a look ahead found. `further`: it went on from the look before."""
         told = [one for record in records if isinstance(record, Rows | Counted) for one in self._each(record)]
         again = 0
         out: list[Record] = []
@@ -130,7 +130,7 @@ class GivenAhead:
         return out
 
     def confirm(self, records: Iterable[Record]) -> list[Record]:
-        """The records to give out of those that are known to be right."""
+        """The records to give out, from those that are known to be right."""
         out: list[Record] = []
         others: list[Record] = []
         for record in records:
@@ -163,7 +163,7 @@ class GivenAhead:
         return [*back, *self._given(each[seen:], record)]
 
     def _back(self) -> list[Record]:
-        """Takes back what was given ahead, but for what was confirmed since."""
+        """Takes back what was given ahead, except what was confirmed since."""
         since, self._since = self._since, []
         self._rows.clear()
         return [TakenBack(), *(one for told in since for one in self._given([told], None))]
@@ -192,14 +192,15 @@ class GivenAhead:
 
 
 class Foretelling(LineReader):
-    """A reader of lines whose looks ahead can be taken back. `takes_back`: it is followed by one who can take back what
-    was given; else what was given ahead stays, and the reader goes on from there."""
+    """A reader of lines whose looks ahead can be taken back. `takes_back`: its consumer can take back what was given.
+    Otherwise what was given ahead stays, and the reader goes on from there."""
 
     takes_back = False
     skipped: Counter[str]
     skipped_at: dict[str, str]
     torn_line: int
-    """The newest line that was read without its end: stays as a look ahead left it, as its notes replace those."""
+    """The newest line that was read without its end. It stays as a look ahead left it, as notes of the complete line
+    replace those."""
 
     def __init__(self) -> None:
         self._before: dict[str, object] | None = None  # the state before the end was looked at
@@ -235,8 +236,8 @@ class Foretelling(LineReader):
         return self._look()
 
     def rest(self) -> list[Record]:
-        """Rows that were held back for lines to come, as nothing follows for now; the second time, as if nothing ever
-        did: what is shown of a log that has become quiet is what it holds."""
+        """The rows that were held back for later lines, as nothing follows for now. The second time the log is read as
+        if it were over, so all that a quiet log holds is shown."""
         if not self.takes_back:
             return self._rest()
         self._ahead.over |= self._before is not None

@@ -1,4 +1,4 @@
-"""Lines that differ only in their digits. A log repeats each of them thousands of times, and what the words of one tell
+"""Lines that differ only in their digits. A log repeats each of them thousands of times, and what the words of one mean
 holds for the others. What depends on the numbers themselves is never kept."""
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import TypeVar
 from rltui.lazy_regex import lazy
 
 RECENT = 256
-"""Texts of which it is remembered what they tell. Several readers ask the same of a line, a log repeats many lines
-(half of those of chatter came among the 256 before), and lines that are held back are read again."""
+"""How many texts are remembered with what they mean. Several readers ask the same about a line, a log repeats many
+lines (half of the chatter came among the 256 lines before), and lines that are held back are read again."""
 FORMS = 4096
 """Most forms that are remembered by one reader."""
 _FRACTION = lazy(r"\.\d+(?![.\d])")
-_ZERO = lazy(r"0(?<!\d0)")  # the digit first: that is quick
+_ZERO = lazy(r"0(?<!\d0)")  # the digit first, which is quick
 _OF_NAME = lazy(r"\d(?<=(?:[^\W\d]|@)\d)\d*")
 _DIGIT = lazy(r"\d")
 _AS_SIGNS = str.maketrans("0123456789", "".join(map(chr, range(1, 9))) + "\x0e\x0f")
 _LONG = lazy(r"\d{10}")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _BEGINS = "\0"
-"""Stands for a zero at the beginning of a number: numbers with a thousands separator have none."""
+"""Replaces a zero at the beginning of a number: numbers with a thousands separator have none."""
 _Read = TypeVar("_Read")
 
 
@@ -41,7 +41,7 @@ def form_of(text: str) -> str:
 
 
 class Forms(dict[object, _Read]):
-    """What is known of forms, at most `FORMS` of them."""
+    """What is known about forms, at most `FORMS` of them."""
 
     def keep(self, form: object, known: _Read) -> None:
         if len(self) >= FORMS:

@@ -1,4 +1,4 @@
-"""Console lines of trainers without a dialect of their own that name their step: `step 3 | loss 0.3 | kl 0.1`, a
+"""Console lines that name their step, from trainers without a dialect of their own: `step 3 | loss 0.3 | kl 0.1`, a
 heading, a dict that holds its step or comes after it."""
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
 
 
 def _by_best_name(begun: StepBlock | None, name: str) -> StepBlock | None:
-    """The step of a line by the most reliable of its names, as in a table with these columns. `name`: of its count."""
+    """The step of a line by the most reliable of its names, as in a table with these columns. `name`: that of its
+    count."""
     best = None if begun is None else first_of("step", begun.cells)
     if begun is None or best is None or place_of_step(best) >= place_of_step(name):
         return begun

@@ -1,8 +1,8 @@
-"""Words that say whose the numbers after them in a line are: `loss=0.4 | val loss=0.9 reward=0.3`, `[critic] loss=0.2
-lr=1e-6`, `train(loss=0.1) test(loss=0.3)`. Such a word holds until the next one, or until a bar or a bracket.
+"""Words that name the group of the numbers after them in a line: `loss=0.4 | val loss=0.9 reward=0.3`, `[critic]
+loss=0.2 lr=1e-6`, `train(loss=0.1) test(loss=0.3)`. Such a word holds until the next one, or until a bar or a bracket.
 
-An evaluation has names of the training, and so do two models of one step. The names are then written out, `val/reward`,
-before anything else reads the line.
+An evaluation uses the same names as the training, and so do two models of one step. The names are then written out,
+`val/reward`, before anything else reads the line.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _NAMED = lazy(rf"(?<![\w/.@\-])({_WORDS})(?:\s*[:=]\s*|\s+)$")
 _LABEL = lazy(rf"(?:[\[<]\s*({_WORDS})\s*[\]>]:?\s*|(?:^|(?<=[\s,|│;]))({_WORDS})(?:\s?\(\s*|\s?:\s+))$")
 """A group word that is set apart from the name after it."""
 _BREAK = lazy(r"[|│┃;()\[\]<>]|\s[-–—]\s")
-"""What ends a group, if not all pairs of the line are set apart by it."""
+"""What ends a group, unless it separates all pairs of the line."""
 _BAR = lazy(r"[|│┃;]|\s[-–—]\s")
 
 
 class _Group(Struct):
     """A group word, and whether it is `set_apart`: from the names after it by a sign, or from the pairs before it by
-    more than those are from each other. `first`: it begins the line."""
+    more than what separates those pairs. `first`: it begins the line."""
 
     word: str
     set_apart: bool
@@ -61,7 +61,7 @@ class _Pair(Struct):
         return self.name.lower()
 
     def is_of_held_out(self, message: str) -> bool:
-        """Whether two words say what its evaluation is of: `greedy eval reward`."""
+        """Whether two words name its evaluation: `greedy eval reward`."""
         said = message[self.opens : self.begin].lower().split()
         return len(said) > 1 and said[0] in words().held_out
 
@@ -69,8 +69,8 @@ class _Pair(Struct):
 @lru_cache(maxsize=RECENT)
 @unchanged_alike
 def grouped(message: str) -> str:
-    """A line with its group words in the names of their numbers. It is unchanged if no name occurs for two groups, and
-    no evaluation is told apart from the numbers before it."""
+    """A line with its group words in the names of their numbers. It is unchanged if no name occurs in two groups and no
+    evaluation is set apart from the numbers before it."""
     if len(message) > LONGEST or "{" in message or not _says_groups(message):
         return message
     pairs = _pairs(message)
@@ -92,7 +92,7 @@ def names_in(text: str) -> list[str]:
 
 
 def labelled(text: str, label: str, only: Collection[str] | None = None) -> str:
-    """A text with a label before the names of its numbers, or before `only` some of them."""
+    """A text with a label before the names of its numbers, or before those in `only`."""
     for pair in reversed(_pairs(text)):
         if (only is None or pair.key in only) and pair.key not in words().statistics:
             end = pair.begin + len(pair.name)
@@ -107,12 +107,12 @@ def _says_groups(message: str) -> bool:
 
 def _named(pair: _Pair, groups: set[str], trains: bool) -> str | None:
     """The name of a pair with its group; None if it stays as it is. `groups`: those that have this name. `trains`: the
-    line has a word for training too, so that all its numbers are of a group."""
+    line has a word for training too, so all its numbers belong to a group."""
     group = pair.group
     if group is None or is_named(pair.name, either("counters", "weak_counters")):
         return None
     if pair.key in words().statistics:
-        return None  # of the metric before it
+        return None  # it belongs to the metric before it
     shared = len(groups) > 1
     if group.is_evaluation:
         stays = either("by_group", "remaining", "memory", *(() if group.set_apart else ("durations",)))

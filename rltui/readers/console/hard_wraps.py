@@ -11,7 +11,7 @@ from rltui.readers.console.lead import split_lead
 from rltui.readers.console.reader import ConsoleReader
 
 LOOKED_AT = 1 << 14
-"""Bytes that are looked at to find the width at which a text was broken."""
+"""Bytes that are searched for the width at which a text was broken."""
 _NARROWEST, _WIDEST = 40, 300
 _FEWEST = 3
 """Fewest lines that are as wide as the terminal."""
@@ -31,7 +31,7 @@ def columns(line: str) -> int:
 
 
 def _begins_anew(line: str, begins: Collection[str]) -> bool:
-    """Whether a line is no rest of the one before. `begins`: the beginnings of complete lines."""
+    """Whether a line does not continue the one before. `begins`: the beginnings of complete lines."""
     return (
         line.startswith("  ")
         or _begin(line) in begins
@@ -69,8 +69,8 @@ def _says(line: str) -> bool:
 
 
 class HardWraps:
-    """Joins the broken lines of a text, piece by piece. How lines begin is learned from those before, so that a text
-    that comes slowly is joined as it is at once."""
+    """Joins the broken lines of a text, piece by piece. It learns from earlier lines how lines begin, so that a text
+    that comes slowly is joined like one that comes at once."""
 
     def __init__(self) -> None:
         self._head = b""
@@ -91,7 +91,7 @@ class HardWraps:
         return data if self._width is None else self._join(self._width, data)
 
     def rest(self) -> bytes:
-        """The text so far, if it shows the width already: nothing follows for now. Its last line may go on."""
+        """The text so far, if it already shows the width, as nothing follows for now. Its last line may go on."""
         out = b""
         if not self._decided and (found := width_of(self._head)) is not None:
             out, self._head = self._head, b""
@@ -110,7 +110,7 @@ class HardWraps:
         if self._width is None:
             return out
         out = self._join(self._width, out)
-        rest = self._rest.decode("utf-8", "replace").rstrip("\ufffd")  # a sign may be cut
+        rest = self._rest.decode("utf-8", "replace").rstrip("\ufffd")  # a character may be cut
         if rest and self._held and not self._goes_on(self._width, rest):
             out += self._give(self._held) + b"\n"
             self._held, self._given = "", 0
@@ -146,7 +146,7 @@ class HardWraps:
         return "".join(f"{line}\n" for line in out).encode("utf-8", "replace")
 
     def _whole(self) -> str:
-        """What was not given out yet of the held line, which is complete."""
+        """The part of the held line, which is complete, that was not given out yet."""
         out, self._held, self._given = self._held[self._given :], "", 0
         return out
 

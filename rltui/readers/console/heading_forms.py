@@ -22,7 +22,7 @@ _RULE = lazy(r"\W{10,}$")
 """The end of a panel, or a rule between parts of a log."""
 _RUN = lazy(r"([^\w#])\1+")
 KNOWN = 3
-"""After this many headings of one form with rising counts, another form is that of something else."""
+"""After this many headings of one form with rising counts, another form counts something else."""
 OFTEN = 2
 MOST = 200
 """Most forms and lines that are kept."""
@@ -35,13 +35,13 @@ def opens_text(message: str) -> bool:
 
 
 def ends_text(message: str) -> bool:
-    """Whether a line only draws a rule: what follows is no part of the text above it."""
+    """Whether a line only draws a rule: what follows is not part of the text above it."""
     return _RULE.match(message) is not None
 
 
 def _form(heading: str) -> str:
-    """A heading without its digits and without the length of its rules and gaps: those of a centred one give way to a
-    longer number."""
+    """A heading without its digits and without the length of its rules and gaps, which in a centred heading shrink as
+    its number gets longer."""
     return str(_RUN.sub(r"\1", skeleton(heading)))
 
 
@@ -66,7 +66,7 @@ class HeadingForms(Struct):
         self._headings += 1
 
     def add(self, begins: Sequence[Slot], message: str) -> None:
-        """Takes a heading. It counts if it goes on from the one of this form before."""
+        """Takes a heading. It counts if its number rises from the heading of this form before."""
         self.begin()
         key = begins[0].name.lower(), _form(message)
         if key not in self._newest and len(self._newest) >= MOST:
@@ -79,7 +79,7 @@ class HeadingForms(Struct):
         return (begins[0].name.lower(), _form(message)) in self._newest
 
     def names(self, begins: Sequence[Slot], message: str) -> bool:
-        """Whether headings of another form, and none of this one, are known to count this."""
+        """Whether headings of another form, and not of this one, are known to count this."""
         name, form = begins[0].name.lower(), _form(message)
         if self._forms[name, form] >= OFTEN:
             return False
@@ -92,10 +92,10 @@ class HeadingForms(Struct):
             self._lines[key] += 1
 
     def may_have_line(self, names: Iterable[str]) -> bool:
-        """The same, or there were too few headings to tell."""
+        """Whether `has_line` is true, or there were too few headings to decide."""
         return self._headings <= KNOWN or self.has_line(names)
 
     def has_line(self, names: Iterable[str]) -> bool:
-        """Whether lines with just these names came below at least every second heading."""
+        """Whether lines with exactly these names came below at least every second heading."""
         seen = self._lines[frozenset(names)]
         return seen >= OFTEN and 2 * seen >= self._headings

@@ -1,4 +1,4 @@
-"""What is held of a log's lines under the key of their skeleton, and what is known of them."""
+"""The lines of a log that are held under the key of their skeleton, and what is known about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_SKELETONS = 4000
 
 
 class HeldTemplates:
-    """Holds lines, blocks and table rows under the key of their skeleton, and answers what is known of them."""
+    """Holds lines, blocks and table rows under the key of their skeleton, and answers what is known about them."""
 
     def __init__(self) -> None:
         self.main: str | None = None
@@ -41,7 +41,7 @@ class HeldTemplates:
         self.counts = False
         """Whether rows are counted, as their lines only state a fraction of the epochs."""
         self.took_over = False
-        """Whether lines of another form state the steps than at first."""
+        """Whether lines of another form than at first state the steps."""
         self.ahead = Ahead()
         self.can_wait = False
         """Whether the lines so far can be read again, before a step is known."""
@@ -102,7 +102,7 @@ class HeldTemplates:
         return twin, line
 
     def learn(self, other: HeldTemplates, none: Iterable[str]) -> None:
-        """Takes over which skeletons state no step, and those of `none`."""
+        """Takes over from `other` which skeletons state no step, and adds those in `none`."""
         self._none, self._answers = {*other._none, *none}, set(other._answers)
 
     def held_pairs(self) -> dict[str, float]:
@@ -126,7 +126,7 @@ class HeldTemplates:
         remember(key, self._none)
 
     def over(self, line: TemplateLine) -> TemplateLine | None:
-        """The held line that may state the step of this line, which states none and tells of work inside a step."""
+        """The held line that may state the step of this line, which states none and reports work inside a step."""
         if self.main is not None or not done_within(line.message):
             return None
         held = (t.lines[-1] for t in self._by_key.values() if t.counter is None and t.lines)
@@ -141,7 +141,8 @@ class HeldTemplates:
         return is_whole(slot) and counter_name(slot) == self.main
 
     def may_take_over(self, rank: str, message: str) -> bool:
-        """Whether a line may be the first in another form that states the steps, as it counts on from the newest."""
+        """Whether a line may be the first in another form that states the steps, as it counts on from the newest
+        step."""
         if not (self._course.is_near(message) and self._course.may_go_on(slots_of(message))):
             return False
         key = f"{rank}:{skeleton(message)}"

@@ -1,4 +1,5 @@
-"""What step lines in own words are held back, and what is open: their rows as nothing more comes for now, or ever."""
+"""Step lines in a program's own words that are held back or still open, and their rows if nothing more comes for now,
+or ever."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ _Known = tuple[
 
 
 class HeldWords(OpenEnd[_Known]):
-    """The state of reading such lines: the step that is open, and what was learnt of the log."""
+    """The state of reading such lines: the step that is open, and what was learned about the log."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class HeldWords(OpenEnd[_Known]):
         self._heads = StepHeads(skip)
         self._wordings, self._labels = Wordings(), LabelledLines()
         self._samples = SampleLines()
-        self._in_text = False  # a prompt or response was begun, and no line since is surely none of it
+        self._in_text = False  # a prompt or response began, and each line since may belong to it
         self._stated = StatedNames(known)
         self._below: set[str] = set()  # names in the messages of headings
         self._below_heads = HeadingForms()
@@ -99,15 +100,15 @@ class HeldWords(OpenEnd[_Known]):
         return self._learner is not None and self._learner.counts
 
     def is_at(self, step: int) -> bool:
-        """Whether the own lines stated this step too."""
+        """Whether the log's own lines stated this step too."""
         return self._learner is not None and self._learner.knows_steps and step == self._step()
 
     def stop(self) -> None:
-        """Stops learning, as others state the steps: from now on only lines that name their step count."""
+        """Stops learning, as other readers state the steps: from now on only lines that name their step count."""
         self._learner = self._ahead = None
 
     def other(self) -> None:
-        """Takes note of a line of a dialect: the next lines belong to that."""
+        """Notes a line of a dialect: the next lines belong to it."""
         if self._block is not None:
             self._block.over = True
 

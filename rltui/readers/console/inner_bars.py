@@ -1,9 +1,9 @@
-"""Bars of another length that come while a training's bar is not at its end: those of an evaluation in between, or of
+"""Bars of another length that come before a training's bar reaches its end: those of an evaluation in between, or of
 another training.
 
-A terminal's codes tell that a bar is drawn below another one, but many logs are stored without them. So what follows
+Terminal codes show that a bar is drawn below another one, but many logs are stored without them. So what follows
 decides: the training's bar goes on after an evaluation, and another training has its lines between positions of its own
-bar. Until then nothing that comes is taken.
+bar. Until then nothing is taken.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class InnerBars(Struct):
         self.done[bar.total] = bar.done
         last = self.seen[-2:]
         if len(last) == 2 and all(one.bar and one.bar.total == bar.total and not one.blanked for one in last):
-            del self.seen[-1]  # of bars without a line between them the first and the last one tell all
+            del self.seen[-1]  # the first and the last of several bars without a line between them are enough
         self.seen.append(SeenMeanwhile(bar, None, blanked))
         return False
 
@@ -54,7 +54,8 @@ class InnerBars(Struct):
             self.lined = self.done.copy()
 
     def is_evaluation(self, total: int) -> bool:
-        """Whether all bars are like those of evaluations within a training of `total` steps: shorter, and over."""
+        """Whether all bars are like those of evaluations within a training of `total` steps: shorter, and at their
+        end."""
         return all(done == steps < total for steps, done in self.done.items())
 
 

@@ -1,6 +1,6 @@
-"""Counts inside the steps that lines above them state, `update 2/3: loss 0.3` below `Round 7/60`: such a count has a
-small plan and begins again below each next count of the outer one, which goes on. Known only when it has begun again;
-until then it may be that of the steps."""
+"""Counts inside the steps that lines above them state, `update 2/3: loss 0.3` below `Round 7/60`. Such a count has a
+small plan and begins again below each new outer count, which goes on. It is known only once it has begun again; until
+then it may count the steps."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class InnerCounts(Struct):
         )
 
     def may_be(self, key: str, slots_of: Callable[[], Sequence[Slot]]) -> bool:
-        """Whether a line counts inside a step, or may do so, which the next of the outer counts shows. `slots_of` gives
-        its numbers, which few lines need for this."""
+        """Whether a line counts inside a step, or may do so until the next outer count shows it. `slots_of` gives its
+        numbers, which only few lines need."""
         if key in self.known or key in self._maybe:
             return True
         if self._outer is None or key in self._none:
@@ -74,7 +74,7 @@ class InnerCounts(Struct):
         if counts == [0] or (len(counts) == 1 and measured):
             slot = slots[counts[0]]
             if measured:
-                self._none.add(key)  # of parts that come first, the step is stated below them
+                self._none.add(key)  # if it counts parts, they come first: the step is stated below them
             self._outer = _Outer(key, slot.name.lower(), slot.value, slot.of)
         if measured and len(counts) < 2 and self._outer is not None:
             self._measured.add(self._outer.key)
@@ -108,8 +108,8 @@ class InnerCounts(Struct):
         return False
 
     def _may_be_within(self, slot: Slot, outer: _Outer) -> bool:
-        """Whether this may count inside that. The steps of a round or an epoch may be those of the training, unless
-        something is measured for the round itself."""
+        """Whether `slot` may count inside `outer`. The steps of a round or an epoch may be those of the training,
+        unless something is measured for the round itself."""
         outer_word, own, known = last_word(outer.name), last_word(slot.name), words()
         if slot.of is not None and (outer.of is None or outer.of <= slot.of):
             return False

@@ -30,7 +30,7 @@ _PLACE = lazy(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s
 
 
 def may_be_joined(line: bytes) -> bool:
-    """Whether a line may belong to a text of several lines: a quick answer, for most lines no."""
+    """Whether a line may belong to a text of several lines: a quick check, False for most lines."""
     return b"{" in line or b".py:" in line or line.startswith(b" " * 8)
 
 
@@ -94,12 +94,12 @@ class BrokenLines:
 
 
 _BROKEN = lazy(rb"^ {8,}[A-Za-z_][\w/.@\-]{19,}$")
-"""A word alone in its column, as long as that: rich breaks only words that no line has room for."""
+"""A word that fills its column alone: rich breaks only words for which no line has room."""
 
 
 class RichLines:
     """Joins the messages that rich wrapped, without the place in the code on their right. A word that is longer than
-    the column of messages is broken at the end of that, and goes on in the next line."""
+    the column of messages is broken at the column's end, and goes on in the next line."""
 
     def __init__(self) -> None:
         self._held: tuple[int, bytes] | None = None
@@ -117,7 +117,7 @@ class RichLines:
 
     @staticmethod
     def opens(line: bytes) -> bool:
-        """Whether it is the first line of a message, or a line of one that holds a part of a word."""
+        """Whether it is the first line of a message, or one that holds only a part of a word."""
         if line.startswith(b" " * 8) and _BROKEN.match(line) is not None:
             return True
         return b".py:" in line and _PLACE.match(line) is not None

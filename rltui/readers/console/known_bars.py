@@ -1,5 +1,5 @@
-"""Progress bars that differ from one seen before only in their numbers: what they show is read at once, without asking
-again what else may stand in their line."""
+"""Progress bars that differ from an earlier one only in their numbers. They are read at once, without checking again
+what else may be in their line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBER = b"0123456789 "
 _REST = lazy(
     rb"(?:(?<=:)[ ]+|(?<!:)[ ]*)\d{1,3}%\|[^|{']{0,1000}\|[ ]*(\d{1,12})/(\d{1,12})[ ]\[[^\]\n{']{0,2000}\](\x1b\[A)?"
 )
-"""A bar from its percentage on, with nothing behind it but the code that goes up to the bar above."""
+"""A bar from its percentage on, followed at most by the code that goes up to the bar above."""
 
 
 class KnownBars:
@@ -39,7 +39,7 @@ class KnownBars:
             del self._names[head]
 
     def read(self, segment: bytes) -> ProgressBar | None:
-        """The bar, if it is alone on its line and like one that was learnt; else None."""
+        """The bar, if it is alone on its line and like one that was learned; else None."""
         head = segment[: segment.find(b"%|")].rstrip(_NUMBER)
         name = self._names.get(head)
         if name is None or (found := _REST.fullmatch(segment, len(head))) is None:
@@ -48,13 +48,13 @@ class KnownBars:
 
 
 def _measures(head: bytes) -> bool:
-    """Whether a text holds numbers: then the bar may stand behind a line of numbers."""
+    """Whether a text holds numbers: then the bar may come after a line of numbers."""
     return len(slots_of(split_prefix(head.decode("utf-8", "replace") + " 1")[1])) > 1
 
 
 class BarsInTurn:
-    """Paints bars in the order of their lines. While one rises, only its first and its last state matter: what is
-    between is passed by."""
+    """Paints bars in the order of their lines. While one rises, only its first and its last state matter: those between
+    are skipped."""
 
     def __init__(self, paint: Callable[[ProgressBar, int], object]) -> None:
         self._paint = paint

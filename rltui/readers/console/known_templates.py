@@ -1,8 +1,8 @@
 """The wordings of a log's lines: which state steps, which may, and which cannot.
 
 A skeleton is a line without its numbers. Lines of one skeleton are held back until there are enough to decide whether a
-number in them counts the steps. The first counter that is found is that of the run, until lines of another form count
-on where its lines ended. Lines that count something else belong to the step above them.
+number in them counts the steps. The first counter that is found is that of the run, until lines of another form go on
+counting where its lines ended. Lines that count something else belong to the step above them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from rltui.readers.name_words import is_named, measures, shown, words
 SEEN = 3
 """Lines of one skeleton needed to call it a step line: its counter has then risen twice."""
 MOST_WITHIN = 2000
-"""Most such lines that are kept."""
+"""Most lines that are kept for a step that is not known yet."""
 
 
 class KnownTemplates(HeldTemplates):
@@ -71,8 +71,8 @@ class KnownTemplates(HeldTemplates):
         return [row for kind, key, found in undecided for row in self._decide(key, found, kind)]
 
     def gives_up(self, key: str) -> bool:
-        """Takes note that lines of this skeleton, held so far, stand below a step and only hold its numbers. False if
-        they were not held, or cannot be read again."""
+        """Notes that lines of this skeleton, held so far, are below a step and only hold its numbers. False if they
+        were not held, or cannot be read again."""
         found = self._by_key.get(key)
         if found is None or found.counter is not None or not (self.can_wait and self._learns and only_pairs(found)):
             return False
@@ -81,8 +81,8 @@ class KnownTemplates(HeldTemplates):
         return True
 
     def is_not_counted(self, key: str) -> bool:
-        """Takes note that a line of this skeleton stands below one that may state its step. True if those before it
-        stood alone and were held to be counted: all are read again, as numbers of that step."""
+        """Notes that a line of this skeleton is below one that may state its step. True if those before it were alone
+        and held to be counted: all are read again, as numbers of that step."""
         found = self._by_key.get(key)
         if found is None or not (self.can_wait and self._learns and is_counted(found)):
             return False
@@ -91,8 +91,8 @@ class KnownTemplates(HeldTemplates):
         return True
 
     def adopts(self, key: str, line: TemplateLine) -> bool:
-        """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template. One
-        that may be about one answer waits until more of its kind came."""
+        """Whether a line of a new skeleton fits the known step lines; the skeleton then belongs to their template. A
+        line that may be about one answer waits until more of its kind have come."""
         if may_be_of_answer(line):
             return False
         for template in self.decided:
@@ -102,7 +102,7 @@ class KnownTemplates(HeldTemplates):
         return False
 
     def pass_by(self, step: int) -> None:
-        """Takes note of a step that others state in another way."""
+        """Notes a step that others state in another way."""
         self._step = step
 
     def follow(self, line: TemplateLine, key: str, step: int) -> list[StepRow]:
@@ -128,7 +128,7 @@ class KnownTemplates(HeldTemplates):
 
     @property
     def follows(self) -> bool:
-        """Whether another reader reads the lines that state the steps, and that has been so for some."""
+        """Whether another reader reads the lines that state the steps, and has done so for some steps."""
         return self.main is not None and self._course.stated >= SETTLED
 
     def goes_on_elsewhere(self, count: int) -> None:
@@ -151,8 +151,8 @@ class KnownTemplates(HeldTemplates):
         return step
 
     def _before(self, step: int) -> list[StepRow]:
-        """The steps in held lines that counted up to right before this step, and not to their total: their count did
-        not have to start again."""
+        """The steps in held lines that counted up to right before this step, and not to their total, so that their
+        count did not have to start again."""
         for key, counter in self._by_plan.items():
             template = self._by_key.get(key)
             if template is None or template.counter is not None:
@@ -196,8 +196,8 @@ class KnownTemplates(HeldTemplates):
 
     def early(self, opened: TemplateLine | None, key: str, over: bool) -> tuple[list[StepRow], set[str]]:
         """Decides early, as the log is quiet: lines of a template that was seen only twice count if they name their
-        step plainly. If the log is `over`, also lines that might have counted inside a step. Returns rows, and the
-        names that they hold of the line that is still `opened` under `key`."""
+        step plainly. If the log is `over`, also lines that might have counted inside a step. Returns the rows, and the
+        names in them that come from the line still `opened` under `key`."""
         out: list[StepRow] = []
         told: set[str] = set()
         rank = next((t.lines[0].rank for t in self._by_key.values() if t.lines and t.counter is None), "")
@@ -289,20 +289,20 @@ class KnownTemplates(HeldTemplates):
         return self._settle(template, counter, kind)
 
     def _may_outlive(self, template: Template) -> bool:
-        """Whether these lines may be those of the steps after all: what was taken for them was a part before the
-        training, `[sft] epoch 3 loss 1.02`, and is over."""
+        """Whether these lines may state the steps after all: those taken for step lines were of a part before the
+        training, `[sft] epoch 3 loss 1.02`, which is over."""
         return self.counts_weakly and self._newest_place < template.lines[0].place
 
     def _may_be_stray(self, lines: Sequence[list[Slot]], kind: str) -> bool:
-        """Whether lines in a few plain words that stated steps may be those of a text, `Step 3: time 5, length 10`, as
-        these blocks with another count came more often."""
+        """Whether the lines in a few plain words that stated steps may be part of a text, `Step 3: time 5, length 10`,
+        because these blocks with another count came more often."""
         if self._followed is None or kind != "block" or not self._course.stated < SETTLED < len(lines):
             return False
         counter = counter_of(list(lines), SEEN - 1, [0] * len(lines))
         return counter is not None and is_named(lines[0][counter].name, words().counters)
 
     def _outlives(self, template: Template, counter: int) -> bool:
-        """Whether they count one by one, by a plainer counter, for longer than that part did."""
+        """Whether these lines count one by one, by a plainer counter, for longer than the earlier part did."""
         lines = template.lines
         if self._may_be_stray([line.slots for line in lines], "block" if not lines[0].message else "line"):
             same = counter_name(lines[0].slots[counter]) == self.main
@@ -330,7 +330,7 @@ class KnownTemplates(HeldTemplates):
             self._by_plan.pop(key, None)
         template.decide(counter)
         names = template.lines[0].names(counter)
-        evaluates = bool(names) and all(map(names_evaluation, names))  # what is above is not of it
+        evaluates = bool(names) and all(map(names_evaluation, names))  # what is above does not belong to it
         if not template.prefix and self.main is None:
             self.main, self.kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
@@ -381,7 +381,7 @@ class KnownTemplates(HeldTemplates):
             measured = any(t.names for t in self.decided)  # a heading has its numbers below it
             beside = beside or (measured and keeps_step(template.lines, counter))
             if not beside and not self._course.is_followed_by(lines, counter) and not self._outlives(template, counter):
-                return None  # a second count beside the one that tells the step
+                return None  # a second count beside the one that states the step
         return counter
 
     def _take_inner(self, template: Template) -> None:

@@ -1,6 +1,7 @@
-"""Lines that state a step again behind a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
+"""Lines that state a step again with a label: `step 5 reward=0.3`, then `step 5 best: reward=0.4`; or `step 5
 agent=solver reward=0.3`, then `step 5 agent=verifier reward=0.1`. Their numbers are not those of the step's own line,
-so they get the label as a prefix and overwrite nothing. So do lines of the critic: `[critic] step 5 loss=0.8`.
+so they get the label as a prefix and overwrite nothing. The same holds for lines of the critic: `[critic] step 5
+loss=0.8`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _LABEL = lazy(
     rf"(?={_NAMES}(?:\s*[:=]\s*|\s+){NUMBER})"
 )
 _TAG = lazy(r"[\[(<]\s*(?P<tag>[^\W\d][\w\- ]{0,30}?)\s*[\])>]\s*[:|]?\s*")
-"""The same before the step: `[dev] step 50`."""
+"""A tag before the step: `[dev] step 50`."""
 _HELD_OUT = lazy(r"\W{0,3}(?P<tag>[^\W\d][\w\-]{0,20})(?:\s?[:|>]+)?\s+(?=[^\W\d])")
 """A word for held-out data before the step: `dev step 50`."""
 _SAVED = lazy(
@@ -48,14 +49,14 @@ class LabelledLines:
     """Finds such lines. It must get the lines of a log in their order.
 
     The label of the line that first states a step is that of the log's own lines, or "" if it has none. A line with
-    another label and the same step that has one of its names would overwrite it: from then on that label is beside. A
-    label that comes with a new step is only a change of words.
+    another label, the same step and one of the same names would overwrite it: from then on that label counts as beside.
+    A label that comes with a new step is only a change of wording.
     """
 
     def __init__(self) -> None:
         self._own = (-1, "")  # the newest step of an own line, and its label
         self._texts: tuple[str, ...] = ()  # its own lines
-        self._newest = "", ""  # the newest line, and how it was told: it is asked for several times
+        self._newest = "", ""  # the newest line and its result, which is asked for several times
         self._beside: set[str] = set()
         self._last: dict[str, int] = {}  # the newest step of each label
         self._of_others: set[str] = set()  # labels whose steps went back: they count other work
@@ -130,7 +131,7 @@ class LabelledLines:
         return {name for text in self._texts for name in names_in(text)}
 
     def _is_beside(self, count: int, label: str, rest: str) -> bool:
-        """Whether a line with this step and label is none of the log's own lines."""
+        """Whether a line with this step and label is not one of the log's own lines."""
         newest, own = self._own
         if own in self._of_others:
             return False
@@ -156,7 +157,7 @@ def _tag_of(lead: str) -> re.Match[str] | None:
 
 
 def _of_tag(tag: str) -> str:
-    """The label that a tag is; "" for that of a training, whose lines are the log's own, or whose steps are."""
+    """The tag as a label; "" for a tag of a training, whose lines or steps are the log's own."""
     known = words()
     return "" if has_word(tag, known.of_training | known.trainings | known.preparations) else tag
 

@@ -1,6 +1,6 @@
-"""A log to which a later launch was appended by another logger. What was learnt of the first launch does not tell how
-the lines of the next are to be read; so once the known rows stay away, the lines since the newest one are also read as
-a log of their own. If that has rows whose steps went back, another launch began, and its reader reads on.
+"""A log to which a later launch was appended by another logger. What was learned about the first launch does not show
+how to read the lines of the next. So once the known rows stop coming, the lines since the newest row are also read as a
+log of their own. If that log has rows whose steps went back, another launch began, and its reader takes over.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from rltui.readers.console.run_sections import OwnText, RunSections
 from rltui.readers.console.twin import twin
 
 LOOK_EVERY = 1000
-"""Lines after the newest row at which it is asked whether another launch began; then after twice as many, and so on."""
+"""After this many lines since the newest row it is checked whether another launch began; then after twice as many, and
+so on."""
 MOST_LINES = 32_000
-"""The same for the last time: a log that has no more rows ends in other lines."""
+"""The last of these checks is after this many lines: a log that has no more rows ends in other lines."""
 MOST_BYTES = 4 << 20
 """Most bytes of these lines."""
 USUAL = 4
-"""Rows stay away if this many times as many lines came as usually from row to row, and a few more."""
+"""Rows have stopped coming if the lines since the newest row exceed this many times the usual number between rows, plus
+`FEW`."""
 FEW = 8
 ROWS = 3
-"""Rows that rise are steps."""
+"""This many rows that rise are steps."""
 ANOTHER_RUN = "another run begins here"
 OF_OTHERS = "line of another run in this log"
 
@@ -37,7 +39,7 @@ class ConsoleLog(Foretelling):
     whole = False
 
     def __init__(self, format: str = "console", run: str = "") -> None:
-        """`run`: the one to read, if the log names several; else its first."""
+        """`run`: the run to read, if the log names several; by default its first."""
         super().__init__()
         self._run, self._sections = run, RunSections(run)
         self.format = format
@@ -47,7 +49,7 @@ class ConsoleLog(Foretelling):
         self._lines = 0  # complete lines that it was given
         self._since: bytes | None = b""  # the text after the line of its newest row; None: too much
         self._row_line = 0
-        self._next: ConsoleReader | None = None  # reads the same as another launch
+        self._next: ConsoleReader | None = None  # reads the same text as another launch
         self._of_next: Rows = Rows()
         self._look_at = LOOK_EVERY
 
@@ -77,7 +79,7 @@ class ConsoleLog(Foretelling):
         return self._reader.left_out()
 
     def recurring(self) -> list[Recurring]:
-        """Those of them that recur and hold named numbers, the most frequent first."""
+        """The left-out lines that recur and hold named numbers, the most frequent first."""
         return self._reader.recurring()
 
     def _feed(self, data: bytes) -> list[Record]:
@@ -98,7 +100,7 @@ class ConsoleLog(Foretelling):
         while at < len(data):
             left, lines = self._row_line + self._look_at - self._lines, data.count(b"\n", at)
             end, before = len(data), None
-            if lines >= left and at_once:  # that is quicker, and right if rows come so often that nothing is asked
+            if lines >= left and at_once:  # quicker, and right if rows come so often that no check is due
                 before, self._reader = self._reader, self._copied()
             elif lines >= left:
                 lines, end = left, at
@@ -124,7 +126,7 @@ class ConsoleLog(Foretelling):
                 if self._look_at > MOST_LINES:
                     self._since, self._next = None, None
         if self.takes_back and self._stays_away and self._next is None:
-            self._begin_next()  # it is asked with each look
+            self._begin_next()  # it is checked with each look
         self._count_skipped()
         return out if at_once else _with_newest_lines(out)
 
@@ -152,7 +154,7 @@ class ConsoleLog(Foretelling):
         return out
 
     def _take(self, data: bytes, lines: int) -> None:
-        """Keeps what may be of another launch. `lines`: the lines that end in these bytes, which were read."""
+        """Keeps what may belong to another launch. `lines`: how many lines end in these bytes, which were read."""
         self._lines += lines
         if self._reader.row_line > self._row_line:
             self._row_line, self._look_at = self._reader.row_line, LOOK_EVERY
@@ -176,7 +178,7 @@ class ConsoleLog(Foretelling):
                 self._of_next.append(record)
 
     def _ask(self) -> list[Record]:
-        """The rows of another launch, if one began: its reader then reads on."""
+        """The rows of another launch, if one began: its reader then takes over."""
         if not self._stays_away:
             return []
         if self._next is None:
@@ -204,7 +206,7 @@ class ConsoleLog(Foretelling):
             self._since = None
 
     def _began(self, reader: ConsoleReader) -> bool:
-        """Whether what this reader reads is another launch: its steps rise, and begin below the newest one."""
+        """Whether what this reader reads is another launch: its steps rise, and do not begin above the newest one."""
         ahead = twin(reader, {})
         assert isinstance(ahead, ConsoleReader)
         told = ahead._finish()
@@ -226,7 +228,7 @@ class ConsoleLog(Foretelling):
 
 
 def _with_newest_lines(records: list[Record]) -> list[Record]:
-    """These records, of the plain lines only the newest: several pieces gave as many each."""
+    """These records with only the newest plain lines, as each of several pieces may have given the most allowed."""
     over = sum(isinstance(record, LogLine) for record in records) - MAX_LOG_LINES
     if over <= 0:
         return records

@@ -28,7 +28,7 @@ MOST_PAIRS = 400
 MOST_COUNTS = 3
 """Most counts that a heading names."""
 LONG = 5
-"""Blanks in a name that is longer than those of other lines."""
+"""Fewest blanks in a name that is longer than those of other lines."""
 HEADLINE = 100
 """Most characters of a line that announces what follows."""
 WORD = lazy(r"[^\W\d_]+")
@@ -50,7 +50,7 @@ _CELLS = lazy(
 """What follows the number is not another number: a change in percent, a note."""
 _WHOSE = lazy(r"^\s*([A-Za-z]+):\s+(?=[^\W\d])")
 REMARK = lazy(r"(?<=\d)\s+[(\[][^()\[\]]{1,40}[)\]]\s*$")
-"""What is said of a number in brackets behind it: `tokens   261.3 (max 1,024)`."""
+"""A remark in brackets after a number: `tokens   261.3 (max 1,024)`."""
 _SET_APART = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
     rf"(?:\s{{2,}}|\t)\s*({NUMBER.pattern})\s?(%|[a-zA-Z]{{1,6}}(?:/[a-zA-Z]{{1,6}})?)?(?:\s+[▲▼△▽↑↓→↗↘=~+-])?$"
@@ -62,7 +62,7 @@ _ALIGNED = lazy(
     rf"^\s*([^\W\d_][\w/.\-]*(?: [\w/.()\-]+){{0,9}})\s?[:=]\s{{2,}}({NUMBER.pattern})"
     r"\s?(%|[a-zA-Z]{1,7}(?:/[a-zA-Z]{1,6})?)?$"
 )
-"""A name of many words, with blanks that align the numbers of neighbouring lines: no sentence has those."""
+"""A name of many words, with blanks that align the numbers of neighbouring lines: sentences have none."""
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
@@ -202,7 +202,7 @@ def logged_cells(message: str) -> dict[str, float]:
 
 
 def with_dicts(message: str) -> dict[str, float]:
-    """The numbers of a line of named ones, some of which are a dict: `loss: 0.1, rewards: {'right': 0.3, 'format':
+    """The numbers of a line of named numbers, some of them in a dict: `loss: 0.1, rewards: {'right': 0.3, 'format':
     0.8}`; empty for any other line."""
     plain = _DICT.sub("", message)
     beside = pairs(plain) if plain != message else {}
@@ -270,8 +270,8 @@ def _counts(name: str) -> bool:
 
 
 def _is_set(name: str) -> bool:
-    """Whether a name is that of a number of steps that somebody set: `warmup_steps`, `total_steps`. As words, `Total
-    steps`, it may be the count so far."""
+    """Whether a name is that of a number of steps that somebody set: `warmup_steps`, `total_steps`. Written as words,
+    `Total steps`, it may be the count so far."""
     amount = last_word(name).endswith("s") and has_word(name, words().settings)
     return amount or _SET_ONCE.match(name) is not None
 
@@ -300,8 +300,8 @@ def _called(message: str) -> Slot | None:
 
 @nothing_alike
 def headings(message: str) -> list[Slot]:
-    """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line. Before it may stand
-    whose it is: `trainer: Finished step 3`."""
+    """The counts of a heading, one or several: `Epoch 1/2 | Batch 3/60`. Empty for any other line. The name of its
+    group may come before it: `trainer: Finished step 3`."""
     led = _WHOSE.match(message)
     if led is not None and led[1].lower() in words().groups:
         message = message[led.end() :]
@@ -331,8 +331,8 @@ def headings(message: str) -> list[Slot]:
 
 
 def _beside_count(count: Slot, bracketed: str) -> list[Slot] | None:
-    """The number in brackets behind the only count of a heading, if it tells the same in another way: the epoch so far,
-    `Step 3 (epoch 0.06)`; none for the part that is done, `Step 3/50 (6.0%)`, or a range. None for any other text."""
+    """The number in brackets after the only count of a heading, if it states the same in another way: the epoch so far,
+    `Step 3 (epoch 0.06)`. Empty for the part that is done, `Step 3/50 (6.0%)`, or a range. None for any other text."""
     if _RANGE.match(bracketed):
         return []
     if (found := _FRACTION.match(bracketed)) is None:
@@ -352,7 +352,7 @@ def _is_label(part: str) -> bool:
 
 class PairBlock:
     """Pairs of neighbouring lines, until a name comes again or another line comes between. `title`: that of the newest
-    line. `title_above`: the one that a line above gives to all lines without a title of their own."""
+    line. `title_above`: the title in a line above, for all lines without their own."""
 
     def __init__(self) -> None:
         self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
@@ -366,7 +366,7 @@ class PairBlock:
         return twin
 
     def entitle(self, title: str) -> None:
-        """Takes a title in a line of its own, for the lines below; "" ends that of before."""
+        """Takes a title in a line of its own, for the lines below; "" ends the title before."""
         self.title = self.title_above = title
 
     @property
@@ -377,7 +377,7 @@ class PairBlock:
 
     @property
     def measured(self) -> bool:
-        """Whether its lines hold what was measured."""
+        """Whether its lines hold measurements."""
         return measures(name for _, name in self._slots)
 
     @property
@@ -390,7 +390,7 @@ class PairBlock:
         return own is not None and own.value == x
 
     def begins_anew(self, names: list[str]) -> bool:
-        """Whether a line of these names belongs to the next block."""
+        """Whether a line with these names belongs to the next block."""
         again = any((self.title, name) in self._slots for name in names)
         counts = bool(self.title) and any(name in names and is_named(name, words().counters) for _, name in self._slots)
         return again or counts or len(self._slots) >= MOST_PAIRS

@@ -95,7 +95,7 @@ _PICTURE = lazy("(?<=[^\\W\\d_]) [\u2600-\u27bf\U0001f000-\U0001faff]\ufe0f?(?= 
 """A pictogram between a name and its number."""
 _GROUPED = lazy("(?<![\\w.'’])\\d{1,3}(?:['’\u00a0\u202f]\\d{3})+(?![\\w'’])")
 _GROUP = lazy("['’\u00a0\u202f]")
-"""What stands between the thousands of a number in Switzerland and France: `1’000`."""
+"""What separates the thousands of a number in Switzerland and France: `1’000`."""
 _ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
@@ -294,7 +294,7 @@ _BEST = lazy(
 )
 _NUMBER = lazy(r"\d+(?:\.\d+)?")
 FEW = 3
-"""Numbers in a line that only repeats the best so far, at most."""
+"""Most numbers in a line that only repeats the best so far."""
 
 
 class Lead(NamedTuple):
@@ -328,7 +328,7 @@ def split_lead(line: str) -> Lead:
 
 
 def program(lead: Lead) -> str:
-    """The program that the words before a message name; "" if they only say which work the numbers are of, as in
+    """The program that the words before a message name; "" if they only say which work the numbers belong to, as in
     `train: loss=0.1` below a step."""
     known, source = words(), lead.source.lower()
     titles = source in known.phases | known.of_training and lead.before.rstrip().lower().endswith(f"{source}:")
@@ -351,7 +351,7 @@ _ENGINE = lazy(r"step=\d+, skipped=\d+, lr=\[")
 
 
 def counts_updates(lead: Lead) -> bool:
-    """Whether a line is what DeepSpeed's engine writes of its own updates, of which a step may have many: `step=40,
+    """Whether a line is from DeepSpeed's engine about its own updates, of which a step may have many: `step=40,
     skipped=0, lr=[1e-06], mom=[(0.9, 0.95)]`."""
     return _ENGINE.match(lead.message) is not None
 

@@ -11,10 +11,11 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import Stamp, plain, split_lead, stamps
 
 BACK_S = 3600.0
-"""A clock may be set back by this much, as at the end of summer time. A time of day further back is of the next day."""
+"""A clock may be set back by this much, as at the end of summer time. A time of day further back belongs to the next
+day."""
 OUT_OF_ORDER_S = 60.0
 """Lines of several processes may be this much out of order. At the end of summer time one hour comes twice; a time in
-it that is further back is of the second one."""
+it that is further back belongs to the second one."""
 _SLOT = lazy(r":([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)")
 _HOURS = 64
 """Most hours whose beginning is cached."""

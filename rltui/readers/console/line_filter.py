@@ -37,7 +37,7 @@ def shape_of(line: bytes) -> bytes:
 
 
 def remember(shape: _Shape, among: set[_Shape]) -> bool:
-    """Adds a shape to a set of bounded size. Returns whether all others were forgotten for it."""
+    """Adds a shape to a set of bounded size. Returns whether all others were forgotten to make room."""
     full = len(among) >= _MAX_SHAPES
     if full:
         among.clear()
@@ -45,7 +45,7 @@ def remember(shape: _Shape, among: set[_Shape]) -> bool:
     return full
 
 
-@lru_cache(maxsize=64)  # the same for each log of a list
+@lru_cache(maxsize=64)  # all logs of a list use the same
 def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """The regex for lines, and the regex for shapes. The latter finds marks with digits: their shape decides
     nothing."""

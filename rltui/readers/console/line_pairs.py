@@ -72,8 +72,8 @@ def parts_of(message: str) -> list[str]:
 
 
 def pairs_of(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int, int]:
-    """The numbers of the parts of a line, how many parts were understood, and how many numbers have the name of another
-    one."""
+    """The numbers of the parts of a line, how many parts were understood, and how many numbers have the name of an
+    earlier one."""
     named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:

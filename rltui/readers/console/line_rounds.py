@@ -1,5 +1,5 @@
-"""The numbers that may count the rounds of a count, whatever they are called: before it in its line, `[1/3] update
-4/50`, or in a title above, `=== shard 2 ===`. The count begins again in each round."""
+"""The numbers that may count the rounds of a counter, whatever they are called: before the counter in its line, `[1/3]
+update 4/50`, or in a title above, `=== shard 2 ===`. The counter begins again in each round."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Rounds = dict[int | str, int]
 TITLES = 16
 """Most titles above a step that are remembered."""
 MOST = 100_000
-"""No round has a higher number: that of a job or process may have."""
+"""No round has a higher number, but a job or process may have one."""
 
 
 class RoundTitles(Struct):
-    """The lines with a number right above the newest step that may be titles of a round: only those that stood above
-    the first one, too."""
+    """The lines with a number right above the newest step that may be titles of a round: only those that were also
+    above the first step."""
 
     newest: Rounds = field(default_factory=dict)  # never changed in place
     _first: Rounds | None = None  # those above the first step, once it came
     _told: bool = False  # the step below them came
 
     def take(self, message: str) -> bool:
-        """Takes a line that is not that of a step. Whether it may be a title."""
+        """Takes a line that is not a step line. Returns whether it may be a title."""
         slots = slots_of(message) if len(message) <= LONGEST else []
         if not 0 < len(slots) < 3 or not all(map(is_whole, slots)) or slots[0].value >= MOST:
             return False
@@ -44,7 +44,7 @@ class RoundTitles(Struct):
         return True
 
     def close(self) -> None:
-        """Takes note of a step: titles that come now are those of the next one."""
+        """Notes a step: titles that come now belong to the next one."""
         self._told = True
         if self._first is None:
             self._first = self.newest
@@ -58,7 +58,7 @@ def rounds_beside(slots: list[Slot], counter: int, titles: Rounds) -> Rounds:
 
 
 def named_rounds(cells: Mapping[str, float], titles: Rounds) -> Rounds:
-    """The same of the cells of a row that holds no text."""
+    """The same for the cells of a row that holds no text."""
     return {name: int(x) for name, x in cells.items() if x.is_integer() and _may_count_rounds(name)} | titles
 
 
@@ -67,8 +67,9 @@ def _may_count_rounds(name: str) -> bool:
 
 
 def rounds_before(lines: list[list[Slot]], counter: int) -> int | None:
-    """The place of the number that counts the rounds in several lines. It is one more in each line in which the counter
-    begins again where it began, and stands in all others. None if there is none, or if it never began again."""
+    """The place of the number that counts the rounds in several lines. It rises by one in each line in which the
+    counter begins again where it began, and stays the same in all others. None if there is no such number, or if the
+    counter never began again."""
     counts = [line[counter].value for line in lines]
     again = [b < a for a, b in pairwise(counts)]
     if not any(again) or any(falls and count > counts[0] for falls, count in zip(again, counts[1:], strict=True)):

@@ -18,7 +18,7 @@ INDEX = lazy(r"^\d{1,5}:\s+(?=[^\W\d][\w/.\-]*\s?[:=])")
 
 def is_of_newest_step(template: Template, line: TemplateLine) -> bool:
     """Whether a line begins like the step lines, counts the newest or the next step, and then only names measurements,
-    whatever they are called: `[step 20] solve_rate: 0.42`. What counts things, as `[step 20] sample: 3`, measures
+    whatever they are called: `[step 20] solve_rate: 0.42`. A line that counts things, as `[step 20] sample: 3`, names
     none."""
     if not template.is_next(line) or line.is_labelled_evaluation:
         return False
@@ -31,7 +31,7 @@ def is_of_newest_step(template: Template, line: TemplateLine) -> bool:
 
 
 IN_STEP = 3
-"""Lines in a row that count the step known as each came: no count of something else does so by chance."""
+"""This many lines in a row count the step that was known when each came: no other count does so by chance."""
 
 
 def keeps_step(lines: Sequence[TemplateLine], counter: int) -> bool:
@@ -48,7 +48,7 @@ def keeps_step(lines: Sequence[TemplateLine], counter: int) -> bool:
 
 
 def may_keep_step(lines: Sequence[TemplateLine]) -> list[int]:
-    """The places of the counts in these lines that are the step wherever that was known as the line came."""
+    """The places of the counts in these lines that equal the step whenever it was known as the line came."""
     first = lines[0].slots[: min(len(line.slots) for line in lines)]
     kept = (all(line.over in (None, line.slots[i].value) for line in lines) for i in range(len(first)))
     return [i for i, (slot, keeps) in enumerate(zip(first, kept, strict=True)) if may_count(slot) and keeps]

@@ -16,8 +16,8 @@ Entry = tuple[str, str]
 
 
 def entry(row: dict[str, object]) -> Entry | None:
-    """The entry that an object is or holds in an object; None if it is none: rows of metrics and samples have numbers
-    or texts of their own."""
+    """The entry that an object is, or holds in an inner object. None if there is none: rows of metrics and samples have
+    numbers or texts of their own."""
     keys = log_keys()
     inner = [row, *(value for value in row.values() if isinstance(value, dict))]
     stamp = next((str(one[key]) for one in inner for key in keys.stamp if isinstance(one.get(key), str | int)), None)

@@ -32,7 +32,7 @@ from rltui.readers.console.untaken import UntakenLines
 from rltui.readers.document_rows import records, training_steps
 
 LAUNCHES = frozenset(("start", "resume", "end", "traceback", "oom", "killed"))
-"""Notes after which a bar that begins again is of another launch, not of another epoch."""
+"""Notes after which a bar that begins again belongs to another launch, not to another epoch."""
 FATAL = frozenset(("traceback", "oom", "killed"))
 """Notes of what may have ended an attempt."""
 P = ParamSpec("P")
@@ -41,8 +41,8 @@ FAILED = "lines on which rltui failed"
 
 class LogLines:
     """Takes the lines in file order. `at`: the number of the current line, `took`: whether something was taken from it.
-    `own`: None once the steps come in a known dialect. `patterns`: the user's, instead of all that is known of step
-    lines. `skipped`, `skipped_at`: see `Reader`. `above`: the number of lines above the first."""
+    `own`: None once the steps come in a known dialect. `patterns`: the user's, used instead of all that is known about
+    step lines. `skipped`, `skipped_at`: see `Reader`. `above`: the number of lines above the first."""
 
     stops_at_faults = False
     """Set by tests, so that no fault of a reader stays hidden."""
@@ -66,7 +66,7 @@ class LogLines:
         self._set_looks()
 
     def take_joined(self, found: list[Joined]) -> None:
-        """Adds the rows of printed lists, and reads the lines that are complete by now, each with its own number."""
+        """Adds the rows of printed lists, and reads the lines that are now complete, each with its own number."""
         here, now = self.blanks.after, self.at
         for one in found:
             if isinstance(one, Printed):
@@ -81,7 +81,7 @@ class LogLines:
             self.blanks.after, self.at = here, now
 
     def _add_printed(self, printed: Printed) -> None:
-        """Adds rows that were printed all at once, after those that are held back, as they may repeat these."""
+        """Adds rows that were printed all at once, after the rows that are held back, which they may repeat."""
         self.bars.settle()
         if self.own is not None:
             self.intake.add_steps(self.dialects.close(), self.at)
@@ -107,7 +107,8 @@ class LogLines:
         return self.own is not None and (self.own.is_open or self.dialects.is_open)
 
     def safely(self, read: Callable[P, bool], *args: P.args, **named: P.kwargs) -> bool:
-        """Reads a line. One on which the reader fails is left out and counted: it costs itself, and not all rows."""
+        """Reads a line. A line on which the reader fails is left out and counted: only this line is lost, not all
+        rows."""
         try:
             return read(*args, **named)
         except Exception as error:
@@ -266,7 +267,8 @@ class LogLines:
         return bool(rows)
 
     def is_by_bar(self, segment: bytes) -> bool:
-        """Whether a line is a row of the step that the bar above it counts: a dict, or pairs that are below no step."""
+        """Whether a line is a row of the step that the bar above it counts: a dict, or pairs that are not below a
+        step."""
         if b"{" in segment:
             return self.bars.take_line(segment)
         return self.own is not None and not self.own.is_below_step and self.bars.take_line(segment)

@@ -48,8 +48,8 @@ class _StepLines(Struct):
 
 
 class LinePace(Struct):
-    """The lines with which rows were known: how many rows, and the first and newest of their lines. `at`: the number of
-    the line that is read. `longest`: the most lines from one row to the next, since its reader last set it to 0."""
+    """How often lines made rows known: how many rows, and the first and newest of these lines. `at`: the number of the
+    line that is read. `longest`: the most lines from one row to the next, since its reader last set it to 0."""
 
     at: int = 0
     longest: int = 0
@@ -67,12 +67,12 @@ class LinePace(Struct):
 
     @property
     def lines_a_row(self) -> float | None:
-        """How many lines came from row to row; None if there are too few."""
+        """The mean number of lines from row to row; None if there are too few rows."""
         return (self.newest - self.first) / (self.rows - 1) if self.rows > 1 else None
 
 
 LAP = 2
-"""The steps went back if they did so by this many at least: two processes that write one log differ by one row."""
+"""The steps went back only if they fell by at least this many: two processes that write one log differ by one row."""
 
 
 class LogRows:
@@ -92,12 +92,12 @@ class LogRows:
         self.pace = LinePace()
         self._rows = RowBuilder(skipped, skipped_at)
         self._given: list[Record] = []  # rows that came before the steps of others were known, and these steps
-        self._counts = False  # rows were counted, as nothing tells their steps
-        self._line = self._kept_line = 0  # the last one of which a row was added
+        self._counts = False  # rows were counted, as nothing states their steps
+        self._line = self._kept_line = 0  # the last line from which a row was added
         self._trainings = self._kept_trainings = Trainings()
         self._cut = _StepLines([], [], [], [])
         self._courses = Courses()
-        self._kept: Courses | None = None  # while the end is read: those without it
+        self._kept: Courses | None = None  # while the end is read: the courses without it
         self._skipped, self._skipped_at = skipped, skipped_at
 
     @property
@@ -110,7 +110,7 @@ class LogRows:
             self.passed(step)
 
     def _pass(self, steps: list[int]) -> None:
-        """The same for several steps in turn."""
+        """Comes to several steps in turn."""
         self._step = steps[-1] if steps else self._step
         if not self.foretells and steps:
             first = steps if self._sure_step is None else [self._sure_step, *steps]
@@ -135,7 +135,8 @@ class LogRows:
         return b"".join(around)
 
     def paced(self, text: bytes, first: int) -> None:
-        """Takes the lines of the step lines that were cut out of this text. `first`: the number of its first line."""
+        """Takes the line numbers of the step lines that were cut out of this text. `first`: the number of its first
+        line."""
         at = 0
         for offset in self._cut.offsets:
             first += text.count(b"\n", at, offset)
@@ -166,8 +167,8 @@ class LogRows:
         self.came = True
 
     def tell(self, row: StepRow) -> list[StepRow]:
-        """Takes the row of a step line, which may hold only the step. Returns the rows that count by now: some wait for
-        others that tell whether their count is that of the steps."""
+        """Takes the row of a step line, which may hold only the step. Returns the rows that now count: some wait for
+        others that show whether their count is that of the steps."""
         rows = self._courses.take(row)
         if row.cells:
             self.pace.row(self.pace.at)
@@ -195,13 +196,14 @@ class LogRows:
             self._put(row)
 
     def look_ahead(self) -> None:
-        """Keeps which rows wait, as what is read now may go on."""
+        """Saves which rows wait, as what is read now may go on."""
         self._kept, self._courses = self._courses, self._courses.copy()
         self._kept_line, self._kept_trainings = self._line, self._trainings.copy()
         self._came_before, self._foretold = self._foretold, {}
 
     def look_back(self) -> list[StepRow]:
-        """The rows that wait, as the log ends here for now. They go on waiting only if it is open which lines count."""
+        """The rows that wait, as the log ends here for now. They go on waiting only if it is still open which lines
+        count."""
         rows = self._courses.release()
         for row in rows:
             self._put(row)
@@ -278,7 +280,7 @@ class LogRows:
         return {*self._rows.names, *(name for row in held for name in row.cells)} if held else self._rows.names
 
     def take(self, counts: bool) -> list[Record]:
-        """The records collected so far, after the text of a block was read. `counts`: rows are counted by now."""
+        """The records collected so far, after the text of a block was read. `counts`: rows are now counted."""
         self._add_cut()
         self._cut = _StepLines([], [], [], [])
         given, self._given = self._given, []
@@ -311,7 +313,7 @@ MOST_EXPECTED = 16
 
 
 class LogNews:
-    """Collects notes and settings in the order of the lines; of progress and phases only the newest. `foretells`: see
+    """Collects notes and settings in the order of the lines; for progress and phases, only the newest. `foretells`: see
     `LogRows`."""
 
     def __init__(self) -> None:
@@ -320,7 +322,7 @@ class LogNews:
         self._records: list[Record] = []
         self._newest: dict[str, Note] = {}
         self._progress: tuple[int | None, int | None] = (None, None)
-        self._progress_line: int | None = None  # of a bar whose progress is the newest: told by `take`
+        self._progress_line: int | None = None  # of a bar whose progress is the newest: given out by `take`
         self._other_bar: ProgressBar | None = None
         self._expected: list[ConfigRecord] = []
         self._resumed_after: int | None = None  # the newest step when the log said that it was resumed
@@ -348,8 +350,8 @@ class LogNews:
             self._expected.append(config._replace(after=step))
 
     def resumed(self, step: int | None) -> None:
-        """The log says that the run goes on from a checkpoint: what was printed since its newest step is of this
-        launch, also if no step comes twice."""
+        """The log says that the run goes on from a checkpoint: what was printed since its newest step belongs to this
+        launch, even if no step comes twice."""
         self._resumed_after = step
         self.add([config for config in self._expected if config.after == step])
         self._expected = [config for config in self._expected if config.after != step]
@@ -380,7 +382,7 @@ class LogNews:
         self.add([Note("end", clean(said.decode("utf-8", "replace"), 500), line, step, laps=laps)])
 
     def other_work(self, painted: ProgressBar, line: int) -> None:
-        """Takes a bar of current other work, as a validation or a rollout."""
+        """Takes a bar of other current work, such as a validation or a rollout."""
         if painted.total and painted != self._other_bar:
             self._other_bar = painted
             done = f"{painted.name or 'other work'}: {painted.done} of {painted.total}"

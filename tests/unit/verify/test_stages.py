@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from rltui.verify import verify
-from rltui.verify.adapters import BadAdapters, from_names
+from rltui.verify.adapters import ESTIMATORS, BadAdapters, from_names
 from rltui.verify.check import Check
+from rltui.verify.estimators import KNOWN
 from tests.unit.verify.stages import EXAMPLES, FAULTS, RIGHT, Changes, reward
 
 PLANTED = [(stage, fault) for stage, (_, faults, _) in FAULTS.items() for fault in faults]
@@ -51,3 +52,7 @@ def test_what_the_file_must_say_is_one_line(names: dict[str, Any], says: str) ->
 def test_each_example_has_its_checks() -> None:
     checks = verify(from_names({"reward": reward, "EXAMPLES": [*EXAMPLES, ("7", "<answer>7</answer>", "seven")]}))
     assert {"right and wrong answer 1", "right and wrong answer 2"} <= {c.name for c in checks}
+
+
+def test_the_estimators_that_a_file_may_declare_are_those_that_are_known() -> None:
+    assert list(ESTIMATORS) == list(KNOWN)
