@@ -26,7 +26,7 @@ EVALS = 3
 def not_followed(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The train reward rose at once by a good part of its scale, and two evaluations later no validation set has gained
     a quarter of that. Likely causes: another grader or reward model, a leak in the prompts, or easier prompts. Shifts
-    are searched only in the newest rows, so `memory` keeps the leap until the reward is back or validation has
+    are looked for only in the newest rows, so `memory` keeps the leap until the reward is back or validation has
     followed."""
     reward, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if reward is None or not sets:

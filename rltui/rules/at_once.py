@@ -117,7 +117,7 @@ def _in_the_same_rows(look: Look, least: int) -> list[dict[str, Series]]:
 
 
 def _between(around: Series, first: int, last: int) -> Shift | None:
-    """The clearest jump between two steps. Positive values are also searched by their logarithm, as their noise may
+    """The clearest jump between two steps. Positive values are also tried by their logarithm, as their noise may
     grow with their level."""
     found = step_between(around, first, last)
     if found is not None or float(around.values.min()) <= 0.0:

@@ -97,7 +97,7 @@ def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
 
 
 SINCE_POINTS = 256
-"""The beginning of a condition is first searched in this many newest points."""
+"""The beginning of a condition is first looked for in this many newest points."""
 
 
 def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
@@ -113,7 +113,7 @@ def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
 
 
 LEAPT, STANDS = 3, 0.8
-"""Points that tell a level, and the part of the level now at which they stood if little came since."""
+"""Points that show a level, and the share of the present level that they reach if little was added since."""
 
 
 def leapt(x: Floats, level: float) -> bool:

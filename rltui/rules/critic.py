@@ -19,7 +19,7 @@ from rltui.run.table import Floats, Ints, Series
 BLOCK = 20
 """Rows of a level."""
 TURN_ROWS = 400
-"""Rows from the best level on in which the beginning of a decay is searched."""
+"""Rows from the best level on in which the beginning of a decay is looked for."""
 SIZES = (
     ("score_mean", ""),
     ("reward_mean", ""),

@@ -172,7 +172,7 @@ def fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int, tol
 
 
 SLOWLY = 12
-"""Evaluations that show a slow fall, at least."""
+"""Fewest evaluations that show a slow fall."""
 NEWEST = 8
 """One mean takes this fraction (1 / 8) of the evaluations, if many show a slow fall together."""
 

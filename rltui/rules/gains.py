@@ -14,7 +14,7 @@ POINTS = 3
 
 def gain_ended(look: Look, step: int) -> bool:
     """Whether since the step the reward certainly gained next to nothing of what its earlier pace would have brought. A
-    trend over a fixed number of rows contains the rise before that step for long. False if fewer than 20 rows came
+    trend over a fixed number of rows still contains the rise before that step. False if fewer than 20 rows came
     since."""
     reward = look.facts.metric(look.reward)
     later = None if reward is None else reward.since_step(step)

@@ -33,7 +33,7 @@ from rltui.run.table import Floats
 WINDOW = 50  # rows: the past that a spike is compared with, and how long it counts
 KEPT = 3
 PAST_ROWS = 400
-"""Rows from the lowest level on in which the beginning of a growth is searched."""
+"""Rows from the lowest level on in which the beginning of a growth is looked for."""
 LEVEL_ROWS = 20
 """Rows of a level."""
 LIVED_ON = 5
@@ -76,7 +76,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
-    window = max(int(p["window"]), worth(p["window"], len(series)))  # spikes are rare: fewer rows hold one or none
+    window = max(int(p["window"]), worth(p["window"], len(series)))  # spikes are rare: fewer rows have one or none
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]

@@ -38,7 +38,7 @@ SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
 
 
 MOST_POINTS = 400
-"""Points of a whole run in which the beginning of a growth is searched."""
+"""Points of a whole run in which the beginning of a growth is looked for."""
 MANY = 3
 """Up to this many GPUs get a finding each; if more have the same fault, they share one."""
 
@@ -119,8 +119,8 @@ def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]
 
 
 def _began(floor: Series) -> int:
-    """The step at which a growth that still goes on began, searched in the whole run: from the newest rows alone, the
-    date would move with each row."""
+    """The step at which a growth that still goes on began, from the whole run: from the newest rows alone, the date
+    would move with each row."""
     apart = -(-len(floor) // MOST_POINTS)
     return int(floor.steps[::apart][first_turn(floor.values[::apart])[0]])
 

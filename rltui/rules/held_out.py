@@ -88,7 +88,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
     began, (best, best_at) = float(x[0]), _best(found, step, peak)
-    rose = best > began + found.noise  # else the first evaluation is the best, or another one like it
+    rose = best > began + found.noise  # else the first evaluation, or one like it, is the best
     told_from = f"peaked at {num(best)} at step {best_at}" if rose else f"began at {num(began)}"
     summary = (
         f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "

@@ -155,7 +155,7 @@ def _cut_off(look: Look, p: Params, window: int, memory: Memory) -> Signal | Non
     """The gradient fell to a small part at one step and stayed there, although rewards differ as before. The update
     changed, not the data: a loss scale or frozen parameters, for example. Critical if neither reward nor KL rises
     afterwards, as an optimiser that divides by the size of the gradient may still learn. `memory` keeps the step and
-    the level before, as level shifts are searched only in the newest rows."""
+    the level before, as level shifts are looked for only in the newest rows."""
     gradient, dead = look.facts.metric("grad_norm"), look.facts.dead_groups
     if gradient is None or solved(look) or (dead is not None and dead.value >= p["warn"]):
         return None

@@ -1,4 +1,4 @@
-"""Validation that gained nothing of what training gained."""
+"""Validation that did not gain with training."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ SET_OUT = "set out"
 
 
 def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Both gained up to a step. Since then training gained more than before, and faster, and no set gained a quarter of
-    its share in that, judged by its gain beside training before. On another scale than the train reward, validation
-    need not come as far, but its course must continue as before. A set near its top had no room to gain."""
+    """Both gained up to a step. Since then training gained more than before, and faster, and no validation set gained a
+    quarter of what its earlier gain beside training predicts. On another scale than the train reward, validation need
+    not come as far, but its course must continue as before. A set near its top had no room to gain."""
     whole, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if whole is None or not sets or any(len(one.values) < 2 * LEAST for one in sets):
         return []

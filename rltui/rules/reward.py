@@ -213,7 +213,7 @@ def _since(x: Floats, start: int, level: float, rows: int) -> int:
 
 
 AROUND = 5
-"""A sudden fall is searched from this many rows before the onset to as many rows after the row where it is clear."""
+"""A sudden fall is looked for from this many rows before the onset to as many after the row where it is clear."""
 
 
 def _at_once(series: Series, onset: int, below: int, fall: float) -> int:
@@ -368,7 +368,7 @@ def _crosses(x: Floats, level: float) -> int:
     """The cut with the fewest values below the level before it and above the level after it. The last value above the
     level would come later with more noise."""
     more = 1 - 2 * (x >= level).view(np.int8)
-    wrong = more.astype(np.int32).cumsum(dtype=np.int32)  # how many more than with the cut before all values
+    wrong = more.astype(np.int32).cumsum(dtype=np.int32)  # compared with a cut before all values
     best = int(wrong.argmin())
     return best + 1 if wrong[best] < 0 else 0
 

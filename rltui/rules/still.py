@@ -98,7 +98,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 MOST_ROWS = 2000
-"""The newest rows, in which a floor is searched."""
+"""The number of newest rows in which a floor is looked for."""
 STRAY, SELDOM = 2, 0.05
 """Successes are strays if at most this many consecutive rows, and at most this share of all rows, hold one: the reward
 is at its floor before and after them. As many more than the share (`STRAY`) may lie close together by chance."""
@@ -237,9 +237,9 @@ def _rose(score: MetricFacts) -> bool:
 
 @rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """No gain since the start, or next to none of the possible gain. A warning if something explains why, such as a
-    policy that does not move, and there are enough rows. Once reported, it ends only with a clear gain, in the whole
-    course or between its ends, not when the noise happens to be high or low."""
+    """No gain since the start, or next to none of the possible gain. A warning if something explains why (such as a
+    policy that does not move), mostly only after enough rows. Once reported, it ends only with a clear gain, in the
+    whole course or between its ends, not when the noise happens to be high or low."""
     score, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
     if score is None or blocks is None or not logged_for(look, look.reward, p["rows"]):
         return []
@@ -399,7 +399,7 @@ def _risen_since(look: Look, memory: Memory) -> bool:
 
 def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
     """First step since which the reward jumps more. `memory` keeps the noise before it, as those rows may lie further
-    back than a change is searched. If the reward had no noise before, the increase is unknown."""
+    back than a change is looked for. If the reward had no noise before, the increase is unknown."""
     grown = louder(series.steps, series.values)
     if grown is not None:
         if (before := noise(series.values[: series.steps.searchsorted(grown)])) > 0:

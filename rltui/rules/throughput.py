@@ -1,4 +1,4 @@
-"""Step time."""
+"""Step time and its phases."""
 
 from __future__ import annotations
 
