@@ -232,7 +232,7 @@ ABOVE_SET = re.compile(r"one_?cycle|cyclic")
 
 def _unlike_set(look: Look, p: Params) -> Signal | None:
     """A learning rate that is logged, from its first rows on, as a multiple of the configured one. Another value is in
-    use, as schedules only go below the configured rate. Unknown for a run that was resumed with other settings."""
+    use, as schedules go below the configured rate. Unknown for a run that was resumed with other settings."""
     series, told = look.series("lr"), look.settings.lr
     if series is None or not told or told <= 0 or look.settings.earlier or len(series) < p["unlike_rows"]:
         return None
