@@ -1,1 +1,1 @@
-"""The rules: their pages, their detectors, and what each of them needs."""
+"""The rules: their pages, their detectors, and what each rule needs."""

@@ -36,8 +36,8 @@ from rltui.run.sums import median
 
 @rule("cfg-group-size-degenerate", Look)
 def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A group baseline over one or very few samples. With one sample the advantages equal the scores, which
-    proves it."""
+    """A group baseline over one or very few samples. With one sample, the advantages equal the scores; that is the
+    proof."""
     equal = _advantages_are_scores(look, p)
     size = look.settings.group_size
     if look.settings.group_relative is False or (look.settings.group_relative is None and equal is None):
@@ -68,12 +68,12 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
 
 
 def _leaves_one_out(look: Look) -> bool:
-    """RLOO: the baseline of a sample is the mean of the others, nothing is divided by their spread."""
+    """Whether the baseline is RLOO's: the mean of the other samples, without division by their standard deviation."""
     return "rloo" in f"{look.settings.word('adv_estimator')} {look.settings.algorithm}".lower()
 
 
 def _advantages_are_scores(look: Look, p: Params) -> float | None:
-    """Share of the last rows in which both extremes agree, None where that is not most of them."""
+    """Share of the last rows in which both extremes agree. None if that is not most of them."""
     names = ("advantage_min", "score_min", "advantage_max", "score_max")
     columns = [look.values(n)[-50:] for n in names]
     rows = min(len(c) for c in columns)
@@ -90,7 +90,7 @@ def _advantages_are_scores(look: Look, p: Params) -> float | None:
 
 @rule("kl-penalty-gaming", Look)
 def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The shaped reward rises because responses get shorter, while the raw score does not rise."""
+    """The shaped reward rises because responses get shorter. The raw score does not rise."""
     shaped, raw, length = (look.values(n) for n in ("reward_mean", "score_mean", "response_length_mean"))
     if min(len(shaped), len(raw), len(length)) < p["rows"]:
         return []
@@ -156,8 +156,8 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
 
 
 def _narrow(look: Look, p: Params) -> bool:
-    """Whether the clip range is one for whole sequences, or a mistake: as it is set or, if nobody knows that, as the
-    first rows tell it."""
+    """Whether the clip range is one for whole sequences, or a mistake. Uses the range that is set or, if that is
+    unknown, the one that the first rows imply."""
     bounds = [b for name in ("clip_low", "clip_high") if (b := look.settings.number(name)) is not None]
     widest = max(bounds) if bounds else implied_range(look, p["clip_notice"])
     return widest is not None and 0 < widest < p["range"]
@@ -165,7 +165,8 @@ def _narrow(look: Look, p: Params) -> bool:
 
 @rule("reference-mismatch-at-start", Look)
 def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """KL large in the very first rows and not rising: the reference is not the model that training began with."""
+    """The KL is large in the very first rows and does not rise: the reference is not the model that training began
+    with."""
     kl = look.values("kl_ref")
     rows = int(p["rows"])
     if len(kl) < rows or look.n < rows or not look.profile.kl_per_token or int(look.steps[0]) > p["first_step"]:
@@ -174,9 +175,9 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     if start <= p["notice"] or after >= 2.0 * start or kl_of_first_updates(look):
         return []
     late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
-    unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have made it
+    unmoved = int(look.steps[0]) <= 1 and float(kl[0]) > p["notice"]  # no update can have caused the KL
     stays = p["stays"] * start <= after <= p["level"] * start
-    sure = unmoved or stays  # else the updates before the first row may have made it
+    sure = unmoved or stays  # else the updates before the first row may have caused the KL
     level = WARNING if sure and start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     marks = (Mark.COSTS,) if unmoved or start > p["warn"] else ()
     why = "before any update could move the policy that far" if unmoved else "and hardly rises after them"

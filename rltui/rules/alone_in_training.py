@@ -1,4 +1,4 @@
-"""A train reward that leaps at once while neither the policy nor validation has part in it."""
+"""A train reward that leaps at once while neither the policy nor validation moves with it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from rltui.rules.base import Memory, Params, reward_name
 from rltui.run.table import Floats
 
 NEAR = 6
-"""Rows on each side of the leap that tell whether the policy moved."""
+"""Rows on each side of the leap that show whether the policy moved."""
 EVALS = 3
-"""Evaluations on each side that tell whether validation did."""
+"""Evaluations on each side that show whether validation moved."""
 
 
 def not_followed(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The train reward rose at once by a good part of its scale, and two evaluations later no validation set has gained
-    a quarter of that: another grader or reward model, a leak in the prompts, or easier prompts. `memory` keeps the
-    leap, as shifts are sought in the newest rows only, until the reward is back or validation has followed."""
+    a quarter of that. Likely causes: another grader or reward model, a leak in the prompts, or easier prompts. Shifts
+    are looked for only in the newest rows, so `memory` keeps the leap until the reward is back or validation has
+    followed."""
     reward, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if reward is None or not sets:
         return []
@@ -51,12 +52,12 @@ def _alone(look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], shift: 
     moved = policy_moved(rows[max(0, at - NEAR) : at], rows[at : at + NEAR], look.logged) if at else None
     before = reward.values[:at]
     highest = float(np.quantile(before[-200:], 0.95)) if at else shift.after
-    if min(shift.after, reward.now.value) - highest < leap / 2:  # it comes back to where it was, or went there again
+    if min(shift.after, reward.now.value) - highest < leap / 2:  # the reward falls back, or had been as high before
         return None
     if moved is not False or leap < p["noise"] * sd_d(before[-50:]):
         return None
     alike = shares or any(float(one.values.max()) > 1.0 for one in sets)
-    part = leap if alike or profile.spread <= 1.0 else leap / profile.spread  # of another scale the part of its range
+    part = leap if alike or profile.spread <= 1.0 else leap / profile.spread  # on another scale: its share
     gains = [_gain(one, shift) for one in sets]
     known = [gain for gain in gains if gain is not None]
     if len(known) < len(sets) or any(_follows(gain, part, p) for gain in known):
@@ -73,14 +74,14 @@ def _alone(look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], shift: 
 
 
 def _gain(one: MetricFacts, shift: Shift) -> tuple[Floats, Floats] | None:
-    """The evaluations right before the leap and those since; None if there are fewer than two of either."""
+    """The evaluations right before the leap and those after it. None if there are fewer than two of either."""
     at = int(one.series.steps.searchsorted(shift.step))
     before, after = one.values[max(0, at - EVALS) : at], one.values[at : at + EVALS]
     return (before, after) if min(len(before), len(after)) > 1 else None
 
 
 def _follows(gain: tuple[Floats, Floats], leap: float, p: Params, surely: bool = False) -> bool:
-    """Whether a set may have gained a quarter of the leap; `surely`: whether it has."""
+    """Whether a set may have gained a quarter of the leap. With `surely`: whether it certainly has."""
     before, after = gain
     risen = float(after.mean() - before.mean())
     error = noise_of_few(np.concatenate(gain)) * sqrt(1 / len(before) + 1 / len(after))

@@ -1,4 +1,4 @@
-"""Several metrics that jump at one step: what learning seldom does, and a change of code, data, settings or weights
+"""Several metrics that jump at one step. Learning seldom does that; a change of code, data, settings or weights
 does."""
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ASPECTS = {
     "reward_mean": "reward",
     "reward_std": "reward",
 }
-"""What each metric tells about: two of one aspect jump together by their definition, and count once."""
+"""The aspect that each metric measures. Two metrics of one aspect jump together by definition and count once."""
 EVERY, NEWEST, LAST = 8, 15, 5
-"""Rows from one search to the next, those before them that it covers once more, and the last rows, which it leaves out
-as they show the level."""
+"""Rows from one search to the next; the rows before them that each search covers again; and the last rows, which it
+leaves out because they show the level."""
 
 
 @rule("sudden-change", Look)
 def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Three aspects of the training that went to another level at the same row and stay there; a note if the reward
+    """Three aspects of the training went to another level at the same row and stay there. Only a note if the reward
     rose with them. `memory` keeps the step, and for each metric the levels before and after."""
     fresh = look.n - int(memory.get("sought", 0.0))
     if fresh >= EVERY:
@@ -68,7 +68,7 @@ def sudden_change(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _better(look: Look, step: int, p: Params) -> bool:
-    """Whether the reward is clearly higher right after the step: the policy may have found how the task is done."""
+    """Whether the reward is clearly higher right after the step: the policy may have found out how to do the task."""
     series = look.series(look.reward)
     at = 0 if series is None else int(series.steps.searchsorted(step))
     if series is None or not 0 < at < len(series):
@@ -78,8 +78,8 @@ def _better(look: Look, step: int, p: Params) -> bool:
 
 
 def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
-    """Of the newest rows, `fresh` of which were not searched yet, the jumps that came at one row, of those the most;
-    each by a good part of its level, and none about the step of the `known` one."""
+    """The largest set of jumps at one row among the newest rows, `fresh` of which were not searched yet. Each jump is a
+    good part of its level, and none is near the step of the `known` one."""
     found: dict[str, tuple[int, Shift]] = {}
     for same in _in_the_same_rows(look, int(p["warmup"]) + LAST):
         steps = next(iter(same.values())).steps
@@ -99,7 +99,7 @@ def _jumps(look: Look, p: Params, fresh: int, known: float) -> dict[str, Shift]:
 
 
 def _in_the_same_rows(look: Look, least: int) -> list[dict[str, Series]]:
-    """The metrics that have so many points, those together that are logged in the same rows."""
+    """The metrics with at least `least` points, grouped by the rows in which they are logged."""
     out: list[dict[str, Series]] = []
     for name in ASPECTS:
         series = look.series(name)
@@ -117,8 +117,8 @@ def _in_the_same_rows(look: Look, least: int) -> list[dict[str, Series]]:
 
 
 def _between(around: Series, first: int, last: int) -> Shift | None:
-    """The clearest jump between two steps; of what is positive also by its logarithm, as its noise may grow with its
-    level."""
+    """The clearest jump between two steps. Positive values are also tried by their logarithm, as their noise may
+    grow with their level."""
     found = step_between(around, first, last)
     if found is not None or float(around.values.min()) <= 0.0:
         return found
@@ -127,7 +127,7 @@ def _between(around: Series, first: int, last: int) -> Shift | None:
 
 
 def _goes_back(found: Mapping[str, Shift], memory: Memory) -> bool:
-    """Whether most of what jumps went to about where it was before the change that is known."""
+    """Whether most metrics that jump went back to about their level before the known change."""
     known = [name for name in found if f"{name} before" in memory]
     back = [n for n in known if not _nearer(found[n].after, memory[f"{n} before"], memory[f"{n} after"])]
     return 2 * len(back) > len(found)
@@ -147,7 +147,7 @@ def _aspects(names: Iterable[str]) -> set[str]:
 
 
 def _standing(look: Look, memory: Memory) -> set[str]:
-    """The aspects of which a metric is nearer to its level after the jump than to the one before."""
+    """The aspects with a metric that is nearer to its level after the jump than to the one before."""
     out = set()
     for name, aspect in ASPECTS.items():
         series = look.series(name)

@@ -1,4 +1,4 @@
-"""A course that rises or holds, then turns and falls: how much better that fits than one that never falls."""
+"""How much better a course that rises or holds, then turns and falls, fits than one that never falls."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from rltui.run.table import Floats, Ints
 
 LEAST = 5
-"""Points of the way down, or an eighth of all: fewer are noise at the end."""
+"""Fewest points of the fall, or an eighth (`PART`) of all points: fewer are noise at the end."""
 PART = 8
 FREE = 6
-"""Points that such a course takes from those that tell its noise."""
+"""Degrees of freedom that the fit of such a course uses up."""
 SHORT = 4.0
-"""By this over their number neighbours of so few leftovers seem less alike than they are (simulated)."""
+"""The correlation of neighbouring residuals seems too small by this over their number (simulated)."""
 MOST_CARRIED = 0.8
 
 
 class Bend(NamedTuple):
-    """`at`: index of the last point before the way down. `gain`: by how much the sum of squares is smaller than that of
-    the best course that never falls, in squares of the noise `sd` (of which its carry is a part)."""
+    """`at`: index of the last point before the fall. `gain`: by how much the sum of squares is smaller than that of the
+    best course that never falls, in squares of the noise `sd` (which includes its autocorrelation)."""
 
     at: int
     gain: float
@@ -29,8 +29,8 @@ class Bend(NamedTuple):
 
 
 def bend(x: Floats, noise: float) -> Bend | None:
-    """The best turn: any rise before it, a straight line down after it. None if no such course fits better. `noise`: of
-    a point, at least; what is left over may tell more."""
+    """The best turn: any rise before it, a straight line down after it. None if no such course fits better. `noise`:
+    the least noise of a point; the residuals may show more."""
     n = len(x)
     x = x - x.mean()
     rises = _rising(x)
@@ -51,8 +51,8 @@ def bend(x: Floats, noise: float) -> Bend | None:
 
 
 def _pooled(x: Floats) -> tuple[Floats, list[tuple[float, int, float]]]:
-    """Pool adjacent violators: the sum of squares about the best course that never falls, of each beginning; the means
-    of that of all, as sum, count and squares."""
+    """Pool adjacent violators. Returns, for each beginning of the points, the sum of squares about the best course that
+    never falls; and the pools of all points, as sum, count and squares."""
     out, pools, total = [0.0], list[tuple[float, int, float]](), 0.0
     for value in x:
         s, n, q = float(value), 1, 0.0
@@ -76,7 +76,7 @@ def _fit(x: Floats) -> Floats:
 
 
 def _falling(x: Floats, turns: Ints) -> Floats:
-    """The sum of squares about the line through the points from each turn on; without end where that line rises."""
+    """The sum of squares about the line through the points from each turn on; infinite if that line rises."""
     t = np.arange(len(x), dtype=np.float64)
     sums = [np.concatenate(([0.0], np.cumsum(one))) for one in (x, x * x, t, t * t, t * x)]
     sx, sxx, st, stt, stx = (one[-1] - one[turns] for one in sums)

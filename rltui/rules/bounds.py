@@ -1,4 +1,4 @@
-"""How pages state what they compare with: numbers and sets, and what "not met" means."""
+"""How rule pages write comparisons: with numbers or sets, and what "not met" means."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Bound = Literal[">", ">=", "<", "<="]
 
 
 def as_number(value: object) -> float | None:
-    """A number; None for a truth value and for anything else."""
+    """The value as a number; None for a boolean and for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -32,6 +32,6 @@ def as_number(value: object) -> float | None:
 
 
 def plain(value: object) -> object:
-    """A number as one, anything else as its words in small letters."""
+    """A number as a float, anything else as its text in lower case."""
     number = as_number(value)
     return str(value).lower() if number is None else number

@@ -20,7 +20,7 @@ PAGES = Path(__file__).with_name("pages")
 
 @lru_cache(maxsize=1)
 def _read() -> tuple[dict[str, Rule], dict[str, str]]:
-    """The rules by id, and what is wrong with the pages that cannot be read."""
+    """The rules by id, and the errors of pages that cannot be read."""
     out: dict[str, Rule] = {}
     guard = Guard()
     for path in sorted(PAGES.glob("*.json")):
@@ -29,7 +29,7 @@ def _read() -> tuple[dict[str, Rule], dict[str, str]]:
 
 
 def read_page(path: Path) -> tuple[Rule, ...]:
-    """The rules of a page. Raises DataError, with file and line, for what does not fit."""
+    """The rules of a page. Raises DataError, with file and line, if the page is not valid."""
     page = decode(path.read_bytes(), Page, f"pages/{path.name}")
     return tuple(replace(rule, group=page.group) for rule in page.rules)
 
@@ -40,12 +40,12 @@ def rules() -> dict[str, Rule]:
 
 
 def unread_pages() -> dict[str, str]:
-    """Pages that cannot be read, with the reason: none of their rules runs."""
+    """Pages that cannot be read, with the reason. None of their rules runs."""
     return _read()[1]
 
 
 def limit_foretold(catalogue: Mapping[str, Rule], what: str) -> float | None:
-    """The threshold up to which a forecast goes; None if the page that has it cannot be read."""
+    """The threshold that a forecast extends to. None if its page cannot be read."""
     params = (param for rule in catalogue.values() for param in rule.params.values())
     return next((param.value for param in params if param.foretold == what), None)
 
@@ -56,7 +56,7 @@ def caused_by(rule: str) -> tuple[str, ...]:
 
 
 def suppressed_by(rule: str) -> tuple[str, ...]:
-    """Ids of the rules whose finding stands in for this rule's."""
+    """Ids of the rules whose finding replaces this rule's."""
     return tuple(one.id for one in rules().values() if rule in one.relations.suppresses)
 
 
@@ -67,12 +67,12 @@ def having(trait: Trait) -> frozenset[str]:
 
 
 def adjusted(settings: Settings) -> dict[str, Rule]:
-    """The catalogue with the user's own thresholds and switches. Raises `SettingsError` for a name it does not have."""
+    """The catalogue with the user's own thresholds and switches. Raises `SettingsError` for an unknown name."""
     out = dict(rules())
     for rule_id, own in settings.rules.items():
         rule = out.get(rule_id)
         if rule is None and unread_pages():
-            continue  # it may stand on one of them
+            continue  # the rule may be on one of those pages
         if rule is None:
             near = ", ".join(get_close_matches(rule_id, out, 3, 0.5))
             raise settings.wrong(f"rules.{rule_id}", f"no such rule. Near: {near}" if near else "no such rule")

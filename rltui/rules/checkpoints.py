@@ -17,8 +17,8 @@ from rltui.run.run import Checkpoint
 
 @rule("best-checkpoint-unavailable", Standing, able=lambda seen: bool(seen.saved))
 def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The best state is not on disk, or will soon be deleted. A peak after the newest save is no loss yet while the run
-    goes on."""
+    """The best state is not on disk, or will soon be deleted. While the run goes on, a peak after the newest save is
+    not yet lost."""
     look, r, saved, broken_at, over = seen.look, seen.ranked, seen.saved, seen.broken_at, seen.over
     if r is None:
         return []
@@ -47,14 +47,15 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
 
 
 def _better_than_start(r: Ranking, at: int) -> bool:
-    """Or it may be, as the start is not known: else losing it costs nothing."""
+    """Whether the state is better than the start, or may be because the start is unknown. Otherwise losing it costs
+    nothing."""
     return r.untrained is not None or beats_start(r, at)
 
 
 def _lost(r: Ranking, at: int, saved: int, top: float) -> float:
-    """By how many standard errors the best state is better than the best one saved, that of step `saved`, whose score
-    is `top`. Evaluations beside each other are in each other's means, so that only their own tell them apart; one that
-    was saved between two may be as good as the better of them; the newest is in no mean."""
+    """By how many standard errors the best state is better than the best saved one (step `saved`, score `top`).
+    Neighbouring evaluations share their means, so only their single scores tell them apart. A state saved between two
+    evaluations may be as good as the better of them. The newest evaluation is not part of a mean."""
     if r.se <= 0:
         return 0.0
     near = r.nearest(saved)

@@ -1,4 +1,4 @@
-"""A share of clipped tokens that went up within some rows, while the learning rate stayed: the same updates clip more
+"""A share of clipped tokens that went up within a few rows while the learning rate stayed. The same updates clip more
 only if the answers that they use are older, or are used more often."""
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from rltui.rules.base import Params, tail
 from rltui.run.sums import median
 
 LEAST = 0.002
-"""Share below which a count of tokens tells no factor."""
+"""Share below which a count of clipped tokens cannot give a factor."""
 SAME = 0.1
-"""Of the learning rate, by which it may differ."""
+"""Share of the learning rate by which it may differ."""
 
 
 def clipped_since(look: Look, p: Params) -> list[Signal]:
-    """A note, if nothing of it is loud: what is clipped teaches nothing."""
+    """A note, for clipping that no louder limit reports: clipped tokens teach nothing."""
     series = look.series("clip_frac")
     if series is None or len(series) < LEAST_ROWS:
         return []

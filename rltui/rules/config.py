@@ -1,4 +1,4 @@
-"""Unusual or inconsistent config: advice, and a warning only if the rows prove the damage."""
+"""Unusual or inconsistent config: advice, and a warning only if the rows show the damage."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from rltui.rules.traits import Trait
 from rltui.run.columns import Floats
 from rltui.run.sums import quantile
 
-SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
+SMALL_MODEL = 0.3  # billions of parameters: for smaller models the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
 NEVER = ("no", "none", "never", "false")
 NO_LOWER_BOUND = 1.0
-"""Lower clip range from which on nothing is clipped below: ratios of probabilities lie above 0."""
+"""From this lower clip range on, nothing is clipped below: ratios of probabilities are above 0."""
 
 
 def _advice(look: Look, texts: list[str]) -> list[Signal]:
@@ -50,8 +50,8 @@ def _advice(look: Look, texts: list[str]) -> list[Signal]:
 
 @rule("cfg-no-checkpoint-or-eval", Look)
 def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Saving or validation switched off, or so rare that the best state will not be found again; validation on the
-    data that is trained on."""
+    """Saving or validation is switched off, or so rare that the best state will not be found again; or validation uses
+    the training data."""
     settings, planned = look.settings, look.settings.planned_steps
     if planned is not None and planned <= SMOKE_TEST:
         return []
@@ -75,11 +75,11 @@ def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Sig
     return _advice(look, texts)
 
 
-_NAMED_LORA = re.compile(r"(?<![a-z])[qd]?lora(?![a-z])")  # and no exploration
+_NAMED_LORA = re.compile(r"(?<![a-z])[qd]?lora(?![a-z])")  # but not "exploration"
 
 
 ADAPTER = 30.0
-"""Percent of the parameters that are trained: an adapter has fewer (LoRA below 5), full training all of them."""
+"""Percent of trained parameters: an adapter trains fewer (LoRA below 5), full training trains all."""
 
 
 def _lora(look: Look) -> bool:
@@ -90,7 +90,7 @@ def _lora(look: Look) -> bool:
 
 
 def _model_size(look: Look) -> float | None:
-    """Billions of parameters as the model's name tells."""
+    """Billions of parameters, read from the model's name."""
     return _size_in(look.settings.word("model"))
 
 
@@ -104,12 +104,13 @@ def _size_in(name: str) -> float | None:
 
 
 NEAR = 1.5
-"""Times the rate that is judged: a higher one is told instead of it, which a schedule passed through."""
+"""Up to this factor above the rate that is judged, the highest rate is reported instead: a schedule passed through
+it."""
 
 EARLY_STEPS, EARLY_ROWS = 60, 20
-"""What counts as the first tenth if no plan says more: so many steps, or so many rows if they lie far apart."""
+"""What counts as the first tenth if no plan gives more: this many steps, or rows if they are far apart."""
 PAID = 4.0
-"""Standard errors of a gain that pays for first updates which went too far: the first rows came after them."""
+"""Standard errors of a gain that makes up for first updates that went too far: the first rows came after them."""
 
 BEGAN = 5
 """Rows that show where a loss began."""
@@ -117,9 +118,9 @@ BEGAN = 5
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Learning rate above the usual band in more than a few rows, or many times what it was or what is set. The band is
-    loud only where in the first tenth KL rose and the reward fell, until the reward is above its start: a dip that is
-    made good harmed nothing."""
+    """Learning rate above the usual band in more than a few rows, or many times its earlier or configured value. The
+    band is loud only if KL rose and the reward fell in the first tenth, until the reward is above its start: a dip that
+    is recovered did no harm."""
     if (other := _rate_jumped(look, p, memory) or _unlike_set(look, p)) is not None:
         return [other]
     notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])
@@ -140,7 +141,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     harmed = early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0
 
     def led() -> bool:
-        """Not too far, but to another goal."""
+        """Whether the updates led to another goal, rather than too far."""
         return bool(steady_drift(look.series("kl_ref"), look.series("grad_norm")))
 
     if swings or (harmed and not led()):
@@ -149,7 +150,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         del memory["proof"]
     level = NOTICE
     if "proof" not in memory and opened(look, Trait.RATE_LOW):
-        return []  # whatever the band says, its updates hardly move this policy
+        return []  # the updates hardly move this policy, so the band does not matter
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
     elif "leapt" in memory:
@@ -168,8 +169,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _in_use(look: Look, held: float, band: float) -> float | None:
-    """The highest rate that was in use for more than a few rows under the present config; as set, if none is logged.
-    Within the `band` the highest of all, which is told with less."""
+    """The highest rate in use for more than a few rows under the present config, or the configured one if none is
+    logged. If all rates are within the `band`, the highest of all, which costs less to find."""
     series = look.series("lr")
     if series is None:
         return look.settings.lr
@@ -180,7 +181,7 @@ def _in_use(look: Look, held: float, band: float) -> float | None:
 
 
 def _as_logged(look: Look, rate: float) -> float:
-    """A rate that stands in the log or the config, for one that is a quantile: the highest, if that is near."""
+    """The rate to show for a quantile `rate`, as it is in the log or config: the highest, if that is near."""
     series = look.series("lr")
     if series is None:
         return rate
@@ -198,9 +199,9 @@ def _above(look: Look, rate: float) -> int | None:
 
 
 def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
-    """A learning rate that rose, from one row to the next, to many times all that it ever was, and stays there: no
-    schedule does so behind its warm-up. As bad as what broke since: `memory` keeps whether something was broken before.
-    """
+    """A learning rate that rose, from one row to the next, to many times its highest value so far, and stays there. No
+    schedule does that after its warm-up. It is critical only if something broke since: `memory` keeps whether something
+    was broken before."""
     series, first = look.series("lr"), int(p["jump_rows"])
     if series is None or len(series) <= first or series.values[-1] < p["jump"] * series.values[:first].max():
         return None
@@ -224,14 +225,14 @@ def _rate_jumped(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 
 AS_SET = 1.05
-"""Times what is set: so near is a rate that a log has rounded."""
+"""Factor within which a logged rate equals the configured one, as logs round."""
 ABOVE_SET = re.compile(r"one_?cycle|cyclic")
-"""Schedules that go above the rate that is set beside them."""
+"""Schedules that go above the configured rate."""
 
 
 def _unlike_set(look: Look, p: Params) -> Signal | None:
-    """A learning rate that is logged as some times what the config sets, from its first rows on: another value is in
-    use, as schedules go below what is set. Nobody can tell of a run that was resumed with other settings."""
+    """A learning rate that is logged, from its first rows on, as a multiple of the configured one. Another value is in
+    use, as schedules go below the configured rate. Unknown for a run that was resumed with other settings."""
     series, told = look.series("lr"), look.settings.lr
     if series is None or not told or told <= 0 or look.settings.earlier or len(series) < p["unlike_rows"]:
         return None
@@ -250,9 +251,9 @@ def _preference_loss(look: Look) -> Floats:
 
 
 def _loss_swings(look: Look, p: Params) -> str:
-    """What shows that the steps of a preference run are too large: the loss jumps, by a part of where it began, and is
-    no lower than there. It begins at ln 2, or where its kind of loss begins: IPO's at 1 / (4 beta^2). Empty if nothing
-    does."""
+    """Words for what shows that the steps of a preference run are too large: the loss jumps by a part of its initial
+    value and is no lower than that. It begins at ln 2, or where its kind of loss begins: IPO's at 1 / (4 beta^2). Empty
+    if nothing shows it."""
     loss, rows = _preference_loss(look), int(p["dpo_rows"])
     if not look.settings.preference or len(loss) < rows:
         return ""
@@ -263,7 +264,7 @@ def _loss_swings(look: Look, p: Params) -> str:
 
 
 def _loss_fell(look: Look, p: Params) -> bool:
-    """The loss of a preference run is clearly below where it began."""
+    """Whether the loss of a preference run is clearly below its initial value."""
     loss, rows = _preference_loss(look), int(p["dpo_rows"])
     if len(loss) < rows + BEGAN:
         return False
@@ -273,8 +274,8 @@ def _loss_fell(look: Look, p: Params) -> bool:
 
 @rule("cfg-lr-too-low", Look)
 def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward flat and the policy where it was while the gradient lives: the update is too timid. Groups without
-    variance look alike and come first."""
+    """Reward is flat and the policy has not moved although there is a gradient: the updates are too small. Groups
+    without variance look the same and are checked first."""
     gradient, x = look.values("grad_norm"), look.values(look.reward)
     dead = dead_groups(look)
     rows = int(max(p["rows"], p["share"] * len(x)))
@@ -296,20 +297,20 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _stands_still(look: Look, p: Params, rows: int) -> str:
-    """What shows that the policy hardly moves; empty if it moves, or if that is not known."""
+    """Words for what shows that the policy hardly moves. Empty if it moves, or if that is unknown."""
     kl, step, clipped = (look.values(n) for n in ("kl_ref", "ppo_kl", "clip_frac"))
     if len(kl) >= rows:
         now = tail(kl, 20)
         return f"the KL to the reference only {num(now)}" if 0 <= now < p["still_kl"] else ""
     if look.settings.one_update is not False or min(len(step), len(clipped)) < rows:
-        return ""  # used once, a batch has no update KL by construction
+        return ""  # a batch that is used once has no update KL by construction
     quiet = abs(tail(step, 20)) < p["still_step"] and tail(clipped, 20) < p["still_clip"]
     return f"the update KL only {num(tail(step, 20))}, with nothing clipped," if quiet else ""
 
 
 @rule("cfg-batch-arithmetic", Look)
 def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Batch sizes that do not divide, leave no accumulation step, or make many updates of one rollout."""
+    """Batch sizes that do not divide, leave no accumulation step, or cause many updates of one rollout."""
     get = look.settings.number
     prompts, mini, micro, epochs = (get(k) for k in ("train_batch_prompts", "mini_batch", "micro_batch", "ppo_epochs"))
     gpus, size = (get("n_gpus_per_node") or 0) * (get("nnodes") or 1), look.settings.group_size
@@ -330,7 +331,7 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
                     f"Mini-batch {num(mini)} × {num(size)} over {num(gpus)} GPUs × {num(micro)} is {num(steps)}."
                 )
     told = look.settings.config.get("train_batch_prompts")
-    of_one_device = told is not None and "per_device" in told.key  # of how many, no setting says
+    of_one_device = told is not None and "per_device" in told.key  # no setting says how many devices
     if prompts and not of_one_device and prompts < p["prompts_notice"]:
         texts.append(
             f"Only {num(prompts)} prompt{'s' if prompts > 1 else ''} in an iteration: its mean reward is noisy."
@@ -361,7 +362,7 @@ def cfg_kl_inert_or_double(look: Look, p: Params, memory: Memory) -> list[Signal
 
 @rule("cfg-sampling-mismatch", Look)
 def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Sampling that cuts the distribution; loud where the importance weights show it."""
+    """Sampling that cuts the distribution; loud if the importance weights show it."""
     top_p, heat = look.settings.number("top_p"), look.settings.number("temperature")
     cut = top_p is not None and 0 < top_p < 1
     texts = [f"Rollouts sample with top-p {num(top_p)}: the trainer assumes the whole distribution."] if cut else []
@@ -377,13 +378,13 @@ def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]
 
 
 def _one_sided(look: Look) -> bool:
-    """Its loss has only an upper bound (CISPO), so a wide lower one is meant."""
+    """Whether the loss has only an upper bound (CISPO): a wide lower bound is then intended."""
     return any("cispo" in look.settings.word(name) for name in ("policy_loss_mode", "adv_estimator", "loss_agg_mode"))
 
 
 @rule("cfg-clip-range-wrong-scale", Look)
 def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A clip range meant for tokens used on sequences, or the other way round."""
+    """A clip range meant for tokens but used on sequences, or the other way round."""
     low, high = look.settings.number("clip_low"), look.settings.number("clip_high")
     high = low if high is None else high
     if low is None or high is None:
@@ -417,7 +418,7 @@ def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Si
 
 
 def _narrow_as_seen(look: Look, p: Params) -> list[Signal]:
-    """The config does not tell the clip range, and the first rows show that it is narrow."""
+    """The config does not give the clip range, and the first rows show that it is narrow."""
     widest = implied_range(look, p["many_clipped"])
     if widest is None or widest >= p["token_eps_min"]:
         return []

@@ -16,7 +16,7 @@ from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 _AS_LOGGED = frozenset({Trait.NONFINITE, Trait.OF_ZEROS})
-"""Rules with these look at what a log holds, be it a measurement or not."""
+"""Rules with these traits look at what a log holds, whether it is a measurement or not."""
 
 _DATA = Path(__file__).with_name("data")
 When = Literal["always", "kl", "group", "critic", "off-policy", "rollouts"]
@@ -24,7 +24,7 @@ Kind = Literal["critic", "preference", "rollouts", "group", "kl", "updates", "to
 
 
 class Expected(Record):
-    """A metric that runs should log; `any`: these serve as well; `when`: which runs."""
+    """A metric that runs should log. `any`: the metrics of which one is enough; `when`: which runs should log it."""
 
     metric: str
     any: tuple[str, ...]
@@ -41,7 +41,7 @@ def _expected() -> tuple[Expected, ...]:
 
 
 def stand_for(metric: str) -> tuple[str, ...]:
-    """The metrics each of which is enough where this one is expected."""
+    """The metrics of which any one is enough if this one is expected."""
     return next((entry.any for entry in _expected() if entry.metric == metric), (metric,))
 
 
@@ -57,11 +57,11 @@ def _applies(when: When, settings: RunSettings) -> bool:
 
 
 ZERO = "it may never have been anything else, or this version does not measure it"
-"""What is said instead of how to log a metric that is 0 in every row."""
+"""The text shown instead of how to log a metric, if the metric is 0 in every row."""
 
 
 def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) -> Coverage:
-    """Expected metrics, those present, and for each missing one the rules (of those that could run) that it blocks."""
+    """Expected metrics, those present, and for each missing one the rules it blocks (of those that could run)."""
     ids = sorted(running)
     expected = [e for e in _expected() if _applies(e.when, look.settings)]
     missing = []
@@ -76,8 +76,8 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
 
 
 class Evaluable:
-    """What the metrics of a run let its rules see. It changes when one appears, hardly ever from row to row, so the
-    newest answer is kept. For one run under one config only: make another for another."""
+    """Which rules can run on the metrics of a run. The answer changes only when a metric appears, hardly ever from row
+    to row, so the newest one is kept. For one run under one config only."""
 
     def __init__(self, catalogue: Mapping[str, Rule], running: Iterable[str]) -> None:
         self._catalogue = catalogue
@@ -113,15 +113,15 @@ class Evaluable:
 
 @kept
 def _inputs() -> dict[str, tuple[str, str]]:
-    """Rule -> what it needs beside metrics and config, and how to have it."""
+    """Rule -> what it needs besides metrics and config, and how to get it."""
     return read(_DATA / "inputs.json", dict[str, tuple[str, str]])
 
 
 def without_input(
     catalogue: Mapping[str, Rule], running: Iterable[str], only_samples: Iterable[str], samples: Samples, look: Look
 ) -> list[NotEvaluable]:
-    """Rules that look at what no log or config holds: GPU, host, samples (`only_samples` need these). Of a kind of run
-    that has none, samples are not missing."""
+    """Rules that cannot run and look at what no log or config holds: GPU, host, samples (`only_samples` need these). If
+    a kind of run has no samples, they are not reported as missing."""
     known = set(running)
     out = [
         NotEvaluable(i, catalogue[i].title, wants, enable)
@@ -143,7 +143,7 @@ def without_input(
 
 
 def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
-    """Why a rule cannot run on these rows, None where it can."""
+    """Why a rule cannot run on these rows. None if it can."""
     if not rule.enabled:
         return NotEvaluable(rule.id, rule.title, "switched off in your settings", f"rules.{rule.id}.enabled = true")
     for group in rule.needs:
@@ -159,7 +159,7 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
 
 class Kinds(Record):
     """`rules`: rule -> the kind of run that it is for; `signs`: kind -> metrics that only such runs log; `reasons`:
-    kind -> why another kind has no use for the rule."""
+    kind -> why the rule does not apply to other kinds."""
 
     rules: dict[str, Kind]
     signs: dict[Kind, tuple[str, ...]]
@@ -172,7 +172,7 @@ def _kinds() -> Kinds:
 
 
 def no_use_for(rule_id: str, look: Look) -> str | None:
-    """Why this kind of run has no use for a rule; None where it has, or where nobody can tell."""
+    """Why a rule does not apply to this kind of run. None if it applies, or if that is unknown."""
     kind = _kinds().rules.get(rule_id)
     if kind is None or _may_be(kind, look) or any(look.series(name) is not None for name in _kinds().signs[kind]):
         return None
@@ -180,15 +180,15 @@ def no_use_for(rule_id: str, look: Look) -> str | None:
 
 
 def no_sign_of(rule_id: str, look: Look) -> str | None:
-    """As `no_use_for`; of a critic also if nobody can tell whether the algorithm has one: neither log nor config shows
-    it, and what is not there explains nothing."""
+    """As `no_use_for`. For a critic, also if neither log nor config shows one and it is unknown whether the algorithm
+    has one: a critic that is not there explains nothing."""
     kind = _kinds().rules.get(rule_id)
     unseen = kind == "critic" and not look.settings.critic and all(look.series(n) is None for n in _kinds().signs[kind])
     return no_use_for(rule_id, look) or ("neither log nor config shows a critic" if unseen else None)
 
 
 def _may_be(kind: Kind, look: Look) -> bool:
-    """By config and algorithm, as far as they are known."""
+    """Whether the run may be of this kind, by its config and algorithm as far as they are known."""
     settings = look.settings
     return {
         "critic": settings.critic or settings.algorithm is None,

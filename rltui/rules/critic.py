@@ -1,4 +1,4 @@
-"""The critic: what it explains of the returns, and its loss."""
+"""The critic: how much of the returns it explains, and its loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rltui.run.table import Floats, Ints, Series
 BLOCK = 20
 """Rows of a level."""
 TURN_ROWS = 400
-"""Rows behind its best level in which the beginning of a decay is sought."""
+"""Rows from the best level on in which the beginning of a decay is looked for."""
 SIZES = (
     ("score_mean", ""),
     ("reward_mean", ""),
@@ -27,14 +27,15 @@ SIZES = (
     ("score_max", "score_min"),
     ("reward_max", "reward_min"),
 )
-"""What tells how large rewards are: a metric, or how far two lie apart. No returns: with a lambda below 1 they hold the
-critic's own values."""
+"""What shows how large rewards are: a metric, or the difference of two. Returns are left out: with a lambda below 1
+they contain the critic's own values."""
 
 
 @rule("critic-uninformative", Look)
 def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Explained variance near or below 0 after the critic's warm-up. A reward that gains excuses a critic that is slow
-    to learn, and none that knew its returns and lost them. `memory` keeps since when it has been lost."""
+    """Explained variance near or below 0 after the critic's warm-up. A gaining reward excuses a critic that is slow to
+    learn, but not one that explained its returns and no longer does. `memory` keeps the step since which it does not.
+    """
     series = look.series("vf_explained_var")
     if series is None or len(series) < p["warmup"]:
         return []
@@ -70,9 +71,10 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _errs_as_before(look: Look, step: int, best: float, now: float) -> bool:
-    """Whether the critic errs about as when it explained most (`best`; `now` of what it explains): then the returns
-    vary less, as those of a task that is nearly solved, and there is less to explain. One that lost what it knew of the
-    same returns would err more by the share that it no longer explains; half of that, on a log scale, decides."""
+    """Whether the critic errs about as much as when it explained most (`best`; `now`: what it explains now). Then the
+    returns vary less, as in a task that is nearly solved, and there is less to explain. A critic that lost what it knew
+    of the same returns would err more, by the share that it no longer explains; half of that, on a log scale, decides.
+    """
     loss = look.series("vf_loss")
     at = 0 if loss is None else int(loss.steps.searchsorted(step, "right"))
     if loss is None or at < BLOCK or best >= 1.0:
@@ -82,13 +84,13 @@ def _errs_as_before(look: Look, step: int, best: float, now: float) -> bool:
 
 
 def _stands(look: Look, rows: float) -> bool:
-    """Whether its values have been one number in all rows, of many batches."""
+    """Whether the critic's values have been the same number in all rows, over many batches."""
     values = look.logged("value_mean")
     return values is not None and len(values) >= rows and bool((values.values == values.values[0]).all())
 
 
 def _best_before(look: Look, series: Series, good: float) -> tuple[float, int | None]:
-    """The best level of the explained variance, and the step from which on it was lost if that was a good one."""
+    """The best level of the explained variance, and the step at which it was lost. 0 and None if it was never good."""
     levels, first = _levels(look, "vf_explained_var")
     at = int(levels.argmax()) if len(levels) > 1 else 0
     if len(levels) < 2 or levels[at] < good:
@@ -97,8 +99,8 @@ def _best_before(look: Look, series: Series, good: float) -> tuple[float, int | 
 
 
 def _levels(look: Look, name: str) -> tuple[Floats, Ints]:
-    """Medians of at least `BLOCK` rows each, from the newest back to the first, in order, and the point with which each
-    begins."""
+    """Medians of at least `BLOCK` rows each, blocked from the newest row back but in order of time, and the point at
+    which each begins."""
     blocks = look.blocks(name)
     if blocks is None:
         return np.empty(0), np.empty(0, np.int64)
@@ -112,12 +114,12 @@ def _levels(look: Look, name: str) -> tuple[Floats, Ints]:
 
 
 def _turned(series: Series, x: Floats, first: int) -> int:
-    """The step at which a metric turns away from the level that begins at a point."""
+    """The step at which a metric turns away from the level that begins at point `first`."""
     return int(series.steps[first + first_turn(x[first : first + TURN_ROWS])[0]])
 
 
 class _Growth(Struct, frozen=True):
-    """A level that stands so many times above what it was, beyond what larger rewards explain, since a step."""
+    """A level that has been `times` as high as before since a step, beyond what larger rewards explain."""
 
     times: float
     before: float
@@ -127,8 +129,8 @@ class _Growth(Struct, frozen=True):
 
 @rule("value-loss-explosion", Look)
 def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The value loss stands many times above its own level, or has spikes; those are a warning if they repeat and the
-    reward falls. `memory` holds the spikes, and since when it has grown."""
+    """The value loss is many times its own earlier level, or has spikes. Spikes are a warning if they repeat and the
+    reward falls. `memory` holds the spikes, and the step since which the loss has grown."""
     grown = _grown(look, p, memory)
     if grown is not None:
         return [grown]
@@ -169,8 +171,8 @@ def _grown(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 
 def _growth(look: Look, p: Params) -> _Growth | None:
-    """The greatest growth of the value loss against one of its levels behind the warm-up. It is a mean of squares:
-    twice as large rewards explain four times the loss."""
+    """The greatest growth of the value loss over one of its levels after the warm-up. The loss is a mean of squares:
+    rewards twice as large explain four times the loss."""
     series, warmup = look.series("vf_loss"), int(p["warmup"])
     if series is None or len(series) < warmup + 2 * BLOCK:
         return None
@@ -185,7 +187,7 @@ def _growth(look: Look, p: Params) -> _Growth | None:
 
 
 def _larger(look: Look, steps: Ints) -> Floats:
-    """How many times as large the rewards are now as they were from each of these steps on, but for the last one."""
+    """How many times as large the rewards are now as they were at each of these steps, except the last one."""
     most = np.zeros(len(steps) - 1)
     for high, low in SIZES:
         top, begins = _levels(look, high)

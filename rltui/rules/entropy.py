@@ -35,18 +35,18 @@ from rltui.rules.traits import Trait
 
 ROWS = 10
 SKIP = 2
-"""Rows of the start and of the present, and rows before the start: the first ones are of a cold optimizer."""
+"""Rows that show the start and the present, and rows skipped before the start: the first ones have a cold optimizer."""
 
 
 def _reference(look: Look) -> float | None:
-    """Own start: median of rows 3 to 12."""
+    """The run's own start: median of rows 3 to 12."""
     entropy = look.values("entropy")
     return head(entropy[SKIP:], ROWS) if logged_for(look, "entropy", SKIP + ROWS) else None
 
 
 @rule("entropy-collapse", Look)
 def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Entropy is a fraction of its start, and the reward no longer pays for it."""
+    """Entropy is a fraction of its start, and the reward no longer gains from it."""
     series, start = look.series("entropy"), _reference(look)
     if series is None or start is None or start <= 0 or not logged_for(look, "entropy", p["warmup"]):
         return []
@@ -62,15 +62,15 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     val_flat = held_out is not None and held_out < 1.0
     val_falls = held_out is not None and held_out <= -2.0
     reward, nats = look.trend(look.reward), not look.weighed("entropy")
-    said = held(look, "entropy-collapse", WARNING)  # what is loud ends with a gain, and not as the reward sways
+    said = held(look, "entropy-collapse", WARNING)  # a warning ends with a gain, not when the reward fluctuates
     bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
-    still = reward.direction <= 0 if said or bottom else flat(reward)  # next to nothing is left: a gain has to show
+    still = reward.direction <= 0 if said or bottom else flat(reward)  # hardly any entropy is left: a gain has to show
     unpaid = still and not paying(look, "entropy-collapse", 200)
     if bottom and not unpaid:
         low_since = int(series.steps[since(entropy < p["critical"] * start)])
         unpaid = gain_ended(look, low_since) or _starved(look, dead_now, p["starved"]) or loud(look, Trait.DRIFT)
     agree = look.trend("frac_reward_zero_std").direction > 0
-    agree = agree and not gaining(look, worth(p["window"], look.n))  # else as their answers become right
+    agree = agree and not gaining(look, worth(p["window"], look.n))  # otherwise groups agree as answers become right
     stuck = losing(look) or unpaid or agree
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"] or loud(look, Trait.VALIDATION_FALLS)
@@ -87,15 +87,15 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory["warned"] = 1.0
     elif not bottom:
         memory.pop("warned", None)
-    no_gain = reward.direction <= 0 or "warned" in memory  # a gain since brings back nothing of what was warned of
-    spent = bottom and no_gain and not solved(look)  # next to nothing is left
+    no_gain = reward.direction <= 0 or "warned" in memory  # a later gain does not bring the entropy back
+    spent = bottom and no_gain and not solved(look)  # hardly any entropy is left
     marks = (Mark.COSTS,) if level == NOTICE and spent else ()
 
     def text() -> str:
         fell = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
         fell += f" ({compared(look, 'entropy', ROWS, SKIP)})"
         course = "the task is solved" if solved(look) else reward_course(look)
-        return sentences(fell, "" if marks else course)  # the headline then tells what was gained
+        return sentences(fell, "" if marks else course)  # with marks, the headline shows the gain
 
     proofs = [("entropy", ""), told(look)]
     if dead is not None:
@@ -104,7 +104,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _starved(look: Look, dead_now: float, much: float) -> bool:
-    """Most groups teach nothing, and surely more than at the start."""
+    """Whether most groups teach nothing, and certainly more than at the start."""
     dead = look.facts.metric("frac_reward_zero_std")
     grown = None if dead is None else dead.since_start
     return dead_now >= much and grown is not None and grown.direction > 0

@@ -1,4 +1,4 @@
-"""Tools and environments: calls that fail, that stop, and errors that the reward sees."""
+"""Tools and environments: calls that fail, calls that stop, and errors that affect the reward."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("tool-use-collapse", Look)
 def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Calls fall to a fraction of their start and nothing is gained by it."""
+    """Tool calls fall to a fraction of their start, without a gain."""
     name = "tool_calls_mean" if look.series("tool_calls_mean") is not None else "num_turns_mean"
     x = look.values(name)
-    if name == "num_turns_mean":  # some count the prompt as a turn, all count the answer
+    if name == "num_turns_mean":  # some trainers count the prompt as a turn, all count the answer
         x = np.maximum(0.0, x - (look.dialect.conventions.turns_beside_tools or 1))
     if len(x) < p["rows"] or head(x, 10) < p["useful"]:
         return []
@@ -62,15 +62,15 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("grading-fails", Standing)
 def grading_fails(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The log says in many of the newest rows that answers could not be graded. What share of the answers it was the
-    log does not say, so it stays a note: where the reward shows it, another rule is loud."""
+    """The log says in many of the newest rows that answers could not be graded. The log does not give their share, so
+    this is only a note. If the reward shows the damage, another rule warns."""
     look, (said, first) = seen.look, seen.ungraded
     if not said:
         return []
     window = min(int(p["rows"]), look.n)
     begin = look.n - window
     rows = np.unique(look.steps.searchsorted(np.array(said, dtype=np.int64), "right"))
-    rows = rows[(rows >= begin) & (rows < look.n)]  # the row that a step ends with comes after what is said of it
+    rows = rows[(rows >= begin) & (rows < look.n)]  # a step's row comes after its messages
     if len(rows) < max(p["least"], p["share"] * window):
         return []
     text = f"The log says before {len(rows)} of the last {window} rows that answers could not be graded"
@@ -80,7 +80,7 @@ def grading_fails(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("env-errors-contaminate", Look)
 def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Errors of the environment, and a reward that falls where they rise."""
+    """Errors of the environment, and whether the reward falls when they rise."""
     name = "error_rate" if look.series("error_rate") is not None else "aborted_ratio"
     errors, reward = look.series(name), look.series(look.reward)
     if errors is None or len(errors) < 10:

@@ -1,7 +1,7 @@
 """How often each rule was right and wrong on simulated runs: `python -m tests.evaluation drill --write` measures it.
 
-A simulated run is healthy or has one known fault, and is looked at again and again while it grows. A rule speaks if it
-has an open warning or critical finding.
+A simulated run is healthy or has one known fault, and is looked at repeatedly while it grows. A rule speaks if it has
+an open warning or critical finding.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Count = Annotated[int, Meta(ge=0)]
 
 class RuleRates(Record):
     """What one rule did. `planted`: runs whose fault it may name and in which it could run; `found`: those in which it
-    did name it; `named`: those in which it or another right rule did; `unable`: further runs with such a fault that do
-    not log what it needs. `median_rows`: rows with the fault until it spoke, of the runs in which it did.
-    `false_alarms`: times that it began to speak while nothing was wrong, in so many `healthy_steps` of runs in which it
-    could run. `false_resolves`: times that no rule named such a fault any more while it stood."""
+    named the fault; `named`: those in which it or another right rule did; `unable`: further runs with such a fault that
+    do not log what the rule needs. `median_rows`: rows with the fault until the rule spoke, over the runs in which it
+    did. `false_alarms`: times that it began to speak while nothing was wrong, in `healthy_steps` steps of runs in which
+    it could run. `false_resolves`: times that no rule named such a fault any more although the fault lasted."""
 
     planted: Count
     found: Count
@@ -43,9 +43,9 @@ class RuleRates(Record):
 
 class VerdictRates(Record):
     """What all rules and the verdict did. `planted`: runs with a fault that lasts; `named`: those in which a right rule
-    spoke, after `median_rows` rows. `false_clears`: those that were told to go on, without any warning, at the end.
-    `false_stops`: runs that were told to stop or pause when nothing called for it; `calm`: runs in which nothing ever
-    does. `flips`: changes between "go on" and "stop or pause", in all runs."""
+    spoke, after `median_rows` rows. `false_clears`: those whose final verdict was to go on, without any warning.
+    `false_stops`: runs whose verdict was to stop or pause when nothing called for it; `calm`: runs in which nothing
+    ever does. `flips`: changes between "go on" and "stop or pause", in all runs."""
 
     planted: Count
     named: Count
@@ -60,7 +60,7 @@ class VerdictRates(Record):
 
 
 class ErrorRates(Record):
-    """`command` measures all of it again; `looks`: how often each run was looked at; seeds count up from `first_seed`,
+    """`command` measures everything again; `looks`: how often each run was looked at. Seeds count up from `first_seed`,
     one for each run."""
 
     how: Annotated[str, Meta(min_length=1)]
@@ -79,7 +79,7 @@ def error_rates() -> ErrorRates:
 
 
 def in_words(rates: RuleRates | None) -> str:
-    """A rule's rates for people; None for a rule of which nothing is known."""
+    """A rule's rates in words. `rates` is None for a rule without known rates."""
     unknown = "Its error rate has not been measured"
     if rates is None:
         return f"{unknown}."

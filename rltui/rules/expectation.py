@@ -1,7 +1,7 @@
-"""What a cause leads one to expect of this run: each expectation is one test of its numbers, config, log or samples.
+"""What to expect of this run if a cause is true: each expectation is one test of its numbers, config, log or samples.
 
-The result is met, not met, or not testable. `unmet` says what "not met" means: by default the cause is contradicted;
-"open" if it proves nothing (a log that names no error).
+The result is met, not met, or not testable. `unmet` says what "not met" means: by default, the cause is contradicted;
+"open" means that it proves nothing (such as a log that names no error).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rltui.rules.expected_validation import HeldOut
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     """The metric went this way by at least `by` of its level before: from the finding's onset on ("onset"), or over the
-    whole run ("start"). Of a metric that has members any member will do, and the one that moved most is told. `extra`:
-    of a reward's parts only those that are not the task. `first`: it set out by the time the finding began, as a cause
-    does not follow its effect; false of what shows with the finding and is no event before it. `decisive`: whoever
-    finds it need not look further."""
+    whole run ("start"). If the metric has members, any member will do, and the one that moved most is reported.
+    `extra`: only those parts of the reward that are not the task. `first`: the move must have begun by the time the
+    finding began, as a cause does not follow its effect; false for what shows with the finding and is not an event
+    before it. `decisive`: if this is found, no further search is needed."""
 
     metric: Words
     way: Literal["up", "down"]
@@ -39,8 +39,9 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
 
 class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
     """The metric jumped to another level shortly before the onset, by at least `by` of the level before. `within`: the
-    row before is at most so many steps away, as the policy may change in more updates. `one_row`: most of it lies
-    between two rows, and it stood before and stands since: what is learnt in some updates does not."""
+    row before is at most this many steps away, as the policy may change in more updates. `one_row`: most of the jump
+    lies between two rows, and the metric was level before and is level since. Learning over some updates looks
+    different."""
 
     metric: Words
     way: Literal["up", "down"]
@@ -52,7 +53,7 @@ class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
 
 
 class Outgrew(Record, frozen=True, tag="outgrew", tag_field="test"):
-    """The metric grew by at least `by` more than another one: the longest answer more than the mean, say."""
+    """The metric grew by at least `by` more than another one. Example: the longest answer more than the mean."""
 
     metric: Words
     of: Words
@@ -62,7 +63,7 @@ class Outgrew(Record, frozen=True, tag="outgrew", tag_field="test"):
 
 
 class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
-    """The metric stays within `by` of its level before: right after the finding's onset ("onset"), or over the whole
+    """The metric stays within `by` of its earlier level: right after the finding's onset ("onset"), or over the whole
     run ("start")."""
 
     metric: Words
@@ -74,8 +75,8 @@ class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
 
 
 class NoneMoved(Record, frozen=True, tag="none moved", tag_field="test"):
-    """The metric has several members, and from the finding's onset on none of them (`task`: of a reward's parts, none
-    that is the task) went this way by `by` of its level before."""
+    """The metric has several members, and from the finding's onset on none of them went this way by `by` of its earlier
+    level. `task`: only those parts of the reward that are the task count."""
 
     metric: Words
     way: Literal["up", "down"]
@@ -86,7 +87,7 @@ class NoneMoved(Record, frozen=True, tag="none moved", tag_field="test"):
 
 
 class Noisier(Record, frozen=True, tag="noisier", tag_field="test"):
-    """The metric, or a member of it, jumps at least so many `times` as much from row to row as before the onset."""
+    """The metric, or a member of it, jumps from row to row at least `times` as much as before the onset."""
 
     metric: Words
     times: Annotated[float, Meta(gt=1)]
@@ -104,8 +105,8 @@ class Faded(Record, frozen=True, tag="faded", tag_field="test"):
 
 
 class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
-    """The metric had come down to at most this `share` of what it was, and shortly before the onset it rose to about
-    that again, be it at once or within a warm-up: a schedule that begins anew."""
+    """The metric had come down to at most this `share` of its earlier value. Shortly before the onset it rose to about
+    that value again, at once or within a warm-up: a schedule that begins anew."""
 
     metric: Words
     share: Annotated[float, Meta(gt=0, lt=1)]
@@ -114,10 +115,10 @@ class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
 
 
 class Calm(Record, frozen=True, tag="calm", tag_field="test"):
-    """The metric changed its level at once, and the update of that row was as those before: none of `updates` lay above
-    its band. If `place`, which says where the policy is, is not logged, those of `policy` must have held their level by
-    `by`: else nobody knows. `holds`: false asks for an update that was none of the usual. `assumed`: a condition of the
-    cause and no proof of it; what is not known is taken to hold."""
+    """The metric changed its level at once, and the update of that row was like those before: none of `updates` was
+    above its band. If `place`, which shows where the policy is, is not logged, the metrics of `policy` must have held
+    their level within `by`; otherwise the result is unknown. `holds`: false asks for an unusual update. `assumed`: a
+    condition of the cause, not a proof of it; it counts as met if unknown."""
 
     metric: Words
     place: Words
@@ -131,8 +132,8 @@ class Calm(Record, frozen=True, tag="calm", tag_field="test"):
 
 
 class WentBack(Record, frozen=True, tag="went back", tag_field="test"):
-    """At one step about the onset at least two of the metrics went at least this `share` of the way back to where the
-    run began, and `led` among them if it is logged: the weights are those of an earlier step."""
+    """At one step near the onset, at least two of the metrics went at least this `share` of the way back to where the
+    run began. `led` must be among them if it is logged. The weights are then those of an earlier step."""
 
     metrics: tuple[Words, ...]
     led: Words
@@ -142,7 +143,7 @@ class WentBack(Record, frozen=True, tag="went back", tag_field="test"):
 
 
 class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
-    """The other metric goes down from row to row wherever the metric, or a member of it, goes up, all other members
+    """The other metric goes down from row to row whenever the metric, or a member of it, goes up, all other members
     being equal."""
 
     metric: Words
@@ -161,8 +162,8 @@ class Retained(Record, frozen=True, tag="retained", tag_field="test"):
 
 
 class NeverRose(Record, frozen=True, tag="never rose", tag_field="test"):
-    """The metric was at its best in its first rows, which show the start of the run, and lost at least this `share` of
-    it since, little by little."""
+    """The metric was at its best in its first rows, which show the start of the run. Since then it has lost at least
+    this `share`, little by little."""
 
     metric: Words
     share: Annotated[float, Meta(gt=0, lt=1)]
@@ -171,8 +172,8 @@ class NeverRose(Record, frozen=True, tag="never rose", tag_field="test"):
 
 
 class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
-    """Where the task's reward stands between its lowest and its highest value, 0..1: its own part if parts are logged,
-    else the whole. `validated`: if nothing bounds the reward, the validation score tells, if that is a share."""
+    """Where the task's reward is between its lowest and its highest value, 0..1: its own part if parts are logged,
+    otherwise the whole. `validated`: if nothing bounds the reward, the validation score is used, if it is a share."""
 
     op: Bound
     value: float
@@ -182,7 +183,7 @@ class TaskScore(Record, frozen=True, tag="task score", tag_field="test"):
 
 
 class Updates(Record, frozen=True, tag="updates", tag_field="test"):
-    """A rollout is used for more than one optimiser step, as far as the config tells."""
+    """A rollout is used for more than one optimiser step, as far as the config shows."""
 
     unmet: Unmet = "contradicts"
     decisive: bool = False
@@ -190,8 +191,8 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
     """The level of the metric, in its own unit: since the onset ("then"), in the first rows ("start"), at its best
-    ("best"), at its highest ("highest"), or in the row in which something broke ("row"), as what comes after is its
-    effect. `named`: only members with this in their name. `assumed`: a condition of the cause and no proof of it."""
+    ("best"), at its highest ("highest"), or in the row in which something broke ("row"), as later rows show its effect.
+    `named`: only members with this in their name. `assumed`: a condition of the cause, not a proof of it."""
 
     metric: Words
     op: Bound
@@ -205,9 +206,9 @@ class Stands(Record, frozen=True, tag="stands", tag_field="test"):
 
 class Configured(Record, frozen=True, tag="config", tag_field="test"):
     """A setting of this run, by its canonical name. `op` compares a number, or asks whether a value is among several;
-    words compare without case. `of`: the number counts in times what that other setting is. What is off is neither
-    large nor on. `assumed`: a condition of the
-    cause and no proof of it; what the config does not say is taken to hold."""
+    words compare without case. `of`: the number is multiplied by that other setting. A setting that is off is neither
+    large nor on. `assumed`: a condition of the cause, not a proof of it; it counts as met if the config does not give
+    the setting."""
 
     key: Words
     op: Literal[">", ">=", "<", "<=", "in", "not in"]
@@ -222,7 +223,7 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
             raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
 
     def holds(self, value: object, times: float = 1.0) -> bool | None:
-        """None if the value cannot be compared, as a word with a number."""
+        """Whether the setting meets the test. None if the value cannot be compared, such as a word with a number."""
         if isinstance(self.value, tuple):
             inside = any(plain(value) == plain(wanted) for wanted in self.value)
             return inside == (self.op == "in")
@@ -231,7 +232,7 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
 
 
 class UnlikeSet(Record, frozen=True, tag="unlike set", tag_field="test"):
-    """The metric is logged as at least so many times what the config sets under the same name."""
+    """The metric is logged as at least `times` the value that the config sets under the same name."""
 
     metric: Words
     times: Annotated[float, Meta(gt=1)]
@@ -240,7 +241,7 @@ class UnlikeSet(Record, frozen=True, tag="unlike set", tag_field="test"):
 
 
 class PenaltyOff(Record, frozen=True, tag="penalty off", tag_field="test"):
-    """A KL coefficient is set, and neither loss nor reward uses it. `off` False: that is not so."""
+    """A KL coefficient is set, and neither loss nor reward uses it. With `off` False: that is not the case."""
 
     off: bool = True
     unmet: Unmet = "contradicts"
@@ -248,16 +249,16 @@ class PenaltyOff(Record, frozen=True, tag="penalty off", tag_field="test"):
 
 
 class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
-    """Validation reads only files that are trained on."""
+    """Validation reads only files that are used for training."""
 
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
 
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
-    """One of these rules found something, at least as a note, no later than the finding began; `during`: or later while
-    it is open, as some things show only with time. `of`: what they judge; if neither log nor config tells it, they
-    could not run."""
+    """One of these rules found something, at least as a note, no later than the finding began. `during`: or later while
+    the finding is open, as some things show only with time. `of`: what the rules judge; if neither log nor config shows
+    it, they could not run."""
 
     rules: tuple[str, ...]
     during: bool = False
@@ -267,8 +268,8 @@ class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
 
 
 class BetweenSaves(Record, frozen=True, tag="between saves", tag_field="test"):
-    """The step that the finding is dated to lies between two planned saves, so that it was never saved. `holds`: false
-    asks for one that was planned to be saved."""
+    """The finding's step lies between two planned saves, so it was never saved. `holds`: false asks for a step that was
+    planned to be saved."""
 
     holds: bool = True
     unmet: Unmet = "contradicts"
@@ -291,8 +292,8 @@ class Said(Record, frozen=True, tag="log", tag_field="test"):
 
 
 class Took(Record, frozen=True, tag="phase", tag_field="test"):
-    """These phases took at least this share of the seconds that a step takes longer than before the onset; if steps did
-    not become longer, of the whole step."""
+    """These phases took at least this share of the extra seconds of a step since the onset; if steps did not become
+    longer, of the whole step."""
 
     phases: tuple[str, ...]
     share: Annotated[float, Meta(ge=0, le=1)]
@@ -301,8 +302,8 @@ class Took(Record, frozen=True, tag="phase", tag_field="test"):
 
 
 class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
-    """Steps became slower, and so did those of these phases that count, by about as much, all but a short one at most:
-    none of them is to blame."""
+    """Steps became slower, and so did all of these phases that count, by about as much, except at most a short one.
+    None of them is to blame."""
 
     phases: tuple[str, ...]
     unmet: Unmet = "contradicts"
@@ -310,7 +311,7 @@ class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
 
 
 class Explains(Record, frozen=True, tag="explains", tag_field="test"):
-    """The growth of a metric (tokens of an answer) makes at least this share of the growth of step time, on a log
+    """The growth of a metric (tokens of an answer) explains at least this share of the growth of step time, on a log
     scale."""
 
     metric: Words
@@ -341,8 +342,8 @@ class OnMachine(Record, frozen=True, tag="machine", tag_field="test"):
 
 
 class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
-    """The run was resumed right before the onset; `changed`: with other settings, by its config or its log. `holds`:
-    false asks for a run that was not."""
+    """The run was resumed right before the onset. `changed`: with other settings, by its config or its log. `holds`:
+    false asks for a run that was not resumed."""
 
     changed: bool = False
     holds: bool = True
@@ -351,8 +352,8 @@ class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
 
 
 class AnyOf(Record, frozen=True, tag="any", tag_field="test"):
-    """Met if one of them is. Otherwise, what the run's own numbers answered counts before what the config does not
-    tell."""
+    """Met if one of the tests is met. Otherwise an answer from the run's own numbers takes precedence over a test that
+    the config leaves open."""
 
     tests: tuple[Test, ...]
     unmet: Unmet = "contradicts"

@@ -1,5 +1,5 @@
-"""Expectations of causes about what the reward pays for: nothing that the answers hold, the opposite of the task, or
-nothing at all."""
+"""Expectations of causes about what the reward pays for: nothing in the answers, the opposite of the task, or nothing
+at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rltui.rules.bounds import Unmet, Words
 
 
 class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
-    """The member of the metric that is the task does not change the other metric from row to row, and others do."""
+    """The metric's task member does not change the other metric from row to row, but other members do."""
 
     metric: Words
     of: Words
@@ -17,15 +17,15 @@ class Unpaid(Record, frozen=True, tag="unpaid", tag_field="test"):
 
 
 class ByChance(Record, frozen=True, tag="by chance", tag_field="test"):
-    """Answers to a prompt are right or wrong as often as those to any other, as if by the toss of a coin: groups differ
-    within as much as right and wrong ones can, and as few agree as by chance."""
+    """Answers to each prompt are right or wrong equally often, as if by the toss of a coin. Answers differ within
+    groups as much as right and wrong ones can, and as few groups agree as by chance."""
 
     unmet: Unmet = "open"
     decisive: bool = True
 
 
 class BecameAlike(Record, frozen=True, tag="alike prompts", tag_field="test"):
-    """Since about the onset groups differ within as much as coin tosses do, and did so less before: prompts no longer
+    """Since about the onset, answers differ within groups as much as coin tosses do, and less before. Prompts no longer
     differ in how often they are solved."""
 
     unmet: Unmet = "open"
@@ -33,14 +33,14 @@ class BecameAlike(Record, frozen=True, tag="alike prompts", tag_field="test"):
 
 
 class GaveOneScore(Record, frozen=True, tag="one score", tag_field="test"):
-    """Since about the onset every answer of every batch got the same score, although the answers differ in length."""
+    """Since about the onset, every answer of every batch got the same score, although the answers differ in length."""
 
     unmet: Unmet = "open"
     decisive: bool = False
 
 
 class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
-    """From the start on one metric is the other upside down: its negative, or what is missing to 1."""
+    """From the start on, one metric is the inverse of the other: its negative, or 1 minus it."""
 
     metric: Words
     of: Words
@@ -49,7 +49,7 @@ class Opposed(Record, frozen=True, tag="opposed", tag_field="test"):
 
 
 class UpsideDown(Record, frozen=True, tag="upside down", tag_field="test"):
-    """Up to the onset one metric rose and fell with the other, and since then it does so just as much upside down."""
+    """Up to the onset, one metric rose and fell with the other. Since then it moves just as much the opposite way."""
 
     metric: Words
     of: Words

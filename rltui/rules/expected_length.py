@@ -12,7 +12,7 @@ from rltui.rules.bounds import Bound, Unmet
 
 class TookOfLimit(Record, frozen=True, tag="of the limit", tag_field="test"):
     """The share of the length limit that the mean answer took when the reward was best ("best"), or that the answers
-    which end take now, if most do not ("ended")."""
+    which end by themselves take now, if most do not ("ended")."""
 
     op: Bound
     share: Annotated[float, Meta(gt=0, le=1)]
@@ -22,8 +22,8 @@ class TookOfLimit(Record, frozen=True, tag="of the limit", tag_field="test"):
 
 
 class CouldCost(Record, frozen=True, tag="could cost", tag_field="test"):
-    """The answers that are truncated more than before could have cost this share of what the score lost, if each went
-    from the highest reward to the lowest. `assumed`: a condition of the cause and no proof of it."""
+    """The additional truncated answers could have cost this share of what the score lost, if each went from the highest
+    reward to the lowest. `assumed`: a condition of the cause, not a proof of it."""
 
     share: Annotated[float, Meta(gt=0, le=1)]
     assumed: bool = True

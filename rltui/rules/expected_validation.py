@@ -7,8 +7,8 @@ from rltui.rules.bounds import Unmet
 
 
 class HeldOut(Record, frozen=True, tag="held out", tag_field="test"):
-    """Validation, of several sets any, lost its share of what the train reward lost since the onset (`falls`), or none
-    of them did. `assumed`: a condition of the cause and no proof of it; what nobody validated is taken to hold."""
+    """Any validation set lost its share of what the train reward lost since the onset (`falls`), or none of them did.
+    `assumed`: a condition of the cause, not a proof of it; it counts as met if nothing was validated."""
 
     falls: bool
     assumed: bool = False

@@ -15,16 +15,16 @@ from rltui.rules.bends import bend
 from rltui.run.table import Floats
 
 DENSE = 60
-"""Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
+"""Evaluations needed to measure how far the noise of one carries over to the next (its standard error is then .13)."""
 
 FEWEST_OF_TWO, MOST_OF_TWO = 8, 40
-"""Evaluations from which on two straight pieces leave enough to tell the noise, and beyond which neighbours tell it
-well enough."""
+"""Fewest evaluations for which a fit of two straight pieces leaves enough to measure the noise, and the number beyond
+which neighbours measure it well enough."""
 
 
 class Fall(NamedTuple):
-    """`at`: index at which it was last as good as its smoothed peak. `peak` and `now` are means of `width` evaluations,
-    `errors` apart in standard errors."""
+    """`at`: index at which validation was last as good as its smoothed peak. `peak` and `now` are means of `width`
+    evaluations, `errors` standard errors apart."""
 
     at: int
     peak: float
@@ -34,25 +34,25 @@ class Fall(NamedTuple):
 
 
 STANDS = 0.5
-"""Of the limit: as much of a fall that was told is enough for it to stand, if the newest evaluation alone has fallen as
-far. What a few more evaluations tell of their noise is no recovery; one that is back is."""
+"""Share of the limit at which a reported fall still counts, if the newest evaluation alone has fallen as far. A new
+estimate of the noise from a few more evaluations is not a recovery; an evaluation that is back up is."""
 
 
 def fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = False) -> Fall | None:
-    """A fall from the peak that counts, now and at the evaluation before. `told`: it was told before.
+    """A fall from the peak that counts, now and at the evaluation before. `told`: it was reported before.
 
-    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does, and as
-    much with the number of `sets` that are looked at, of which any may fall by chance. Both evaluations are measured by
-    the noise that is known now. What stands at its best for a while is best at any of these evaluations by chance, and
-    falls after the last that lies no further below than the best may lie above.
+    The peak is the best of many noisy means. The limit therefore grows with their number, as the expected maximum does,
+    and likewise with the number of `sets`, any of which may fall by chance. Both evaluations are measured by the noise
+    that is known now. If validation stays at its best for a while, chance decides which of these evaluations is best;
+    the fall begins after the last one that is no further below the best than chance may lift the best.
     """
     if len(x) <= max(p["evals"], 2 * width):
         return None
     smooth = _smooth(x, width)
     if int(smooth.argmax()) >= len(smooth) - width + 1:
-        return None  # at its best: the noise, which costs ten times as much, need not be known
+        return None  # at its best: no need for the noise, which costs ten times as much
     error = _noise_of_course(x, smooth, p) * _wanders(x, smooth, width) / sqrt(width)
-    if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
+    if width > 3:  # slow wandering shows in neighbouring means, not in single evaluations
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
     chance = sqrt(2.0 * log(max(2.0, sets * len(x) / width)))
     limit = (p["se"] + chance) * (STANDS if told else 1.0)
@@ -66,15 +66,15 @@ def fallen(x: Floats, p: Params, sets: int = 1, width: int = 3, told: bool = Fal
     half = width // 2
     last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
     while last + 1 < len(x) - half and x[last + 1] >= smooth[j] - sqrt(width) * error:
-        last += 1  # a fall at once blurs the means before it comes
+        last += 1  # a sudden fall already lowers the means before it
     last = min(last, _set_out(smooth, j, width) + half)
     return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
 
 
 def _set_out(smooth: Floats, peak: int, width: int) -> int:
-    """Index at which a slow fall began: the line through the last places that lie within a quarter and within three
-    quarters of it, taken back to the peak. By the time that noise no longer explains it, it has long begun. A fall at
-    once takes no longer than the means that blur it, and bounds nothing."""
+    """Index at which a slow fall began: the line through the last points within a quarter and within three quarters of
+    the fall, taken back to the peak. By the time that noise no longer explains the fall, it has long begun. A sudden
+    fall takes no longer than the means that blur it, and gives no bound."""
     fall = float(smooth[peak] - smooth[-1])
     first, last = (int(np.flatnonzero(smooth >= smooth[peak] - part * fall)[-1]) for part in (0.25, 0.75))
     span = last - first - (width - 1)
@@ -82,8 +82,8 @@ def _set_out(smooth: Floats, peak: int, width: int) -> int:
 
 
 def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
-    """How much of its noise an evaluation surely carries on to the next: dense ones of one set do (an autoregressive
-    series; of few the correlation is not known)."""
+    """How much of its noise an evaluation certainly carries over to the next. Dense evaluations of one set do (an
+    autoregressive series). With few evaluations the correlation is unknown."""
     if len(x) < DENSE:
         return 0.0
     sides = [side for side in (x[: without.start], x[without.stop :]) if len(side) > 1]
@@ -92,8 +92,8 @@ def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
 
 
 def _wanders(x: Floats, smooth: Floats, width: int) -> float:
-    """By how much the mean of so many evaluations errs more than its neighbours tell, if noise carries on. The way down
-    from the peak is left out, as a level that was left is no noise."""
+    """The factor by which the error of a mean of `width` evaluations exceeds what neighbours show, if noise carries
+    over. The way down from the peak is left out, as it is not noise."""
     top = int(smooth.argmax())
     down = top + int((smooth[top:] <= (smooth[top] + smooth[-1]) / 2.0).argmax()) + width
     r = _carries(x, slice(top + width, down))
@@ -102,15 +102,15 @@ def _wanders(x: Floats, smooth: Floats, width: int) -> float:
 
 
 def _smooth(x: Floats, width: int) -> Floats:
-    """Means of so many evaluations one after another; of parts, as sums of huge values have no number."""
+    """Moving means of `width` evaluations. Values are divided first, as sums of huge values overflow."""
     return np.convolve(x / width, np.ones(width), mode="valid")
 
 
 def _noise(x: Floats, p: Params) -> float:
     """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
 
-    A rise and fall of few evaluations is no noise: differences of differences, which no steady course moves, bound it,
-    and what two straight pieces leave.
+    A rise and fall over few evaluations is not noise. Two bounds exclude it: differences of differences, which a steady
+    course does not change, and the residuals of two straight pieces.
     """
     found = min(spread(np.diff(x)) / sqrt(2.0), p["bent"] * spread(np.diff(x, 2)) / sqrt(6.0))
     if FEWEST_OF_TWO <= len(x) <= MOST_OF_TWO:
@@ -119,8 +119,8 @@ def _noise(x: Floats, p: Params) -> float:
 
 
 def _noise_of_course(x: Floats, smooth: Floats, p: Params) -> float:
-    """The same, of a course that rose to its best before: the way up may be steep and bent, so that the evaluations
-    since tell their noise better, if there are enough of them."""
+    """As `_noise`, for a course that rose to its best before. The way up may be steep and bent, so the evaluations
+    since then give a better estimate, if there are enough of them."""
     whole = _noise(x[-200:], p)
     top = int(smooth.argmax())
     since = x[top:][-200:]
@@ -130,7 +130,7 @@ def _noise_of_course(x: Floats, smooth: Floats, p: Params) -> float:
 
 
 def _left_of_two_pieces(x: Floats) -> float:
-    """Sd of the evaluations about the best course of two straight pieces that meet, by n - 4 degrees of freedom."""
+    """Sd of the evaluations about the best course of two straight pieces that meet, with n - 4 degrees of freedom."""
     y = x - x.mean()
     fitted = ((_two_pieces(len(x)) @ y) ** 2).sum(axis=1).max()
     return sqrt(max(0.0, float((y * y).sum() - fitted)) / (len(x) - 4))
@@ -138,7 +138,7 @@ def _left_of_two_pieces(x: Floats) -> float:
 
 @lru_cache(maxsize=MOST_OF_TWO)
 def _two_pieces(n: int) -> Floats:
-    """For each bend orthogonal courses that make up all of two pieces about their mean: (bends, 2, n)."""
+    """For each bend, orthonormal courses that span all pairs of pieces about their mean: (bends, 2, n)."""
     t = np.arange(n, dtype=np.float64)
     line = t - t.mean()
     line /= np.linalg.norm(line)
@@ -152,12 +152,13 @@ def _two_pieces(n: int) -> Floats:
 
 
 def spread(differences: Floats) -> float:
-    """Of all but the greatest; no less than their root mean square, as a median of few is small by luck."""
+    """Spread of all differences but the greatest; at least their root mean square, as a median of few is small by
+    luck."""
     size = np.abs(differences)
     return max(1.4826 * float(np.sort(size)[:-1][(len(size) - 1) // 2]), rms_but_greatest(size))
 
 
-@lru_cache(maxsize=64)  # asked at each row, of which few hold an evaluation
+@lru_cache(maxsize=64)  # called at each row, but few rows hold an evaluation
 def fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int, told: bool) -> Fall | None:
     x, p = np.frombuffer(values), dict(params)
     wide = int(p["wide"] * len(x))
@@ -171,14 +172,14 @@ def fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int, tol
 
 
 SLOWLY = 12
-"""Evaluations that show a slow fall, at least."""
+"""Fewest evaluations that show a slow fall."""
 NEWEST = 8
-"""Part of the evaluations that are one mean where many show a slow fall together."""
+"""One mean takes this fraction (1 / 8) of the evaluations, if many show a slow fall together."""
 
 
 def _slowly(x: Floats, p: Params, sets: int, told: bool) -> Fall | None:
-    """A course that rises or holds and then falls for long, seen twice in a row: all evaluations since the turn show
-    together what no few of them do."""
+    """A course that rises or holds and then falls for long, seen twice in a row. All evaluations since the turn
+    together show what a few of them do not."""
     if len(x) < SLOWLY:
         return None
     limit = (p["slow"] + 2.0 * log(sets)) * (STANDS if told else 1.0)
@@ -201,7 +202,7 @@ def _falls(x: Floats, p: Params, sets: int) -> bool:
 def drifted(x: Floats, p: Params, sets: int = 1) -> Fall | None:
     """A slow fall that no single evaluation shows, seen three times in a row.
 
-    Few evaluations draw their noise anew each time: the plain Mann-Kendall test holds, without blocks.
+    The noise of sparse evaluations is independent: the plain Mann-Kendall test holds, without blocks.
     """
     if len(x) < p["drift_evals"] or not all(_falls(x[:end], p, sets) for end in (len(x), -1, -2)):
         return None

@@ -1,4 +1,4 @@
-"""Whether a score still gains since a step at which something else set out, for what that did may be paid for."""
+"""Whether a score still gains since a step at which something else began to move: the gain may pay for that move."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rltui.evidence.look import Look
 from rltui.rules.base import LEFT
 
 POINTS = 3
-"""Evaluations that tell where validation stood."""
+"""Evaluations that show where validation was."""
 
 
 def gain_ended(look: Look, step: int) -> bool:
-    """Since the step the reward gained, beyond doubt, next to nothing of what its pace before would have brought. A
-    trend over a fixed number of rows holds the rise before that step for long. False if fewer than 20 rows came since.
-    """
+    """Whether since the step the reward certainly gained next to nothing of what its earlier pace would have brought. A
+    trend over a fixed number of rows still contains the rise before that step. False if fewer than 20 rows came
+    since."""
     reward = look.facts.metric(look.reward)
     later = None if reward is None else reward.since_step(step)
     gain = None if later is None else later.since_start
@@ -27,8 +27,8 @@ def gain_ended(look: Look, step: int) -> bool:
 
 
 def paid_until(look: Look) -> int | None:
-    """The step of the best reward, if the reward rose to it and has fallen from it, both beyond doubt: whatever else
-    moved up to there was paid for. None if it did not."""
+    """The step of the best reward, if the reward certainly rose to it and has certainly fallen from it. That gain paid
+    for whatever else moved up to that step. None if it did not."""
     reward = look.facts.metric(look.reward)
     best = None if reward is None else reward.peak
     if reward is None or best is None or not reward.below_best:
@@ -38,15 +38,15 @@ def paid_until(look: Look) -> int | None:
 
 
 def gain_shows(look: Look, step: int) -> bool:
-    """The reward is better than at the step, beyond its noise or, of few rows, by their order."""
+    """Whether the reward is better than at the step, beyond its noise or, if there are few rows, by their order."""
     reward = look.facts.metric(look.reward)
     later = None if reward is None else reward.since_step(step)
     return later is not None and later.way == later.better
 
 
 def validation_rises_since(look: Look, step: int) -> bool:
-    """Validation has gained since the step, beyond doubt, or every set of it rises: a train reward that falls meanwhile
-    is of other prompts."""
+    """Whether validation has certainly gained since the step, or every validation set rises. A train reward that falls
+    meanwhile is then due to other prompts."""
     both = look.facts.validation
     if both is None or both.below_best:  # it may have fallen right before the step
         return False
@@ -57,7 +57,7 @@ def validation_rises_since(look: Look, step: int) -> bool:
 
 
 def validation_gained(look: Look, step: int) -> bool:
-    """Validation is better than at the step, beyond doubt."""
+    """Whether validation is certainly better than at the step."""
     score = look.facts.validation
     then = None if score is None else score.within(None, step, POINTS)
     later = None if score is None or then is None else between(then, score.now)

@@ -1,4 +1,4 @@
-"""Length of the responses and answers that are cut."""
+"""Length of the responses, and responses that are cut."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     limit = f"at the length limit of {num(cap)} tokens" if cap else "at the length limit"
     summary = f"{words.share(found, f'responses are cut {limit}')}: their reward judges the limit."
     if (mean := _ended_unseen(look, share, p)) is not None:
-        level = min(level, WARNING)  # not the answers are at fault but what is counted
+        level = min(level, WARNING)  # the counting is at fault, not the answers
         summary = f"{words.share(found, f'responses count as cut {limit}')}, yet they average {num(mean)}"
         summary += ": most end before it, by a token other than tokenizer.eos_token_id, "
         summary += f"the only one that {look.dialect.title} counts."
@@ -79,15 +79,15 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if look.series(name) is not None:
             proofs.append((name, ""))
     beyond = cut > (p["warn"] if level >= WARNING else p["notice"])
-    onset = int(series.steps[0]) if since(beyond) == 0 else None  # it was never otherwise, so it has no turn
+    onset = int(series.steps[0]) if since(beyond) == 0 else None  # true from the start, so there is no turn
     metric, lasted = "response_clip_ratio", in_a_row(beyond)
     return [Signal(level, summary, tuple(proofs), None, metric, look.reward, onset, lasted=lasted)]
 
 
 @rule("truncation-high", Standing, able=lambda seen: one_length(seen.look) is not None)
 def all_of_one_length(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """Answers that are all as long as a limit, where the log does not count those that are cut. A note if the run has
-    gained with them or has all there is, or if an answer has but a few tokens: some tasks ask for one length."""
+    """Answers that are all as long as a limit, if the log does not count cut answers. Only a note if the run has gained
+    with them or is solved, or if an answer has only a few tokens: some tasks ask for one length."""
     look, ranked = seen.look, seen.ranked
     if (one := one_length(look)) is None:
         return []
@@ -106,8 +106,9 @@ def all_of_one_length(seen: Standing, p: Params, memory: Memory) -> list[Signal]
 
 
 def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
-    """Mean length of responses too short to be cut so often: what is cut is as long as the limit. None where they are
-    long enough, and unless the framework calls cut what holds no end token; most compare the length."""
+    """Mean length of responses that are too short to be cut so often, as a cut response is as long as the limit. None
+    if they are long enough, or unless the framework counts responses without an end token as cut; most compare the
+    length."""
     cap, length = look.settings.length_cap, look.values("response_length_mean")
     if look.dialect.conventions.cut != "no end token" or not cap or not len(length):
         return None
@@ -121,7 +122,7 @@ def _moves(way: int, text: str) -> str:
 
 @rule("length-collapse", Look)
 def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Responses shrink to a fraction of their start; harmless where reward pays for it."""
+    """Responses shrink to a fraction of their start. Harmless if the reward gains from it."""
     length = look.values("response_length_mean")
     if not logged_for(look, "response_length_mean", p["min_rows"]):
         return []
@@ -150,7 +151,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             what += f" ({compared(look, 'response_length_mean', p['rows'])})"
         else:
             what = f"{percent(empty)} of the responses are empty or aborted"
-        at_once = _jumped(look, p) if unpaid else None  # what was gained before that was not paid for by it
+        at_once = _jumped(look, p) if unpaid else None  # a gain before the jump is not due to it
         return sentences(what, _gained_before(look, at_once.step) if at_once else "", reward_course(look))
 
     proofs = (("response_length_mean", ""), told(look))
@@ -158,15 +159,15 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _jumped(look: Look, p: Params) -> Shift | None:
-    """The newest step at which the mean length jumped by as much as the rule notices; no trend shows that."""
+    """The newest jump of the mean length that is as large as the rule notices. No trend shows it."""
     length = look.facts.metric("response_length_mean")
     far = [s for s in length.shifts if (s.after - p["notice"] * s.before) * (p["notice"] - 1.0) > 0.0] if length else []
     return far[-1] if far else None
 
 
 def _paid(look: Look, since: int | None, p: Params) -> bool:
-    """Reward gained since a step (None: since the start). If the length changed at once, what was gained before that
-    does not count."""
+    """Whether the reward gained since a step (None: since the start). If the length changed at once, gains before that
+    do not count."""
     jumped, goals = _jumped(look, p), _goals(look)
     step = since if jumped is None else jumped.step
     if step is None or not goals:
@@ -175,8 +176,8 @@ def _paid(look: Look, since: int | None, p: Params) -> bool:
 
 
 def _goals(look: Look) -> list[tuple[str, MetricFacts]]:
-    """What longer answers have to pay for, each with its name: the parts of the reward that are the task, else the
-    reward, as another part may pay for the length itself. Empty if none is logged."""
+    """What longer answers must improve, each with its name: the parts of the reward that are the task, otherwise the
+    whole reward. Another part may pay for the length itself. Empty if none is logged."""
     parts = [(f"the task itself ({m})", alone(m, x)) for m, x in look.family(PARTS).items() if is_task(m)]
     reward = look.facts.metric(look.reward)
     if parts or reward is None:
@@ -185,8 +186,8 @@ def _goals(look: Look) -> list[tuple[str, MetricFacts]]:
 
 
 def _half_grown(look: Look, first: float, last: float) -> int | None:
-    """Step from which on the mean length has stood nearer, in factors, to what it is than to what it was; None if there
-    are too few points before."""
+    """Step since which the mean length has been nearer, as a factor, to its present level than to its first. None if
+    there are too few points before."""
     blocks, series = look.blocks("response_length_mean"), look.series("response_length_mean")
     if blocks is None or series is None:
         return None
@@ -196,7 +197,7 @@ def _half_grown(look: Look, first: float, last: float) -> int | None:
 
 
 def _gained_before(look: Look, step: int | None) -> str:
-    """That what the reward has gained was gained before a step; empty if it has gained nothing at all."""
+    """Words for a reward whose gain came before a step. Empty if it has gained nothing at all."""
     goals = _goals(look)
     if not goals or step is None or not gained(look):
         return ""
@@ -211,13 +212,13 @@ def _gained_before(look: Look, step: int | None) -> str:
 
 
 def _task_falls(look: Look) -> bool:
-    """Raw score falls while the shaped reward hides it."""
+    """Whether the raw score falls while the shaped reward hides it."""
     return look.reward == "score_mean" and look.facts.errors("score_mean") <= -3.0
 
 
 def _longer(look: Look, p: Params) -> bool:
-    """Whether the mean length grew beyond its noise: lately, at once, or from the first rows to the newest. What grows
-    at the end of a long level stretch is no trend of all of it."""
+    """Whether the mean length grew beyond its noise: lately, at once, or from the first rows to the newest. Growth at
+    the end of a long level stretch does not show as a trend of the whole."""
     length = look.facts.metric("response_length_mean")
     grew = length is not None and length.since_start is not None and length.since_start.direction > 0
     return (
@@ -229,7 +230,7 @@ def _longer(look: Look, p: Params) -> bool:
 
 @rule("length-explosion", Look)
 def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Responses grow for a long time and reward does not follow."""
+    """Responses grow for a long time and the reward does not follow."""
     length, blocks = look.values("response_length_mean"), look.blocks("response_length_mean")
     if not logged_for(look, "response_length_mean", p["min_rows"]) or blocks is None or blocks.lows.min() <= 0:
         return []

@@ -1,4 +1,4 @@
-"""Gradient norm."""
+"""The gradient norm."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from rltui.rules.traits import Trait
 from rltui.run.sums import mean, median, quantile
 from rltui.run.table import Floats
 
-WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
+WINDOW = 50  # rows: the past that a spike is compared with, and how long it counts
 KEPT = 3
 PAST_ROWS = 400
-"""Rows from its lowest level on in which the beginning of a growth is sought."""
+"""Rows from the lowest level on in which the beginning of a growth is looked for."""
 LEVEL_ROWS = 20
 """Rows of a level."""
 LIVED_ON = 5
-"""Rows since a spike in which a broken policy would have shown."""
+"""Rows since a spike in which a broken policy would have become visible."""
 RARE = 0.9
-"""A tenth of the gradients may be as large as a mode of theirs."""
+"""A tenth of the gradients may belong to a mode of larger ones."""
 
 
 def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float) -> list[int]:
-    """Steps of the newest spikes (at most `KEPT`) of the last rows. `memory` keeps them and the rows seen."""
+    """Steps of the newest spikes (at most `KEPT`) in the last rows. `memory` keeps them and the number of rows seen."""
     series = look.series(name)
     if series is None or len(series) < WINDOW:
         return []
@@ -62,20 +62,21 @@ def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float
 
 
 def _calm(values: Floats) -> float:
-    """What a gradient seldom exceeded as the run began, behind the first steps; infinite while too few are known."""
+    """The level that gradients seldom exceeded early in the run, after the first steps. Infinite if too few are
+    known."""
     early = values[WARMUP : WARMUP + WINDOW]
     return quantile(early, RARE) if len(early) == WINDOW else inf
 
 
 @rule("grad-norm-explosion", Look)
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Spikes of the gradient norm on a log scale. Alone they are harmless; repeated, or with damage, they are not.
-    `memory` holds the newest spikes by number (`at 0` the newest), how many rows were examined, and the highest ratio
-    to the median."""
+    """Spikes of the gradient norm on a log scale. Single spikes are harmless; repeated ones, or ones with damage, are
+    not. `memory` holds the newest spikes by number (`at 0` the newest), how many rows were examined, and the ratio of
+    the newest spike to the median."""
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
-    window = max(int(p["window"]), worth(p["window"], len(series)))  # spikes are rare: fewer rows hold one or none
+    window = max(int(p["window"]), worth(p["window"], len(series)))  # spikes are rare: fewer rows have one or none
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]
@@ -93,7 +94,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         for i in high:
             row = start + int(at[i])
             if series.values[row] <= began:
-                continue  # the run began so, and the median is small as most groups teach nothing
+                continue  # as at the start; the median is small as most groups teach nothing
             before = median(recent[live][max(0, i - 50) : max(i, PAST)])
             for k in range(int(p["critical_count"]) - 1, 0, -1):
                 if f"at {k - 1}" in memory:
@@ -125,8 +126,8 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _borne(look: Look, step: int) -> bool:
-    """Whether the run lives on since the first of these spikes: its reward is what it was before, within its noise. A
-    step that nothing limits would have destroyed the weights at once, so something does limit it."""
+    """Whether the run survived the first of these spikes: its reward is as before, within its noise. An unlimited step
+    would have destroyed the weights at once, so something limits it."""
     reward = look.facts.metric(look.reward)
     if reward is None:
         return False
@@ -139,7 +140,7 @@ def _borne(look: Look, step: int) -> bool:
 
 @rule("grad-norm-ramp", Look)
 def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The gradient norm keeps growing; harmless if the reward pays for it."""
+    """The gradient norm keeps growing. Harmless if the reward gains from it."""
     x = look.values("grad_norm")
     if len(x) < p["rows"]:
         return []
@@ -160,7 +161,8 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _grew_since(look: Look, memory: Memory) -> int | None:
-    """The step from which on a norm that grew many times did so: on its own scale the beginning does not show."""
+    """The step at which a norm that grew many times began to grow, on a log scale: its own scale hides the
+    beginning."""
     series = look.series("grad_norm")
     if "since" not in memory and series is not None:
         positive = series.where(series.values > 0)
@@ -176,7 +178,7 @@ def _grew_since(look: Look, memory: Memory) -> int | None:
 
 @rule("grad-always-clipped", Look)
 def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Nearly every gradient is far above the clipping norm, so the limit sets the step size and not the optimiser. A
+    """Nearly every gradient is far above the clipping norm, so the limit sets the step size instead of the optimiser. A
     warning if next to nothing is left of each gradient and many rows brought no gain."""
     limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
     if not limit or len(x) < 50:
@@ -192,8 +194,9 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("pg-loss-shape", Look)
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The policy loss leapt; or it changed its sign or its level for good, or swings about 0 while nothing is gained:
-    hints beside other findings, no faults by themselves. In preference training the loss falls as it learns."""
+    """The policy loss leapt. Or it changed its sign or its level for good, or swings about 0 without a gain: these are
+    hints beside other findings, not faults by themselves. In preference training the loss falls as the policy
+    learns."""
     if (leap := loss_leap(look, p, memory)) is not None:
         return [leap]
     series = look.series("pg_loss")

@@ -1,5 +1,4 @@
-"""GPUs: memory that runs out, faults, heat, one that falls behind, and all of them idle while the log shows
-training."""
+"""GPUs: memory that runs out, faults, heat, one that falls behind, and all GPUs idle while the log shows training."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from rltui.run.table import Series
 
 
 def gpus_seen(seen: Measured) -> bool:
-    """Whether GPUs were measured along the run."""
+    """Whether GPUs were measured during the run."""
     return any(sample.gpus for sample in seen.samples)
 
 
@@ -39,14 +38,14 @@ SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
 
 
 MOST_POINTS = 400
-"""Points of a whole run in which the beginning of a growth is sought."""
+"""Points of a whole run in which the beginning of a growth is looked for."""
 MANY = 3
-"""Up to so many GPUs have a finding each; more with the same fault share one."""
+"""Up to this many GPUs get a finding each; if more have the same fault, they share one."""
 
 
 @rule("gpu-memory-pressure", Measured, able=lambda seen: gpus_seen(seen) or seen.logged_peak is not None)
 def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """The peak near what the GPU has, or a floor that rises from step to step: what phases do not give back."""
+    """A peak near the GPU's total memory, or a floor that rises from step to step: memory that phases do not free."""
     out = []
     for gpu in seen.gpus:
         total = capacity(seen, gpu)
@@ -72,7 +71,7 @@ def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signa
 
 
 def _together(found: list[Signal], seen: Measured) -> list[Signal]:
-    """One finding for each GPU; if more than `MANY` have it, one for all of them, described by the worst."""
+    """One finding for each GPU. If more than `MANY` have it, one for all of them, described by the worst."""
     if len(found) <= MANY:
         return found
     worst = max(found, key=lambda s: s.level)
@@ -82,12 +81,12 @@ def _together(found: list[Signal], seen: Measured) -> list[Signal]:
 
 
 def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
-    """The peak that the trainer logs, where no sample tells of the GPUs: torch's counters, without the inference
-    engine. It never falls, so it says something only near the limit or where it goes on rising."""
+    """The peak that the trainer logs, used if no GPU was sampled: torch's counters, without the inference engine. The
+    peak never falls, so it is informative only near the limit or if it keeps rising."""
     peak = seen.logged_peak
     if peak is None or seen.gpus or not len(peak):
         return []
-    now, level, said = float(peak.values[-1]), 0, []  # told as logged, in GiB
+    now, level, said = float(peak.values[-1]), 0, []  # shown as logged, in GiB
     marks: tuple[Mark, ...] = ()
     total = seen.capacity_gb / GIB if seen.capacity_gb is not None else None
     if total is not None and now / total > p["notice"]:
@@ -110,8 +109,8 @@ def _memory(gpu: Gpu) -> tuple[tuple[str, str], ...]:
 
 
 def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]:
-    """How much the floor grows in so many steps, 0 without a trend or where it cannot be `least`, which costs little to
-    tell; and the step at which it began."""
+    """How much the floor grows in `rows` steps, and the step at which the growth began. 0 without a trend, or if a
+    cheap test shows that the growth cannot be `least`."""
     steps = float(floor.steps[-1] - floor.steps[-WINDOW:][0]) if len(floor) else 0.0
     if drift(floor) < 0.25 * least * steps / rows or trend(floor.values).direction <= 0:
         return 0.0, None
@@ -120,15 +119,15 @@ def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]
 
 
 def _began(floor: Series) -> int:
-    """The step at which a growth that still goes on began, of the whole run: of its newest rows alone the date would
-    come later with each row."""
+    """The step at which a growth that still goes on began, from the whole run: from the newest rows alone, the date
+    would move with each row."""
     apart = -(-len(floor) // MOST_POINTS)
     return int(floor.steps[::apart][first_turn(floor.values[::apart])[0]])
 
 
 @rule("gpu-fault-or-throttle", Measured, able=gpus_seen)
 def gpu_fault_or_throttle(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """Errors, heat, and a GPU that does less than its peers in the same work."""
+    """Errors, heat, and a GPU that does less than its peers at the same work."""
     faulty: list[Signal] = []
     slowed: list[Signal] = []
     for gpu in seen.gpus:
@@ -144,8 +143,8 @@ def gpu_fault_or_throttle(seen: Measured, p: Params, memory: Memory) -> list[Sig
 
 
 def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str] | None:
-    """An error of a GPU; a warning only where the run does not use it, or where it is older than the first sample: the
-    count stays until the driver is loaded anew."""
+    """An error of a GPU. Only a warning if the run does not use the GPU, or if the error is older than the first
+    sample: the count stays until the driver is reloaded."""
     newest, found, level = samples[-1], None, CRITICAL
     fatal = [x for x in newest.xids or () if x in FATAL_XIDS]
     if newest.lost:
@@ -168,7 +167,7 @@ def _first_errors(gpu: Gpu, seen: Measured) -> int:
 
 
 def _used(gpu: Gpu, seen: Measured) -> bool:
-    """Whether the run uses a GPU: its processes were seen there, or on no GPU of that node, where nobody can tell."""
+    """Whether the run uses a GPU: its processes were seen there, or on no GPU of that node, which leaves it open."""
     on_node = [g for sample in seen.samples for g in sample.gpus if g.node == gpu[0]]
     own = {g.index for g in on_node if any(process.ours for process in g.processes)}
     return not own or gpu[1] in own
@@ -192,7 +191,8 @@ def _clock(gpu: GpuSample) -> float | None:
 
 
 def _outlier(seen: Measured, p: Params) -> list[Signal]:
-    """One GPU that draws far less than its peers in every phase, and does the same kind of work by its processes."""
+    """One GPU that draws far less power than its peers in every phase, although its processes do the same kind of
+    work."""
     if len(seen.gpus) < p["least"]:
         return []
     timed = [phase for phase in seen.phases if phase.samples >= p["samples"] and (phase.power or 0.0) > 0]
@@ -208,15 +208,15 @@ def _outlier(seen: Measured, p: Params) -> list[Signal]:
 
 
 def _work(seen: Measured, gpu: Gpu) -> frozenset[str]:
-    """The roles of its processes: in a disaggregated run rollout GPUs and trainers do not compare."""
+    """The roles of a GPU's processes: in a disaggregated run, rollout GPUs and trainers are not comparable."""
     samples = seen.of_gpu(gpu)
     commands = [p.command for p in samples[-1].processes if p.command] if samples else []
     return frozenset(found[0] for command in commands if (found := role_of(command)) is not None)
 
 
 def _disagreement(seen: Measured, p: Params) -> list[Signal]:
-    """The log tells of steps, and yet no GPU did anything for long: one of the two tells of something else. GPUs are
-    trusted more than the log, above all where processes of this run hold them."""
+    """The log reports steps, yet no GPU did anything for long: the two do not show the same run or work. GPUs are
+    trusted more than the log, above all if processes of this run hold them."""
     if not seen.samples or not seen.gpus:
         return []
     end = float(seen.seen.times[-1])

@@ -29,8 +29,8 @@ from rltui.run.table import Floats, Series
 
 
 class Regressed(NamedTuple):
-    """A validation set that fell. `proof`: the name that its numbers stand under; `name`: what it is called in a
-    sentence; `others`: how many more of the sets fell, in words."""
+    """A validation set that fell. `proof`: the name that its numbers are shown under; `name`: what it is called in a
+    sentence; `others`: how many of the sets fell, in words."""
 
     found: MetricFacts
     fall: Fall
@@ -40,9 +40,9 @@ class Regressed(NamedTuple):
 
 
 def _regressed(look: Look, p: Params, rule: str) -> Regressed | None:
-    """Of the validation sets that fell, the one that began to first: a fall from the peak of all evaluations at this
-    one and the one before, for as long as it stands, in means of three or of as large a part of many; or a drift down
-    of the newest ones, confirmed three times in a row."""
+    """The validation set that began to fall first. A fall is measured from the peak of all evaluations, at this
+    evaluation and the one before, in means of three or of a part of many, and counts as long as it lasts. A downward
+    drift of the newest evaluations, confirmed three times in a row, also counts."""
     sets = look.facts.validation_sets
     fallen, before = [], held(look, rule, WARNING)
     for found in sets:
@@ -60,27 +60,27 @@ def _regressed(look: Look, p: Params, rule: str) -> Regressed | None:
 
 
 def _at_best(found: MetricFacts) -> int:
-    """Index of the best sustained evaluation, as everywhere else: nothing falls before it. 0 where none is known."""
+    """Index of the best sustained evaluation, as everywhere else: no fall begins before it. 0 if none is known."""
     series, best = found.series, found.peak
     at = int(series.steps.searchsorted(best.step)) if best is not None else 0
     return at if at < len(series) - 1 else 0
 
 
 def _best(found: MetricFacts, step: int, peak: float) -> tuple[float, int]:
-    """Best sustained validation and its step, as everywhere else; the rule's own if that lies after its turn."""
+    """Best sustained validation and its step, as everywhere else; the rule's own peak if that lies after its turn."""
     best = found.peak
     return (peak, step) if best is None or best.step > step else (best.value, best.step)
 
 
 def _below_start(x: Floats, width: int, errors: float) -> bool:
-    """The newest evaluations lie below the first by so many errors of one."""
+    """Whether the newest evaluations are below the first by `errors` times the noise of one."""
     return float(x[-width:].mean()) < float(x[0]) - errors * sd_d(x[-200:])
 
 
 @rule("val-regression", Look)
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation below its peak, twice in a row. Of several sets any; what makes it critical is asked of all
-    together."""
+    """Validation below its peak, twice in a row, in any of several sets. All sets together decide whether it is
+    critical."""
     told, both = _regressed(look, p, "val-regression"), look.facts.validation
     if told is None or both is None:
         return []
@@ -88,7 +88,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step, x = int(found.series.steps[j]), found.values
     level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
     began, (best, best_at) = float(x[0]), _best(found, step, peak)
-    rose = best > began + found.noise  # a first fall is no peak, nor is one more evaluation like the first
+    rose = best > began + found.noise  # else the first evaluation, or one like it, is the best
     told_from = f"peaked at {num(best)} at step {best_at}" if rose else f"began at {num(began)}"
     summary = (
         f"{capital(told.name)} {told_from} and is at {num(now)} (mean of the last {width} "
@@ -104,8 +104,8 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("train-val-divergence", Look)
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation falls from its peak while the train reward goes on rising. One of several sets that falls while they
-    hold together is no sign that the reward is not the task."""
+    """Validation falls from its peak while the train reward keeps rising. If one of several sets falls while all
+    together hold, that does not show that the reward is not the task."""
     told, both = _regressed(look, p, "train-val-divergence"), look.facts.validation
     reward = look.facts.metric(look.reward)
     if told is None or both is None or reward is None:
@@ -115,9 +115,9 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     step = int(found.series.steps[j])
     since = reward.since_step(step)
-    limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # told, it ends with a fall
+    limit = -p["gain_se"] if held(look, "train-val-divergence") else p["gain_se"]  # once reported, it ends with a fall
     if since is None or since.since_start is None or since.since_start.errors < limit:
-        return left_in_proportion(look, p, memory)  # it had gained before validation was seen to fall
+        return left_in_proportion(look, p, memory)  # the reward gained before validation was seen to fall
     if _fell_too(reward, step, since) or not _rose_beside(reward, since, int(found.series.steps[-width]), limit):
         return left_in_proportion(look, p, memory)
     level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
@@ -141,16 +141,16 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _fell_too(reward: MetricFacts, step: int, since: MetricFacts) -> bool:
-    """The reward is lower than before the step from which validation fell: both fell there, and that the reward has
-    come up a part of the way since is no gain that validation lacks."""
+    """Whether the reward is lower than before the step from which validation fell. Then both fell there, and a partial
+    recovery of the reward is not a gain that validation lacks."""
     before = reward.before(step)
     effect = None if before is None else between(before, since.end)
     return effect is not None and effect.direction == -reward.better
 
 
 def _rose_beside(reward: MetricFacts, since: MetricFacts, step: int, limit: float) -> bool:
-    """Whether the reward has risen over the rows from a step on, in which the newest evaluations were made: if it rose
-    only behind the first of them, those tell of the policy before it did."""
+    """Whether the reward has risen over the rows from a step on, in which the newest evaluations were made. If it rose
+    only after the first of them, they measure the policy before the rise."""
     over = reward.after(step, len(reward.series))
     effect = None if over is None else between(since.start, over)
     return effect is not None and effect.errors >= limit
@@ -158,8 +158,8 @@ def _rose_beside(reward: MetricFacts, since: MetricFacts, step: int, limit: floa
 
 @rule("validation-shift", Look)
 def validation_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation leapt from one evaluation to the next while the train reward and the policy stayed: it is of another
-    measure since then."""
+    """Validation leapt from one evaluation to the next while the train reward and the policy stayed: it measures
+    something else since then."""
     if not look.revalued:
         return []
     newest, sets = look.revalued[-1], look.facts.validation_sets
@@ -179,8 +179,8 @@ def validation_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("passk-shrink", Look)
 def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """pass@k falls below its start while pass@1 rises: answers that were found once are no longer. Of several sets the
-    one that fell furthest in noise is told."""
+    """pass@k falls below its start while pass@1 rises: some answers are no longer found. Of several sets, the one that
+    fell furthest relative to its noise is reported."""
     pairs = _pass_at_k(look)
     names = [f" of {resolve(many.key, look.dialect.name).label}" if len(pairs) > 1 else "" for _, many in pairs]
     found = [s for pair, name in zip(pairs, names, strict=True) if (s := _shrunk(*pair, p, name)) is not None]
@@ -188,7 +188,7 @@ def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _shrunk(one: Series, many: Series, p: Params, name: str) -> tuple[float, Signal] | None:
-    """The signal of a set, and how far its pass@k lies below its start in standard errors."""
+    """The signal of a set, and how far its pass@k is below its start in standard errors."""
     if len(many) < p["evals"] or len(one) < p["evals"]:
         return None
     (start, now), (first, last) = ends_of(many.values), ends_of(one.values)
@@ -203,8 +203,8 @@ def _shrunk(one: Series, many: Series, p: Params, name: str) -> tuple[float, Sig
 
 
 def _pass_at_k(look: Look) -> list[tuple[Series, Series]]:
-    """The pass@1 and pass@k of each validation set: the keys that have most of their path in common. Of a single
-    set they belong together whatever they are called."""
+    """The pass@1 and pass@k of each validation set: the keys that share most of their path. If there is a single set,
+    they belong together whatever their names."""
     ones = [found.series for found in look.facts.validation_sets]
     alone = look.series("val_pass_at_k")
     many = list(look.family("val_pass_at_k").values()) or ([] if alone is None else [alone])
@@ -219,15 +219,15 @@ def _pass_at_k(look: Look) -> list[tuple[Series, Series]]:
 
 
 def _shared(key: str, other: str) -> int:
-    """How many parts two keys begin with alike."""
+    """How many leading parts two keys share."""
     parts = zip(*(re.split(r"[/_]", one) for one in (key, other)), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
 @rule("validation-underpowered", Look)
 def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation, of several sets each, jumps by more than a third of what it moved: it cannot tell checkpoints
-    apart."""
+    """Validation (every set of it) jumps by more than a third of its whole movement: it cannot distinguish
+    checkpoints."""
     sets = look.facts.validation_sets
     jumps = [found for one in sets if (found := _jumps(one.values.tobytes(), tuple(p.items()))) is not None]
     if not sets or len(jumps) < len(sets):
@@ -238,18 +238,19 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
 
 
 PARTS = 6
-"""Parts of a course whose means tell how far it moved: more of them would tell of the noise."""
+"""Parts of a course whose means show how far it moved: more parts would show the noise."""
 
 
-@lru_cache(maxsize=64)  # asked at each row, of which few hold an evaluation
+@lru_cache(maxsize=64)  # called at each row, but few rows hold an evaluation
 def _jumps(values: bytes, params: tuple[tuple[str, float], ...]) -> tuple[float, float] | None:
-    """Noise of one evaluation and how far it moved, if the noise hides that. What rose and fell again moved, too."""
+    """Noise of one evaluation and how far validation moved, if the noise hides that. A rise that fell again counts as
+    movement."""
     x, p = np.frombuffer(values), dict(params)
     if len(x) < p["evals"]:
         return None
     newest, parts = x[-200:], np.array_split(x, min(PARTS, max(2, len(x) // 3)))
     moved = float(np.ptp([part.mean() for part in parts]))
-    steady = p["bent"] * spread(np.diff(newest, 2)) / sqrt(6.0)  # what goes a steady way does not jump
+    steady = p["bent"] * spread(np.diff(newest, 2)) / sqrt(6.0)  # a steady course does not jump
     noise = min(sd_d(newest), steady)
     hides = noise > max(p["se"], moved / 3.0) and noise <= float(np.abs(x).max())
     return (noise, moved) if hides else None
@@ -257,7 +258,7 @@ def _jumps(values: bytes, params: tuple[tuple[str, float], ...]) -> tuple[float,
 
 @rule("data-exhausted", Look)
 def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The same prompts over and over; loud only where validation turned meanwhile. `memory` keeps since when."""
+    """The same prompts over and over; mentions a fall of validation if there is one. `memory` keeps since when."""
     epoch = look.series("epoch")
     if epoch is None:
         return []
@@ -281,8 +282,8 @@ def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _from_zero(epochs: Floats) -> bool:
-    """The epoch is the number of the pass, the first one 0. Of a share that grows, 1 is the end of the first pass, and
-    a single 0 may stand before all training."""
+    """Whether the epoch is the number of the pass, counted from 0. In a share that grows, 1 is the end of the first
+    pass, and a single 0 may be from before all training."""
     if len(epochs) < 2 or epochs[:2].any() or epochs[-1] != np.floor(epochs[-1]):
         return False
     return bool((epochs == np.floor(epochs)).all())

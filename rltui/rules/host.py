@@ -18,13 +18,13 @@ from rltui.run.table import Series
 
 
 def host_seen(seen: Measured) -> bool:
-    """Whether the host was measured along the run."""
+    """Whether the host was measured during the run."""
     return any(sample.host is not None for sample in seen.samples)
 
 
 @rule("host-ram-creep", Measured, able=lambda seen: host_seen(seen) or seen.ram is not None)
 def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """Memory near the limit at which Ray or the kernel kills, or on its way there."""
+    """Memory near the limit at which Ray or the kernel kills processes, or on its way there."""
     series = seen.ram
     total = seen.host.ram_total_gb if seen.host is not None else None
     level, text = _fill(seen.host, p)
@@ -38,7 +38,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
             said.append(f"grown by {num(grown)} GB in {len(x)} rows")
             began = int(series.steps[-WINDOW:][onset(x)])
             multiplied = total is None and grown > p["multiplied"] * float(median(x[:10]))
-            marks = (Mark.COSTS,) if multiplied else ()  # where it ends nobody can tell
+            marks = (Mark.COSTS,) if multiplied else ()  # the limit is unknown
             first, now = float(median(series.values[:10])), float(median(x[-10:]))
             if total is None and now > p["large_gb"] and now > (1.0 + p["leak"]) * first > 0.0:
                 level = WARNING
@@ -60,7 +60,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
-    """How bad it is that so much of a host's memory is used, and how much that is; (0, "") where it is not."""
+    """The severity of a host's memory use, and the use in words; (0, "") if it is not too high."""
     used, total = (host.ram_used_gb, host.ram_total_gb) if host is not None else (None, None)
     if not total or used is None or used / total <= p["warn"]:
         return 0, ""
@@ -70,7 +70,7 @@ def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
 
 @rule("disk-space-low", Measured, able=host_seen)
 def disk_space_low(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """No room at all, for less than two more checkpoints, or for fewer than the plan still writes."""
+    """No free space at all, too little for two more checkpoints, or too little for those that the plan still writes."""
     left = free_now(seen)
     if left is None:
         return []
@@ -81,7 +81,7 @@ def disk_space_low(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     sizes, every, _ = saves(seen)
     if sizes:
         size = median(np.array(sizes))
-        cleared = every is None and len(sizes) > 1  # then there is room for another as soon as an old one goes
+        cleared = every is None and len(sizes) > 1  # an old one is deleted for each new one
         if left < p["mult"] * size:
             text = f"{num(left)} GB are free, and a checkpoint takes {num(size)} GB"
             text += ". Older ones are cleared away." if cleared else ": no room." if left < size else "."
@@ -123,7 +123,7 @@ def checkpoint_slow(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("background-interference", Measured, able=host_seen)
 def background_interference(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
-    """Jobs beside the training (merger, uploader, another user's) and what they cost."""
+    """Jobs beside the training (a merger, an uploader, another user's job) and what they cost."""
     found = _beside(seen.newest, p["foreign_gb"])
     slower = _slower(seen, p)
     if not found:
@@ -164,13 +164,13 @@ def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:
 
 
 def _flags(seen: Measured, least_gb: float) -> Series:
-    """1 for each step during which another job ran, else 0."""
+    """1 for each step during which another job ran, otherwise 0."""
     foreign = (seen.seen.gpu["foreign_gb"] > least_gb).any(axis=1)
     return seen.by_step(np.where(foreign, 1.0, np.nan_to_num(seen.seen.host["aside"])), "beside")
 
 
 def _split(seen: Measured, series: Series, p: Params) -> tuple[float, float] | None:
-    """Medians of a metric over the steps with another job and without; None if there are too few of either."""
+    """Medians of a metric over the steps with another job and without. None if there are too few of either."""
     flags = _flags(seen, p["foreign_gb"])
     by_row = dict(zip(flags.rows.tolist(), flags.values.tolist(), strict=True))
     groups: dict[float, list[float]] = {0.0: [], 1.0: []}
@@ -199,7 +199,7 @@ def _more_memory(seen: Measured, p: Params) -> str:
 
 
 def _waiting(seen: Measured, p: Params) -> str:
-    """What tasks wait for, where the system says so over the last minutes."""
+    """What tasks wait for over the last minutes, if the system reports it."""
     hosts = [s.host for s in seen.newest if s.host is not None]
     for what in ("io", "memory"):
         shares = [v for h in hosts if (v := getattr(h, f"pressure_{what}")) is not None]

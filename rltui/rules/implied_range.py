@@ -1,5 +1,5 @@
-"""The clip range that the log itself tells: a token is clipped once its probability has moved by so much, and tokens
-that moved show in the KL."""
+"""The clip range that the log implies: a token is clipped once its probability has moved by that much, and tokens that
+moved show in the KL."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from rltui.rules.base import side_by_side
 from rltui.run.sums import median
 
 FIRST_STEPS, LEAST = 20, 5
-"""Steps in which the policy is still next to its reference, and rows of them that it takes."""
+"""Steps in which the policy is still next to its reference, and the fewest rows of them that are needed."""
 BOTH_WAYS = 4.0
-"""Times the KL to the reference that one update may have moved the policy: as far from it on the other side."""
+"""One update may have moved the policy by this many times the KL to the reference: to the same distance on its other
+side."""
 
 
 def implied_range(look: Look, share: float) -> float | None:
-    """The largest change of a token's log-probability that the KL of the first rows leaves room for, if at least this
-    share of the tokens was clipped there: `c` of them that moved by `e` make a KL of `c e² / 2`. None if fewer were, or
-    if the log does not show the first rows."""
+    """The largest change of a token's log-probability that the KL of the first rows allows, if at least this share of
+    the tokens was clipped there: a share `c` that moved by `e` makes a KL of `c e² / 2`. None if fewer tokens were
+    clipped, or if the log does not show the first rows."""
     if not look.n or int(look.steps[0]) > 1 or not look.profile.kl_per_token:
         return None
     clipped, kl = side_by_side(look, "clip_frac", "kl_ref")

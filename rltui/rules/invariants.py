@@ -1,8 +1,8 @@
-"""What must hold whatever the task. Each invariant is looked at once: what is broken is a finding of its stage, and the
-pipeline screen, the report and `verify --metrics` show the same result.
+"""What must hold for any task. Each invariant is checked once: a broken one is a finding of its stage, and the pipeline
+screen, the report and `verify --metrics` show the same result.
 
-Only what a log and a config can show. What needs the trainer's own functions (log-softmax against the library's,
-decoding) is listed as unknown: nothing passes that was not looked at.
+Only checks that a log and a config allow. Checks that need the trainer's own functions (log-softmax against the
+library's, decoding) are listed as unknown: nothing passes unchecked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RULE = "invariant-violated"
 
 
 class Invariant(Struct, frozen=True):
-    """`measured` None: nothing to measure. `how`: what was compared with what."""
+    """The result for one invariant. `measured` None: nothing to measure. `how`: what was compared with what."""
 
     name: str
     stage: str
@@ -53,8 +53,9 @@ class Invariant(Struct, frozen=True):
 
 
 class InvariantCheck(Struct, frozen=True):
-    """`measure` gives None if nothing is logged that shows it. `rule` judges it: by a finding about this invariant or,
-    if `metrics` are named, about one of these. `cause`, `look`: what mostly lies behind it, and where that shows."""
+    """The check of one invariant. `measure` gives None if nothing logged shows it. `rule` judges it: by a finding about
+    this invariant or, if `metrics` are named, about one of these. `cause`, `look`: the usual cause, and where it shows.
+    """
 
     name: str
     stage: str
@@ -71,7 +72,7 @@ class InvariantCheck(Struct, frozen=True):
         return (Cause(self.cause, status="untestable", because=because, look=self.look),) if self.cause else ()
 
     def judged_by(self, finding: Finding) -> bool:
-        """The finding says that this invariant is broken."""
+        """Whether the finding says that this invariant is broken."""
         if finding.id != self.rule:
             return False
         return finding.subject == self.name or any(e.metric in self.metrics for e in finding.evidence)
@@ -96,13 +97,13 @@ def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @cache
 def _own() -> tuple[InvariantCheck, ...]:
-    """Those that this rule judges, and of which a log shows anything."""
+    """The checks that this rule judges and that a log can show."""
     return tuple(check for check in CHECKS if check.rule == RULE and check.measure is not not_logged)
 
 
 def invariants(look: Look, p: Params, findings: Iterable[Finding]) -> tuple[Invariant, ...]:
-    """Every invariant in the order of the stages, with the severity of the finding about it. What is broken without a
-    finding (too few rows yet, or the rule is off) is unknown."""
+    """Every invariant in the order of the stages, with the severity of the finding about it. An invariant that is
+    broken without a finding (too few rows yet, or the rule is off) is unknown."""
     told = list(findings)
     return tuple(_judged(check, check.measure(look, p), [f for f in told if check.judged_by(f)]) for check in CHECKS)
 

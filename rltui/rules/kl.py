@@ -1,4 +1,4 @@
-"""Distance from the reference, judged by what was gained for it."""
+"""Distance from the reference, judged by the gain that it brought."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from rltui.run.sums import median
 from rltui.run.table import Floats
 
 STRETCHES = (1.0, 1.5, 2.0, 3.0)
-"""Of the window: the newest rows whose pace is set beside that of the rows before."""
+"""Multiples of the window: the newest rows whose pace is compared with that of the rows before."""
 LEAST_DOUBLING = 20
-"""Rows that show an exponential course."""
+"""Fewest rows that show an exponential course."""
 LEAST_PART = 5
-"""Rows of a quarter of those before."""
+"""Fewest rows in a quarter of the rows before."""
 
 
 @rule("kl-spike-transient", Look)
 def kl_spike_transient(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Spikes of the KL; alone they are harmless, repeated and with damage beside them they are not."""
+    """Spikes of the KL. Single spikes are harmless; repeated ones with damage beside them are not."""
     spikes = recent_spikes(look, "kl_ref", memory, p["k1"], p["factor"])
     if not spikes:
         return []
@@ -73,7 +73,7 @@ def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
     gradient, rate = look.values("grad_norm"), look.values("lr")
     if not len(gradient) or tail(gradient, rows) <= 0 or (len(rate) and not (rate[-rows:] > 0).all()):
         return []
-    if not (np.abs(logged.values[-rows:]) <= p["zero"]).all():  # NaN is no zero
+    if not (np.abs(logged.values[-rows:]) <= p["zero"]).all():  # NaN is not zero
         return []
     text = f"KL has been exactly 0 for {rows} rows although its coefficient is {num(look.settings.kl_coef)}."
     onset = int(logged.steps[since(np.abs(logged.values) <= p["zero"])])
@@ -81,7 +81,7 @@ def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _per_token(look: Look) -> Floats:
-    """KL in nats per token; a sum over the sequence is divided by the mean length."""
+    """KL in nats per token. A sum over the sequence is divided by the mean length."""
     if look.profile.kl_per_token:
         return look.values("kl_ref")
     kl, length = side_by_side(look, "kl_ref", "response_length_mean")
@@ -90,12 +90,12 @@ def _per_token(look: Look) -> Floats:
 
 @rule("kl-up-reward-flat", Look)
 def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """KL rises over a window in which neither reward nor validation gains. `memory` keeps where it set out."""
+    """KL rises over a window in which neither reward nor validation gains. `memory` keeps the step where it began."""
     kl = _per_token(look)
     reward = look.values(look.reward)
     rows = int(
         max(SHORT, worth(p["window_rows"], len(kl)), p["window_share"] * len(kl))
-    )  # fewer show no lack of a gain
+    )  # fewer rows cannot show that there is no gain
     if len(kl) < rows + capped(p["warmup"], len(kl)) or len(reward) < rows:
         return []
     window = min(rows, 200)
@@ -110,7 +110,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     course = trend(kl, window).direction
     if course < 0 or not (course or known):
-        return []  # what has come to a stand far away has bought nothing either, what comes back is over
+        return []  # a KL that stays far away still counts if reported before; one that comes back is over
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
@@ -132,7 +132,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level_now = CRITICAL if worse else WARNING
     if _ever_gained(look, p):  # the reward rose before, and the KL too
         began = max(_set_out(look, rows), paid_until(look) or 0)
-        if known:  # the window moves on with the run, and what rose all along in it has not begun anew
+        if known:  # the window moves with the run; a steady rise in it has no new beginning
             began = min(began, int(memory.get("began", began)))
         memory["began"] = float(began)
         return [Signal(level_now, summary, tuple(proofs), onset_step=began)]
@@ -140,12 +140,12 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _ever_gained(look: Look, p: Params) -> bool:
-    """Whether the reward is above its start, or was."""
+    """Whether the reward is or was above its start."""
     return look.facts.errors(look.reward) >= p["reward_se"] or paid_until(look) is not None
 
 
 def _set_out(look: Look, rows: int) -> int:
-    """The step of the newest `rows` from which on KL rose; the first of them if it rose all along."""
+    """The step within the newest `rows` rows at which KL began to rise. The first of them if it rose all along."""
     kl = look.series("kl_ref")
     if kl is None:
         return look.step
@@ -155,8 +155,8 @@ def _set_out(look: Look, rows: int) -> int:
 
 
 def _gains_slowly(look: Look, rows: int, errors: float) -> bool:
-    """The reward gained over twice the window, and the window cannot be told from the one before it: what is too slow
-    to show in one of them has not ended."""
+    """Whether the reward gained over twice the window, and the window does not differ from the one before it: a gain
+    too slow to show in one of them has not ended."""
     found = look.facts.metric(look.reward)
     if found is None or len(found.series) < 2 * rows or farmed(look):
         return False
@@ -167,8 +167,9 @@ def _gains_slowly(look: Look, rows: int, errors: float) -> bool:
 
 
 def _may_go_on(look: Look, rows: int, errors: float) -> bool:
-    """The reward gained before, and half of that pace is within the error of each newest stretch: a slow or noisy run
-    is not flat because its newest rows are too few to tell. A longer stretch tells what a short one cannot."""
+    """Whether the reward gained before, and half of that pace is within the error of each newest stretch. A slow or
+    noisy run is not flat just because its newest rows are too few to show a gain. A longer stretch shows what a short
+    one cannot."""
     found = look.facts.metric(look.reward)
     if found is None or farmed(look):
         return False
@@ -181,7 +182,7 @@ def _may_go_on(look: Look, rows: int, errors: float) -> bool:
             break
         gained = float(before[-part:].mean() - before[:part].mean())
         if gained <= errors * sd_d(before) * sqrt(2.0 / part):
-            break  # the longer the stretch, the less is known of the pace
+            break  # a longer stretch leaves fewer rows that show the pace
         paced = True
         slope, se = _slope(x)
         if slope + errors * se < gained / (len(before) - part) / 2.0:
@@ -190,7 +191,7 @@ def _may_go_on(look: Look, rows: int, errors: float) -> bool:
 
 
 def _slope(x: Floats) -> tuple[float, float]:
-    """Least-squares slope a row and its standard error, widened by what the noise carries from row to row."""
+    """Least-squares slope per row and its standard error, widened by the noise that carries over from row to row."""
     t = np.arange(len(x)) - (len(x) - 1) / 2.0
     slope = float(t @ x / (t @ t))
     rest = x - x.mean() - slope * t
@@ -203,7 +204,7 @@ def _slope(x: Floats) -> tuple[float, float]:
 
 @rule("kl-runaway", Look)
 def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """KL is high, and what it bought does not pay for it, or it doubles too fast."""
+    """KL is high without a gain that pays for it, or it doubles too fast."""
     kl = _per_token(look)
     if not len(kl) or not logged_for(look, "kl_ref", p["warmup"]):
         return []
@@ -215,21 +216,21 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     held_out = validation(look)
     verified = held_out is not None and held_out >= p["gain_se"]
     fallen = loud(look, Trait.COLLAPSE)
-    grown = not fallen or _grown_when_it_fell(look, level, p)  # else it was paid for until something else broke
+    grown = not fallen or _grown_when_it_fell(look, level, p)  # else the gain paid for it until something else broke
     rose = gained(look, p["gain_se"]) or (farmed(look) and look.facts.errors(look.reward) >= p["gain_se"])
-    ever = (rose and not fallen) or not grown  # that the reward is gamed now is told by itself
+    ever = (rose and not fallen) or not grown  # another rule reports a gamed reward
     unpaid = not ever and not verified
     collapsed = fallen and grown and level > p["warn"]
 
     def doubling() -> float | None:
-        late = kl[-min(window, max(LEAST_DOUBLING, len(kl) // 2)) :]  # a power law has other slopes at its start
+        late = kl[-min(window, max(LEAST_DOUBLING, len(kl) // 2)) :]  # a power law has another slope at its start
         return _doubling(late, _soonest(look, len(kl), p))
 
     grew = _grew_since(look, kl, level, p) if look.profile.kl_unit_known else None  # every KL doubles at first
     ended = grew is not None and gain_ended(look, grew)
     extreme = _extreme(look, p) if look.profile.kl_unit_known else inf
-    borne_out = verified and validation_lately(look) >= 0  # no harm is present, however far it is
-    unpaid_for_long = not ever and len(kl) >= window  # fewer rows show no lack of a gain
+    borne_out = verified and validation_lately(look) >= 0  # no harm now, however far the policy is
+    unpaid_for_long = not ever and len(kl) >= window  # fewer rows cannot show that there is no gain
     out = NOTICE
     if (
         (level > extreme and not borne_out)
@@ -242,8 +243,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         (level > p["high"] and look.profile.kl_unit_known) or (unpaid_for_long and level > p["warn"])
     ):
         lately = ever and gaining(look, window, p["gain_se"])
-        late = min(200, max(LEAST_DOUBLING, len(kl) // 2))  # the rise from 0 at the start is none
-        rise = trend(kl, window if ever else late)  # what was paid for is held against as many rows
+        late = min(200, max(LEAST_DOUBLING, len(kl) // 2))  # the rise from 0 at the start does not count
+        rise = trend(kl, window if ever else late)  # a KL that was paid for is compared over as many rows
         if not lately and rise.direction > 0 and (not ever or rise.total >= p["rise"] * level):
             out = WARNING
     if (
@@ -259,7 +260,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if out >= WARNING:
         memory["told_at"] = level
     elif held(look, "kl-runaway", WARNING) and not verified and level >= p["stays"] * memory.get("told_at", inf):
-        out = WARNING if trend(kl, 200).direction > 0 else out  # that the reward gains again brings nothing back
+        out = WARNING if trend(kl, 200).direction > 0 else out  # a new gain of the reward does not undo the KL
 
     def summary() -> str:
         unit = "nats per token" if look.profile.kl_unit_known else "nats, per token or per response"
@@ -277,9 +278,9 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _extreme(look: Look, p: Params) -> float:
-    """The KL in nats per token from which on a policy says what its reference would not have said. A policy that
-    becomes sure among what that would have said moves by about the entropy of the start: the mean of -log of what the
-    reference gave its own draws."""
+    """The KL in nats per token from which on a policy writes what its reference would not have written. A policy that
+    only becomes sure among the reference's answers moves by about the entropy of the start: the mean of -log of the
+    probability that the reference gave its own draws."""
     entropy = look.values("entropy")
     if not len(entropy) or not begins_with_the_run(look, p["first_step"]):
         return p["extreme"]
@@ -287,16 +288,16 @@ def _extreme(look: Look, p: Params) -> float:
 
 
 def _unjudged(look: Look, level: float, extreme: float) -> bool:
-    """Whether nobody can say what the distance bought: the newest KL is no number, so that its level is of before, or
-    the reward is not measured as it was. Neither makes of an old distance a new fault."""
+    """Whether the gain for the distance is unknown: the newest KL is not finite, so its level is an old one, or the
+    reward is no longer measured as before. Neither turns an old distance into a new fault."""
     logged = look.logged("kl_ref")
     gone = logged is not None and not np.isfinite(logged.values[-1])
     return gone or (loud(look, Trait.MEASUREMENT) and level <= extreme)
 
 
 def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
-    """The step since when KL doubled twice, if that took few rows and validation did not gain meanwhile: what was
-    gained before pays for the distance of then, and not for one that grows of its own. None if it is not so."""
+    """The step since which KL doubled twice, if that took few rows and validation did not gain meanwhile. An earlier
+    gain pays for the distance at that time, not for a distance that grows by itself. Otherwise None."""
     series = look.series("kl_ref")
     began = since(kl > level / 4.0)
     if series is None or not began > 0 or len(kl) - began > worth(p["quadrupled_rows"], len(kl)):
@@ -306,15 +307,16 @@ def _grew_since(look: Look, kl: Floats, level: float, p: Params) -> int | None:
 
 
 def _left_its_start(look: Look, kl: Floats, level: float, p: Params) -> bool:
-    """The KL is above its own start; of a log that begins in the middle of a run nobody knows. What stands where it was
-    at the first step ran nowhere: the reference is another model than the one that training started from."""
+    """Whether the KL is above its own start. True also if the log begins in the middle of a run, as the start is then
+    unknown. A KL that stays at the level of the first step did not run away: the reference is another model than the
+    one that training started from."""
     began = begins_with_the_run(look, p["first_step"])
     return not began or level >= p["grown"] * float(kl[: int(p["first_rows"])].min())
 
 
 def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
-    """The KL lies above where it was when the reward was at its best, and lay so when half of what the reward lost
-    since was lost; and it was far by then, or at the best: a policy that falls for another reason drifts as well."""
+    """Whether the KL is above its level at the best reward, and was so when half of the reward's loss had happened. It
+    must also have been far by then, or at the best: a policy that falls for another reason drifts as well."""
     reward, series, rows = look.facts.metric(look.reward), look.series("kl_ref"), int(p["doubling_rows"])
     best = None if reward is None else reward.peak
     if reward is None or series is None or best is None:
@@ -333,14 +335,14 @@ def _grown_when_it_fell(look: Look, level: float, p: Params) -> bool:
 
 
 def _soonest(look: Look, rows: int, p: Params) -> float:
-    """In how many rows the KL must double to run away. It begins at 0, and doubles in few rows while it has few: one
-    that grows with the square of the steps does so in .41 of all its rows, however tame it is."""
+    """The number of rows within which a KL that runs away doubles. KL begins at 0, and early in a run it doubles within
+    few rows: a KL that grows with the square of the steps doubles in .41 of all its rows, however harmless it is."""
     whole = begins_with_the_run(look, p["first_step"])
     return min(p["doubling_rows"], p["doubling_share"] * rows) if whole else p["doubling_rows"]
 
 
 def _doubling(kl: Floats, limit: float) -> float | None:
-    """Rows in which KL doubles, None where slower than `limit` or where there is no trend."""
+    """Rows in which KL doubles. None if that takes longer than `limit`, or if there is no trend."""
     kl = kl[kl > 1e-3]
     if len(kl) < limit or len(kl) < LEAST_DOUBLING:
         return None

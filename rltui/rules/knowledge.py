@@ -1,4 +1,4 @@
-"""Knowledge pages: what a rule alone cannot say. Each is a Markdown file in `data/knowledge/`:
+"""Knowledge pages: what a rule alone cannot say. Each is a Markdown file in `knowledge_pages/`:
 
 # Title
 Group: one of GROUPS
@@ -19,7 +19,7 @@ GROUPS = ("method", "meaning", "pitfalls", "action")
 
 
 class KnowledgePage(Struct, frozen=True):
-    """`rules`: ids of the rules that lead to this page. `text` is Markdown without the head."""
+    """One page. `rules`: ids of the rules that refer to this page. `text` is Markdown without the head."""
 
     id: str
     title: str

@@ -40,7 +40,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if blocks is None or not logged_for(look, "grad_norm", p["window"] + p["warmup"]):
         return []
     if look.is_zero("lr"):
-        return _set_to_zero(look)  # else before the first update of a warm-up
+        return _set_to_zero(look)  # otherwise the run is before the first update of a warm-up
     unmoved = _rate_zero(look, window) or _standing(look, p)
     if unmoved is not None:
         return [unmoved]
@@ -48,7 +48,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     usual = median(live) if len(live) else 0.0
     limit = max(p["tiny"], p["relative"] * usual)
     if len(live) and usual < 10 * p["tiny"]:
-        limit = max(p["dust"], p["relative"] * usual)  # a model whose gradients are tiny by scale
+        limit = max(p["dust"], p["relative"] * usual)  # a model with naturally tiny gradients
     rows, share, least = window, 0.0, 0.0
     if ((newest := gradient[-window:]) < limit).any() or not newest.all():  # else no need to look at all rows
         tiny = gradient < limit if limit else gradient == 0.0
@@ -73,8 +73,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _set_to_zero(look: Look) -> list[Signal]:
-    """The learning rate is logged as 0, and is set to 0 or nothing moves. One that is set to more may be cut off by a
-    log that rounds, and may be a mere placeholder if the policy moves."""
+    """The learning rate is logged as 0, and either it is set to 0 or nothing moves. If a higher rate is set, a log that
+    rounds may have cut it off; if the policy moves, the 0 may be a mere placeholder."""
     text = "The learning rate is set to 0: no update changes the weights."
     if look.settings.lr != 0.0:
         if not look.exact or risen(look) or not look.at_reference:
@@ -85,8 +85,9 @@ def _set_to_zero(look: Look) -> list[Signal]:
 
 
 def _rate_zero(look: Look, window: int) -> Signal | None:
-    """The learning rate went to 0 and stayed there: no update changes the weights. Digits that a log cuts off look
-    alike; then reward or KL may still rise, and a schedule is at 0 hardly longer than at its last digit."""
+    """The learning rate went to 0 and stayed there: no update changes the weights. A rate that the log rounds to 0
+    looks the same. But then reward or KL may still rise, and a schedule is at 0 hardly longer than at its last digit.
+    """
     series = look.series("lr")
     if series is None or len(series) <= window or series.values[-window:].any():
         return None
@@ -104,16 +105,16 @@ def _rate_zero(look: Look, window: int) -> Signal | None:
         if since is not None and since.recent is not None and since.recent.direction > 0:
             return None
     text = f"The learning rate is 0 since step {step}, and was {num(last)} before: updates change nothing."
-    level = CRITICAL if look.facts.clock.steps_left else WARNING  # nothing more comes of the steps that are left
+    level = CRITICAL if look.facts.clock.steps_left else WARNING  # the remaining steps achieve nothing
     return Signal(level, text, (("lr", "0"), ("grad_norm", "")), onset_step=step, marks=(Mark.COSTS,))
 
 
 def _standing(look: Look, p: Params) -> Signal | None:
-    """The policy is to the last digit its reference in all rows, and nothing that it writes has changed, at gradients
-    above 0: the updates do not reach the weights that write. A log without a KL term may write 0 for it, so that it
-    takes twice as many rows then to say so for sure."""
+    """The policy equals its reference to the last digit in all rows, and nothing that it writes has changed, although
+    gradients are above 0: the updates do not reach the weights that generate. Without a KL term, the log may write 0
+    for the KL, so being sure then takes twice as many rows."""
     if not look.at_reference:
-        return None  # as nearly always, and quick to tell
+        return None  # nearly always so, and cheap to check
     found = standing(look)
     if not (found.holds and found.exact):
         return None
@@ -126,8 +127,8 @@ def _standing(look: Look, p: Params) -> Signal | None:
 
 
 def _faint(look: Look, p: Params, window: int) -> Signal | None:
-    """Where no share of dead groups is logged they show in the spread of the rewards, and the gradient that it drives:
-    both are a small part of their best, and the reward does not rise."""
+    """If the share of dead groups is not logged, they show in the spread of the rewards and in the gradient that it
+    drives: both are a small part of their best, and the reward does not rise."""
     spread, gradient = look.facts.metric("reward_std"), look.facts.metric("grad_norm")
     if look.facts.dead_groups is not None or spread is None or gradient is None or solved(look):
         return None
@@ -151,10 +152,10 @@ def _faint(look: Look, p: Params, window: int) -> Signal | None:
 
 
 def _cut_off(look: Look, p: Params, window: int, memory: Memory) -> Signal | None:
-    """The gradient fell to a small part at one step and stayed there, though rewards differ as before: not the data but
-    the update changed, as by a loss scale or by frozen parameters. Critical if neither reward nor KL rises after it:
-    an optimiser that divides by the size of the gradient may still learn. `memory` keeps the step and the level before,
-    as level shifts are sought in the newest rows only."""
+    """The gradient fell to a small part at one step and stayed there, although rewards differ as before. The update
+    changed, not the data: a loss scale or frozen parameters, for example. Critical if neither reward nor KL rises
+    afterwards, as an optimiser that divides by the size of the gradient may still learn. `memory` keeps the step and
+    the level before, as level shifts are looked for only in the newest rows."""
     gradient, dead = look.facts.metric("grad_norm"), look.facts.dead_groups
     if gradient is None or solved(look) or (dead is not None and dead.value >= p["warn"]):
         return None
@@ -165,7 +166,7 @@ def _cut_off(look: Look, p: Params, window: int, memory: Memory) -> Signal | Non
         return None
     step = int(memory["cut at"])
     at = int(gradient.series.steps.searchsorted(step))
-    usual = min(memory["before"], median(gradient.values[:at]))  # the end of a high stretch is the way back
+    usual = min(memory["before"], median(gradient.values[:at]))  # the end of a high stretch is a return to normal
     after = gradient.values[at:]
     now = median(after[-window:]) if len(after) >= window else usual
     if at < window or now >= p["cut"] * usual:
@@ -195,11 +196,11 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = share < p["notice"]
     if eased and not held(look, "zero-variance-groups"):
         return []
-    all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
+    all_dead = share >= p["all"]  # no group can teach: a change of the reward is not learning
     many = _start(look, "frac_reward_zero_std", dead >= p["warn"])
     over = many is not None and (gain_ended(look, many) or (share >= p["critical"] and not gain_shows(look, many)))
-    learns = rising(look) and not all_dead and not over  # the trend of a long window holds the rise before that
-    short = look.profile.ceiling is not None and not reached(look, p["half"])  # without a ceiling nobody can tell
+    learns = rising(look) and not all_dead and not over  # a long window's trend includes the earlier rise
+    short = look.profile.ceiling is not None and not reached(look, p["half"])  # unknown without a ceiling
     idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short and not _became_fewer(look)
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
     long = logged_for(look, "frac_reward_zero_std", p["window"])
@@ -207,7 +208,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = EASED if eased else NOTICE
     marks = (Mark.COSTS,) if share >= p["critical"] and lasting and not solved(look) else ()
     if solved(look) and not all_dead:
-        level = min(level, NOTICE)  # that nothing more can be learnt is told by the reward
+        level = min(level, NOTICE)  # the reward already shows that nothing more can be learnt
     elif share >= p["critical"] and lasting and not learns:
         level = CRITICAL
     elif (share >= p["warn"] and not learns and least_share(dead[-found.rows :]) >= p["warn"]) or idle:
@@ -233,7 +234,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _became_fewer(look: Look) -> bool:
-    """Whether fewer groups are dead than at the start, from where the run has learnt: they do not keep it from it."""
+    """Whether fewer groups are dead than at the start, and the run has learnt: dead groups do not prevent learning."""
     dead = look.facts.metric("frac_reward_zero_std")
     return dead is not None and dead.since_start is not None and dead.since_start.direction < 0 and gained(look)
 

@@ -1,4 +1,4 @@
-"""Validation that gained nothing of what training gained."""
+"""Validation that did not gain with training."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from rltui.rules.ways import LEAST, Way, ends_of, way_of
 from rltui.run.table import Floats, Series
 
 STANDS = 0.5
-"""Of the limits, once it was told: what noise brings below them for a row or two is no other course."""
+"""Share of the limits that is enough once the finding was reported: a dip below them for a row or two is noise."""
 
 
 def beside_training(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """What a validation that does not fall tells together with the train reward. `memory` keeps the step since when it
+    """What a validation that does not fall shows together with the train reward. `memory` keeps the step since which it
     was left behind lately."""
     train = _while_evaluated(look)
     told = _left_behind(look, train, p) or _left_lately(look, p, memory) or left_in_proportion(look, p, memory)
-    return told or _apart(look, train, p) or _unmoved(look, train, p)  # a note of where both stand hides no warning
+    return told or _apart(look, train, p) or _unmoved(look, train, p)  # warnings come before a note on the two levels
 
 
 def _apart(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
-    """Train reward near its top and validation, of several sets the highest, near the bottom of the same scale: another
-    task or a reward that is not the task; a warning where the rise in reward has moved no validation at all."""
+    """Train reward is near its top, and validation (the highest of several sets) near the bottom of the same scale:
+    another task, or a reward that is not the task. A warning if the rise in reward has moved no validation at all."""
     reward, sets, profile = look.values(look.reward), look.facts.validation_sets, look.profile
     known = [one for one in sets if len(one.values) >= 4]
     if len(known) < max(1, len(sets)) or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
@@ -50,8 +50,8 @@ def _apart(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
 
 
 def _gain_shown(look: Look, train: MetricFacts | None, p: Params) -> bool:
-    """Whether training gained what these evaluations could show. What it had gained before validation went over to
-    another measure, this one cannot have missed."""
+    """Whether training gained something that these evaluations could show. If validation changed to another measure,
+    gains before that change do not count."""
     if not look.revalued:
         return look.facts.errors(look.reward) >= 2.0
     gain = None if train is None else train.since_start
@@ -59,8 +59,7 @@ def _gain_shown(look: Look, train: MetricFacts | None, p: Params) -> bool:
 
 
 def _while_evaluated(look: Look) -> MetricFacts | None:
-    """The train reward, from the first evaluation on if it had moved by then: what it gained before no evaluation can
-    show."""
+    """The train reward, from the first evaluation on if it had moved by then: no evaluation can show earlier gains."""
     train, sets = look.facts.metric(look.reward), look.facts.validation_sets
     first = min((int(one.series.steps[0]) for one in sets), default=0)
     return train if train is None or untrained(train, first) is None else train.since_step(first)
@@ -72,8 +71,8 @@ def _since(look: Look, train: MetricFacts) -> str:
 
 
 def _left_behind(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
-    """Train reward gained much, and no validation set a quarter of it, though each began where training did and had as
-    far to go: what is learnt holds for the train prompts alone."""
+    """Train reward gained much, and no validation set gained a quarter of that, although each began where training did
+    and had as far to go: what is learnt holds only for the train prompts."""
     sets, profile = look.facts.validation_sets, look.profile
     gain = None if train is None else train.since_start
     if train is None or gain is None or profile.floor != 0.0 or profile.ceiling != 1.0 or not sets:
@@ -82,10 +81,10 @@ def _left_behind(look: Look, train: MetricFacts | None, p: Params) -> list[Signa
         return []
     ways = [way_of(one.values) for one in sets]
     if any(way.sure for way in ways):
-        return []  # it gained, if less
+        return []  # validation gained, even if less
     newest = max(float(one.values[-1]) - way.start for one, way in zip(sets, ways, strict=True))
     if newest >= p["behind"] * gain.value and not held(look, "train-val-divergence"):
-        return []  # the newest evaluation may have followed: the next one tells
+        return []  # the newest evaluation may have followed: the next one will show it
     most = max(way.most for way in ways)
     alike = [abs(float(one.values[:2].mean()) - train.start.value) <= p["alike"] for one in sets]
     if most >= p["behind"] * gain.value or not all(alike) or max(way.start for way in ways) > 1 - gain.value:
@@ -95,12 +94,12 @@ def _left_behind(look: Look, train: MetricFacts | None, p: Params) -> list[Signa
     text += "which began near it, "
     text += _went(ways[0], most)
     proofs = (("val_score", "no gain beside that of training"), (look.reward, ""))
-    return [Signal(WARNING, text, proofs, onset_step=set_out_at(train.series))]  # no set moved, so that training did
+    return [Signal(WARNING, text, proofs, onset_step=set_out_at(train.series))]  # no set moved: training's onset
 
 
 def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The same of the newest half of the evaluations: both gained at first, then training alone. Half of its gain is
-    asked for: half of the evaluations tell less."""
+    """As `_left_behind`, for the newest half of the evaluations: both gained at first, then only training. The limit is
+    half of its gain, because half of the evaluations show less."""
     sets, profile = look.facts.validation_sets, look.profile
     if profile.floor != 0.0 or profile.ceiling != 1.0 or not sets or any(len(one.values) < 2 * LEAST for one in sets):
         return []
@@ -118,7 +117,7 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     ways = [way_of(x, one.values) for x, one in zip(late, sets, strict=True)]
     most = max(way.most for way in ways)
-    gained = max(way.end - way.start for way in ways) if "left" in memory else most  # told, it ends with a gain
+    gained = max(way.end - way.start for way in ways) if "left" in memory else most  # it ends with a gain
     if gained >= p["half"] * gain.value or any(abs(way.start - train.start.value) > p["alike"] for way in ways):
         return []
     wholly = None if whole is None else whole.since_start
@@ -127,7 +126,7 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for one in sets:
         way, began = way_of(one.values), float(one.values[:2].mean())
         if way.end - way.start >= p["share"] * wholly.value or abs(began - whole.start.value) > p["alike"]:
-            return []  # it had gained before what training gained later, or began elsewhere and was met on the way
+            return []  # validation gained before training did, or began elsewhere and training only passed it
     if max(way.start for way in ways) > 1 - gain.value:
         return []
     memory["left"] = step
@@ -137,8 +136,8 @@ def _left_lately(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _parted(train: Series, held_out: Series, known: int) -> int:
-    """Where both parted, by all evaluations; if too few came since, where training set out since they are known to have
-    parted."""
+    """The step at which both parted, by all evaluations. If too few evaluations came since, the step at which training
+    began to rise since they are known to have parted."""
     step = parted_at(train, held_out)
     enough = step is not None and len(held_out) - int(held_out.steps.searchsorted(step)) >= LEAST
     if step is not None and enough:
@@ -148,7 +147,7 @@ def _parted(train: Series, held_out: Series, known: int) -> int:
 
 
 def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: int) -> Signal:
-    """What both did since the step at which they parted."""
+    """The warning about what both did since the step at which they parted."""
     train = whole.since_step(step) or whole
     way = way_of(held_out.values[int(held_out.series.steps.searchsorted(step)) :], held_out.values)
     name = words.called(look.facts, look.reward)
@@ -159,8 +158,8 @@ def _since_parted(look: Look, whole: MetricFacts, held_out: MetricFacts, step: i
 
 
 def _unmoved(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
-    """Train reward gained most of what there was to gain, of whatever scale, and no validation set, all of them shares,
-    a quarter of that part of its own way: another task, or nothing of it is learnt for other prompts."""
+    """Train reward gained most of its possible gain, on any scale. No validation set (all are shares) made a quarter of
+    that part of its own way: another task, or nothing of it is learnt for other prompts."""
     sets = look.facts.validation_sets
     gain = None if train is None else train.since_start
     if train is None or gain is None or gain.errors < p["se"] or not sets:
@@ -174,7 +173,7 @@ def _unmoved(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
     ways = [way_of(one.values) for one in sets]
     one_scale = look.profile.floor == 0.0 and look.profile.ceiling == 1.0
     if one_scale and any(way.end >= train.end.value - p["alike"] for way in ways):
-        return []  # it is where training is: what it gained, it had gained before it was first looked at
+        return []  # validation is as high as training: it gained before the first evaluation
     part = gain.value / room
     if any(way.sure or way.most >= p["behind"] * part * (1.0 - way.start) for way in ways):
         return []
@@ -186,7 +185,7 @@ def _unmoved(look: Look, train: MetricFacts | None, p: Params) -> list[Signal]:
 
 
 EVALUATED = 3
-"""The least evaluations after both parted that tell what validation did since."""
+"""Fewest evaluations after both parted that show what validation did since."""
 
 
 def _went(way: Way, most: float, of: str = "its first evaluations, and the mean of the last third") -> str:
@@ -195,6 +194,6 @@ def _went(way: Way, most: float, of: str = "its first evaluations, and the mean 
 
 
 def _moved(held_out: Floats) -> bool:
-    """The last third of the evaluations is better than the first by two standard errors."""
+    """Whether the last third of the evaluations is better than the first by two standard errors."""
     start, end = ends_of(held_out)
     return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))

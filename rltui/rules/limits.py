@@ -1,7 +1,7 @@
-"""Metrics whose level alone is enough: each is compared with the limits on the page of a rule.
+"""Metrics whose level alone is enough: each is compared with the limits on a rule's page.
 
 A rule's own detector looks at courses and at several metrics at once. Some trainers log only other metrics of the same
-trouble: the largest weight and not the mean, groups that all fail and not groups that agree.
+problem: the largest weight instead of the mean, groups that all fail instead of groups that agree.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from rltui.rules.base import Detect, Memory, Params, compared, gaining, head, he
 from rltui.rules.page import Limit, Rule
 
 LEAST = 10
-"""A level needs so many rows."""
+"""Fewest rows of a level."""
 ROWS = 20
-"""Rows of the level now, of a run of 200 (`clock.worth`)."""
+"""Rows of the present level, in a run of 200 (`clock.worth`)."""
 
 
 def asked(look: Look, rule: Rule) -> list[str]:
-    """The metrics of these rows that the rule compares with limits."""
+    """The metrics of this run that the rule compares with limits."""
     return [name for name, limit in rule.limits.items() if _asked(look, name, limit)]
 
 
 def is_asked(look: Look, rule: Rule) -> bool:
-    """Whether there is any of them."""
+    """Whether the rule compares any metric of this run with limits."""
     return any(_asked(look, name, limit) for name, limit in rule.limits.items())
 
 
 def subjects(rule: Rule) -> set[str]:
-    """What the rule's findings by limits are about."""
+    """The subjects of the rule's findings by limits."""
     return {metrics()[name].label for name in rule.limits}
 
 
 def beside_limits(rule: Rule, detect: Detect[Look] | None) -> Detect[Look]:
-    """What a rule says of rows: its own detector, if it can run on them, and its limits."""
+    """A detector for rows that joins the rule's own detector, if it can run on them, and its limits."""
     if detect is not None and not rule.limits:
         return detect
 
@@ -49,8 +49,8 @@ def beside_limits(rule: Rule, detect: Detect[Look] | None) -> Detect[Look]:
 
 
 def beyond(look: Look, rule: Rule) -> list[Signal]:
-    """A signal for each metric that is past a limit. A warning asks that no gain is shown beside it, or that it is past
-    the limit that no gain excuses; that reward falls beside it makes it critical."""
+    """A signal for each metric that is past a limit. It is a warning if there is no gain beside it, or if the metric is
+    past the limit that no gain excuses. It is critical if it is past that limit and the reward falls."""
     found = (_signal(look, rule.id, name, rule.limits[name]) for name in asked(look, rule))
     return [signal for signal in found if signal is not None]
 
@@ -81,7 +81,7 @@ def _signal(look: Look, rule: str, name: str, limit: Limit) -> Signal | None:
 
 
 def _level(look: Look, now: float, start: float, limit: Limit) -> tuple[int, tuple[Mark, ...]]:
-    """The level, and the mark of a note that would be a warning if nothing were gained."""
+    """The level, and the mark of a note that would be a warning without a gain."""
     if limit.of_start:
         if start <= 0:
             return EASED, ()

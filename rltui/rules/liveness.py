@@ -22,20 +22,20 @@ from rltui.run.run import RunState
 from rltui.run.sums import median
 
 GREW = 1.25
-"""From this factor on, growth since the start is told with an end for want of memory."""
+"""From this factor on, growth since the start is reported with an end for lack of memory."""
 NAMED = 6
-"""How many missing metrics a sentence names."""
+"""The most missing metrics that a sentence names."""
 
 
 LEVEL, BEFORE, PAST_LEAST = 5, 50, 15
-"""Rows of a level before and behind a restart, and of the course before it that the change between both is held
-against."""
+"""Rows of a level before and after a restart; the most and the fewest rows of the course before it, with which the
+change is compared."""
 
 
 FIX_FIRST = Fix("Fix the error before the next start: a resume meets it once more", None, "high", "none")
-"""What comes first if one error ended several attempts."""
+"""The first remedy if one error ended several attempts."""
 EARLIEST = Fix("Find the earliest error on any rank: later ones are mostly its consequence", None, "high", "low")
-"""What helps with an error that no kind of end names; of one that has a name its own remedies are told."""
+"""The remedy for an error without a named kind of end; a named one has its own remedies."""
 
 
 @rule("run-crashed", Standing)
@@ -65,7 +65,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _because(signal: Signal, crash: Crash, look: Look) -> Signal:
-    """The signal with a named end as its cause, and with what to change."""
+    """The signal, with a named end as its cause and with what to change."""
     line = (crash.said or crash.note).line
     proof = f"line {line} of the log says so" if line else "the log says so"
     return replace(
@@ -77,7 +77,8 @@ def _because(signal: Signal, crash: Crash, look: Look) -> Signal:
 
 @rule("resume-discontinuity", Standing)
 def restart_loop(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The run was restarted again and again within few rows, and still runs. A crashed one says itself how often."""
+    """The run was restarted repeatedly within few rows, and still runs. The finding of a crashed run itself gives the
+    number."""
     look, state, rows = seen.look, seen.state, int(p["rows"])
     recent = look.restarts(rows)
     if len(recent) < p["loop"] or (state is not None and state.state in ("crashed", "finished")):
@@ -96,12 +97,12 @@ def _proof(error: Note | None) -> str:
     if error is None or not error.line:
         return "the log shows it"
     place, _, function = innermost(error.frames).rpartition(" ")
-    raised = f"in {function} ({place})" if function[:1] != "<" else f"at {place}"  # <module> is no function
+    raised = f"in {function} ({place})" if function[:1] != "<" else f"at {place}"  # <module> is not a function
     return f"line {error.line} of the log shows it{f', raised {raised}' if place else ''}"
 
 
 def _grown(look: Look, names: Sequence[str]) -> str:
-    """What of these had grown, from first to last window."""
+    """Which of these metrics had grown, from first to last window, in words."""
     told = []
     for name in names:
         course = look.facts.course(name)
@@ -115,8 +116,8 @@ def _grown(look: Look, names: Sequence[str]) -> str:
 
 @rule("run-stalled", Standing)
 def run_stalled(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """The run stands still although it should go on: it is watched, or its process or scheduler says that it runs. A
-    log that nobody watched and that merely ends is a state of the run and no finding."""
+    """The run stands still although it should go on: it is watched, or its process or scheduler reports that it runs.
+    If nobody watched the log and it merely ends, that is a state of the run, not a finding."""
     look, state = seen.look, seen.state
     if state is None or state.state != "stalled" or not (state.followed or state.expected):
         return []
@@ -134,12 +135,12 @@ def _quote(state: RunState) -> str:
 
 
 def _now(level: int, text: str, look: Look) -> Signal:
-    """The log, the process or the clock tells: no metric does."""
+    """A signal that the log, the process or the clock shows, not a metric."""
     return Signal(level, text, onset_step=look.step if look.n else None)
 
 
 def _elsewhere(look: Look) -> str:
-    """Where the metrics may be, if only text was found."""
+    """Words for where the metrics may be, if only text was found."""
     loggers, printing = look.settings.config.get("loggers"), look.dialect.conventions.printing_logger
     if loggers is not None and printing is not None:
         names = list(map(str, loggers.value if isinstance(loggers.value, list) else [loggers.value]))
@@ -166,8 +167,8 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
 
 @rule("resume-discontinuity", Look)
 def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A restart within the window; a warning where reward, KL or gradient jump there. That it restarts again and again
-    is told by another rule."""
+    """A restart within the window. A warning if reward, KL or gradient jump there. Repeated restarts have a detector of
+    their own (`restart_loop`)."""
     rows = int(p["rows"])
     recent = look.restarts(rows)
     if not recent:

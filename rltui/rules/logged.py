@@ -17,21 +17,21 @@ from rltui.rules.base import Memory, Params, rule
 from rltui.run.columns import Series
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
-"""Non-finite here once and the step that was applied has spoilt the weights."""
+"""A single non-finite value here means that the applied step has spoilt the weights."""
 
 CRITIC = "vf_loss"
 
 UPDATE = ("pg_loss", "total_loss", "vf_loss", "grad_norm")
-"""Of these it is the loss that broke; of KL and entropy the log-probs."""
+"""If these are not finite, the loss broke; for KL and entropy, the log-probs broke."""
 
 WITNESSES = ("lr", "epoch", "response_length_mean", "time_per_step_s", "response_clip_ratio", "frac_reward_zero_std")
-"""Counted or set, not computed by the model: NaN here says that nothing was written."""
+"""Counted or set, not computed by the model: NaN here means that nothing was written."""
 
 
 class _Hole(Struct, frozen=True):
     """Non-finite values of a metric within the window. `begin`: the first step of the episode, whose values lie less
-    than a window apart; `ongoing`: of the stretch that still goes on, if that is longer than all before; `lasts`:
-    neither did the metric come back from it nor from one as long before."""
+    than a window apart. `ongoing`: the first step of the stretch that still goes on, if it is longer than all before,
+    otherwise `begin`. `lasts`: the metric has not come back from this stretch, and never came back from one as long."""
 
     key: str
     count: int
@@ -44,8 +44,9 @@ class _Hole(Struct, frozen=True):
 
 @rule("nonfinite-values", Look)
 def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Core metrics logged as NaN or infinite within the window. Spoilt weights give nothing else from then on: what is
-    finite again was a skipped step, and what is missing as often where no arithmetic can fail is a hole."""
+    """Core metrics logged as NaN or infinite within the window. Spoilt weights give only such values from then on. If
+    values are finite again, the step was skipped. If metrics that cannot overflow are missing as often, the log has
+    holes."""
     found = {name: hole for name in (*POISON, "grad_norm") if (hole := _hole(look, name, int(p["window"]))) is not None}
     if not found:
         return []
@@ -99,7 +100,7 @@ def _hole(look: Look, name: str, window: int) -> _Hole | None:
 
 
 def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:
-    """How bad it is by what the metrics themselves show."""
+    """The severity by what the metrics themselves show."""
     lost = {name: hole for name, hole in found.items() if name in POISON and hole.lasts}
     others = [name for name in (*POISON, "grad_norm") if name not in lost]
     if {*lost} - {CRITIC}:
@@ -117,14 +118,14 @@ def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:
 
 
 def _full_of_holes(look: Look, found: Mapping[str, _Hole], p: Params) -> bool:
-    """Metrics that no arithmetic of the update can spoil are as often not a number, half as often at least."""
+    """Whether metrics that the update cannot spoil are also not a number, at least half as often."""
     window = int(p["window"])
     shares = holes(look, window)
     return bool(shares) and 2.0 * max(shares) * window >= max(hole.count for hole in found.values())
 
 
 def holes(look: Look, window: int) -> list[float]:
-    """The share of the newest rows in which each witness is no number."""
+    """The share of the newest rows in which each witness is not a number."""
     shares = []
     for name in WITNESSES:
         logged = look.logged(name)
@@ -134,7 +135,7 @@ def holes(look: Look, window: int) -> list[float]:
 
 
 def _never_measured(look: Look, name: str) -> bool:
-    """A metric that is NaN from the first row on while the gradient is finite was never computed."""
+    """Whether a metric was never computed: it is NaN from the first row on while the gradient is finite."""
     return look.series(name) is None and look.series("grad_norm") is not None
 
 
@@ -143,7 +144,7 @@ CORE = ("score_mean", "reward_mean", "pg_loss", "total_loss", "grad_norm", "entr
 
 @rule("metric-vanished", Look)
 def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A core metric that was in every row stopped, while others from the same place go on."""
+    """A core metric that was in every row stopped, while others with the same key prefix go on."""
     last = {name: s for name in CORE if (s := look.logged(name)) is not None and enough(p["window"], s.steps)}
     going = {s.key.rpartition("/")[0] for s in last.values() if int(s.rows[-1]) >= look.n - 2}
     out = _all_vanished(look, last, p) if last and not going else []
@@ -170,8 +171,8 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _all_vanished(look: Look, last: Mapping[str, Series], p: Params) -> list[Signal]:
-    """No core metric comes any more, but training rows do: what is counted or set is in them as before. Not the epoch,
-    which rows of evaluations have too."""
+    """No core metric is logged any more, but training rows still come: they hold counted or set metrics as before. The
+    epoch does not count, as rows of evaluations have it too."""
     end = max(int(series.rows[-1]) for series in last.values())
     before, since = min(int(p["window"]), end + 1), look.n - 1 - end
     if not enough(p["rows"], look.steps[end + 1 :]):
@@ -192,7 +193,7 @@ def _all_vanished(look: Look, last: Mapping[str, Series], p: Params) -> list[Sig
 
 
 def _evaluations_stopped(look: Look, p: Params) -> list[Signal]:
-    """No evaluation for many times as long as the config says that one takes, or as they came before."""
+    """No evaluation for many times the interval at which they came before or, if unknown, that the config sets."""
     series = look.series("val_score")
     if series is None:
         return []
@@ -218,7 +219,7 @@ def _evaluations_stopped(look: Look, p: Params) -> list[Signal]:
 
 @rule("metric-definition-trap", Look)
 def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Metrics whose values show that they mean other than their name, or were rounded away."""
+    """Metrics whose values show that they mean something else than their name, or were rounded away."""
     out = []
     start = int(look.steps[0]) if look.n else None
     rate, gradient = look.logged("lr"), look.values("grad_norm")
@@ -234,8 +235,8 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
 
 @rule("sources-contradict", Standing)
 def sources_contradict(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
-    """Two files of the run have different values for the same steps: one signal for each file that is left out. It is a
-    warning if no measured value is the same in both: then they are of two runs, and only one of them is judged."""
+    """Two files of the run have different values for the same steps: one signal for each file that is left out. A
+    warning if no measured value is the same in both: they are then of two runs, and only one of them is judged."""
     out = []
     for one in seen.contradictions:
         level = WARNING if one.whole else NOTICE

@@ -1,4 +1,4 @@
-"""A loss that goes to another level from one row to the next, far beyond its noise: what is counted in it changed."""
+"""A loss that jumps to another level from one row to the next, far beyond its noise: what it counts has changed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 NEWEST, LAST = 60, 5
-"""Rows in which a leap is looked for beside those that were not searched, and the newest ones, which show the level."""
+"""Earlier rows that are searched again with the new ones, and the newest rows, which show the level."""
 HOME = 0.25
-"""A leap that ends within this part of its way from where the loss was before the first one is the way back."""
+"""A leap is the way back if it ends this close (as a share of its size) to the loss before the first leap."""
 
 
 def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
-    """The newest leap of the loss by many times its noise that lasts. A policy that learns moves its loss slowly, and
-    the loss of group-centred advantages stays about 0. `memory` keeps the leap, and how far was searched."""
+    """The newest lasting leap of the loss by many times its noise. A policy that learns moves its loss slowly, and with
+    group-centred advantages the loss stays about 0. `memory` keeps the leap, and how far the rows were searched."""
     name = "pg_loss" if look.series("pg_loss") is not None else "total_loss"
     series = look.series(name)
     if series is None or len(series) < p["rows"]:
@@ -34,7 +34,7 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
         if abs(found.after - home) >= HOME * abs(found.before - home):
             memory |= {"leap": float(found.step), "before": found.before, "after": found.after, "home": home}
     elif found is not None and "leap" in memory and look.n <= memory.get("rows", 0.0) + 2 * NEAR:
-        memory |= {"leap": float(found.step), "before": found.before, "after": found.after}  # more rows tell better
+        memory |= {"leap": float(found.step), "before": found.before, "after": found.after}  # more rows estimate better
     if "leap" not in memory:
         return None
     before, after, step = memory["before"], memory["after"], int(memory["leap"])
@@ -42,7 +42,7 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
     newest = series.values[int(series.steps.searchsorted(step)) :][-NEAR:]
     back = (median(newest) - before) / (after - before) < 0.5
     if back:
-        for key in ("leap", "before", "after"):  # where it came from stays known: the way back is no leap
+        for key in ("leap", "before", "after"):  # `home` stays known: the way back is not a leap
             del memory[key]
         if not known:
             return None
@@ -53,7 +53,7 @@ def loss_leap(look: Look, p: Params, memory: Memory) -> Signal | None:
 
 
 def _leap(series: Series, first: int, p: Params) -> Shift | None:
-    """The clearest jump since a row, if it is far beyond the noise and by a large factor."""
+    """The clearest jump since a row, if it is far beyond the noise and a large factor."""
     at, to = int(series.steps[first]), int(series.steps[-LAST])
     part = around_a_step(series, at, to, 1.0 - 1.0 / p["leap_by"])
     found = None if part is None else step_between(part, at, to)

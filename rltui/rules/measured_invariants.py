@@ -1,4 +1,4 @@
-"""What the newest rows show of each invariant: how it is measured, and how badly it is broken."""
+"""What the newest rows show about each invariant: how it is measured, and how badly it is broken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ K3 = ("k3", "low_var_kl", "k3+")
 
 
 class Measure(Struct, frozen=True):
-    """What the newest rows show. `level` 0: it holds; else how badly it is broken, and `text` says so in a sentence."""
+    """What the newest rows show. `level`: 0 if the invariant holds, otherwise how badly it is broken; `text` then says
+    so in a sentence."""
 
     measured: Words
     metric: str = ""
@@ -44,7 +45,7 @@ class Measure(Struct, frozen=True):
 
 
 def _by_size(size: float, p: Params) -> int:
-    """How bad it is to be outside by so much."""
+    """The severity of being outside by this much."""
     return CRITICAL if size > p["gross"] else WARNING if size > p["small"] else NOTICE
 
 
@@ -67,12 +68,12 @@ def shares(look: Look, p: Params) -> Measure | None:
 
 
 def _reward_kind(look: Look) -> str:
-    """Which rewards have a minimum and a maximum."""
+    """Which rewards have a logged minimum and maximum: `score` or `reward`."""
     return "score" if look.series("score_min") is not None else "reward"
 
 
 def _ordered(beyond: Floats, p: Params, metric: str, text: Callable[[], str], most: int = CRITICAL) -> Measure:
-    """What rows show of numbers that stand in an order: by how much of their size they are `beyond` it."""
+    """What rows show about numbers that must be in order: `beyond` is by how much of their size they break it."""
     bad = beyond > p["small"]
 
     def measured() -> str:
@@ -121,7 +122,8 @@ def advantages_vary(look: Look, p: Params) -> Measure | None:
 
 
 def _advantages_all_zero(look: Look, size: Floats, p: Params) -> Measure | None:
-    """The same if only the lowest and the highest reward of a batch are logged: they may be of different groups."""
+    """As `advantages_vary`, if only the lowest and the highest reward of a batch are logged: they may come from
+    different groups."""
     kind = _reward_kind(look)
     low, high = (x[-NEWEST:] for x in side_by_side(look, f"{kind}_min", f"{kind}_max"))
     if not len(low) or look.series("frac_reward_zero_std") is not None:
@@ -149,8 +151,8 @@ def advantage_bound(look: Look, p: Params) -> Measure | None:
 
 
 def kl_not_negative(look: Look, p: Params) -> Measure | None:
-    """An estimate of single tokens (k1) falls below 0 by chance. The mean of many answers does not stay there, but if
-    they were not drawn from this policy. The loss over that estimate then pays for walking away."""
+    """An estimate from single tokens (k1) falls below 0 by chance. The mean of many answers stays there only if they
+    were not drawn from this policy. The loss over that estimate then pays for moving away."""
     estimator = look.settings.word("kl_estimator") or look.dialect.conventions.kl_estimator
     x = look.values("kl_ref")[-NEWEST:]
     if not len(x):
@@ -164,7 +166,8 @@ def kl_not_negative(look: Look, p: Params) -> Measure | None:
 
 
 def _kl_mean_not_negative(x: Floats, p: Params) -> Measure | None:
-    """None while a chance explains it: that an estimate which can be negative holds is not shown by a positive mean."""
+    """None if chance explains a negative mean: if an estimate can be negative, a positive mean does not show that the
+    invariant holds."""
     if not lasting(x < 0, p):
         return None
     mean, error = float(x.mean()), sd(x) / sqrt(len(x))
@@ -208,7 +211,7 @@ def length_below_cap(look: Look, p: Params) -> Measure | None:
     top = float(np.maximum.reduce(x))
     if top <= cap + 1 or not lasting(x > cap + 1, p):
         if name != "response_length_max":
-            return None  # the mean may be what it wants: only beyond the limit does it tell of the longest one
+            return None  # a mean within the limit shows nothing about the longest response
         return Measure(lambda: f"{num(top)} of {num(cap)}")
     return Measure(f"{num(top)} of {num(cap)}", name, WARNING, f"Responses reach {num(top)} tokens, limit {num(cap)}")
 
@@ -241,7 +244,7 @@ def finite(look: Look, p: Params) -> Measure | None:
 
 
 def counted(name: str, wrong: Callable[[Floats], np.ndarray], text: str) -> Callable[[Look, Params], Measure | None]:
-    """A sum that the user logs for this check."""
+    """A measure of a sum that the user logs for this check."""
 
     def measure(look: Look, p: Params) -> Measure | None:
         x = look.values(name)[-NEWEST:]
@@ -267,6 +270,7 @@ def _largest_advantage(look: Look) -> Floats | None:
 
 
 def _normalised(look: Look) -> bool:
-    """Advantages are divided by the group's spread (the default of every group-relative estimator but Dr. GRPO)."""
+    """Whether advantages are divided by the group's spread (the default of every group-relative estimator except Dr.
+    GRPO)."""
     plain = any(word in look.settings.word("adv_estimator") for word in ("dr_grpo", "drgrpo", "rloo"))
     return not plain and look.settings.word("norm_adv_by_std") not in ("false", "0", "none")

@@ -1,4 +1,4 @@
-"""A total that counts one of its parts with the wrong sign, by its own arithmetic."""
+"""A total that counts one of its parts with the wrong sign, as its own arithmetic shows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rltui.rules.base import PARTS, reward_name
 from rltui.run.table import Floats
 
 ROWS = 10
-"""Newest rows in all of which it has to be so."""
+"""Newest rows, in all of which this must hold."""
 EXACT = 1e-4
-"""Of the largest number among them, so much by which a sum may be rounded."""
+"""Rounding error that a sum may have, as a share of the largest number in it."""
 MOST = 6
-"""Parts: of more any number may be a sum."""
+"""Most parts: with more, any number may be a sum."""
 
 
 def minus_its_part(look: Look) -> Signal | None:
-    """In every row the total is the sum of its parts with one of them taken off instead of added. Of the task itself
-    that is an error. Another part may be a cost, and is told only if there is no other."""
+    """In every row, the total is the sum of its parts with one of them subtracted instead of added. For the task itself
+    that is an error. Another part may be a cost, and is reported only if it is the only part."""
     total = look.series(look.reward)
     members = {name: series for name, series in look.family(PARTS).items() if series is not total}
     if total is None or len(total) < ROWS or not 1 <= len(members) <= MOST:

@@ -1,4 +1,5 @@
-"""Trainer and sampler: how far their log-probs differ, how old the rollouts are, and what that does to the weights."""
+"""Trainer and sampler: how much their log-probs differ, how old the rollouts are, and the effect on the importance
+weights."""
 
 from __future__ import annotations
 
@@ -28,14 +29,14 @@ from rltui.rules.traits import Trait
 from rltui.run.table import Floats
 
 LEAST = 10  # rows
-RECENT = 100  # newest rows that tell whether a difference still grows
+RECENT = 100  # newest rows that show whether a difference still grows
 GREW, FRESH = 5, 50
-"""From so many times its start on, only a gain since then excuses the difference; the second is the least number of
-rows for that gain. Then no run is called clear, even if it learns."""
+"""From this multiple of its start on, only a gain since then excuses the difference; the second is the least number of
+rows for that gain. The run is then not called clear, even if it learns."""
 
 
 def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float, float]]:
-    """Metric, value now, its limits for a note and a warning, and its first value, in the unit of its own key."""
+    """For each metric: key, value now, limits for a note and a warning, and first value, in the unit of its key."""
     out = []
     difference = look.series("rollout_train_logprob_diff")
     if difference is not None and len(difference) >= LEAST:
@@ -53,7 +54,7 @@ def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float, float
 
 
 def _grew(look: Look, name: str) -> int | None:
-    """Row since which the difference is far above that of the start; None if it is not."""
+    """Row since which the difference is far above its start. None if it is not."""
     series = look.series(name)
     if series is None or len(series) < 2 * LEAST:
         return None
@@ -63,8 +64,8 @@ def _grew(look: Look, name: str) -> int | None:
 
 @rule("mismatch-high", Look)
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The level in its own unit; a warning if it is bad and the run does not learn all the same. Growth alone is no
-    harm: it happens in public runs that learn well."""
+    """The level of the difference in its own unit. A warning if it is bad and the run does not learn. Growth alone does
+    no harm: it happens in public runs that learn well."""
     levels = _levels(look, p)
     seen = [(key, now, bad) for key, now, notable, bad, _ in levels if now > notable]
     alike = look.values("rollout_train_corr")
@@ -98,7 +99,7 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("mismatch-growing", Look)
 def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The difference grows; a warning where the reward suffers, until it is smaller again."""
+    """The difference grows. A warning if the reward suffers, until the difference is smaller again."""
     for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
         x = look.values(name)
         if len(x) < p["rows"]:
@@ -122,12 +123,12 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _no_longer_equal(look: Look, name: str, x: Floats, p: Params) -> Signal | None:
-    """The difference was 0 to the last digit, so that both sides had the same weights and the same arithmetic, and is
-    no longer: since then the sampler has others. A warning if the difference grows, as it does if new weights do not
-    reach the sampler; critical if it has grown much, and the reward has gained nothing since."""
+    """The difference was 0 to the last digit, so both sides had the same weights and the same arithmetic. Since it is
+    no longer 0, the sampler has others. A warning if the difference grows, as it does if new weights do not reach the
+    sampler. Critical if it has grown much and the reward has gained nothing since."""
     apart = np.flatnonzero(x != 0.0)
     if len(apart) < LEAST or not apart[0] >= p["equal"] or len(apart) < len(x) - apart[0]:
-        return None  # zeros that come again are rounded
+        return None  # if zeros return, they are rounded values
     began = int(apart[0])
     first, now = float(x[began : began + LEAST].mean()), tail(x, LEAST)
     rises, far = trend(x[began:], RECENT).direction > 0, now >= 2 * p["lost"] * first
@@ -169,7 +170,7 @@ def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _contradicts(look: Look, weight: float, p: Params) -> bool:
-    """Weights of tokens cannot average far from 1 where the log-probs of the tokens agree."""
+    """Whether token weights average far from 1 although the token log-probs agree, which is impossible."""
     difference = look.series("rollout_train_logprob_diff")
     words = " ".join(look.settings.word(k) for k in ("importance_sampling_level", "is_correction"))
     if difference is None or len(difference) < LEAST or "sequence" in words:
@@ -189,7 +190,7 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     limit = max(p["warn"], bound or 0.0)
     level = EASED if eased else NOTICE
-    spent = loud(look, Trait.REWARD_FALLS) or not paying(look, "staleness-high")  # an old gain excuses no fall
+    spent = loud(look, Trait.REWARD_FALLS) or not paying(look, "staleness-high")  # an old gain does not excuse a fall
     marks = (Mark.COSTS,) if now > limit else ()
     if now > limit and (now > max(p["harm"], limit) or spent):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING

@@ -1,5 +1,5 @@
-"""How the noise of a mean reward changes with its level: that of answers which are right or wrong is noisiest where
-half of them are right."""
+"""How the noise of a mean reward changes with its level. If answers are right or wrong, the mean is noisiest when half
+of them are right."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rltui.evidence.shifts import NEAR
 from rltui.run.table import Series
 
 NOW = 50
-"""Newest rows that tell the level. A mean, as most rows may hold nothing."""
+"""Newest rows that show the level. Uses a mean, as most rows may hold nothing."""
 
 
 def of_its_level(look: Look, series: Series, step: int) -> float:
-    """How many times noisier the mean is by its level alone, against that before a step. 1 if it is not noisier, or if
-    nobody knows the lowest and the highest reward."""
+    """The factor by which the mean is noisier than before a step because of its level alone. 1 if it is not noisier, or
+    if the lowest and the highest reward are unknown."""
     low, high = look.profile.floor, look.profile.ceiling
     at = int(series.steps.searchsorted(step))
     if low is None or high is None or at < NEAR:

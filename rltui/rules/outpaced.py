@@ -1,4 +1,4 @@
-"""Validation that gained with training, each on its own scale, until training alone went on."""
+"""Validation that gained with training, each on its own scale, until only training went on."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from rltui.rules.base import Memory, Params, held
 from rltui.rules.ways import LEAST, places, way_of
 
 STANDS = 0.5
-"""Of the limits, once it was told."""
+"""Share of the limits that is enough once the finding was reported."""
 FASTER, MOST = 2.0, 0.75
-"""Times the pace of before at which training makes this part of what it gains alone: prompts that are known by heart
-are learnt faster than those that are not."""
+"""Factor over the earlier pace at which training must make this part of the gain that it makes alone: memorised prompts
+are learnt faster than others."""
 STEP = "outpaced"
-"""What the memory calls the step since when training gained alone."""
+"""The memory's key for the step since which training gained alone."""
 SET_OUT = "set out"
-"""What it calls the step at which training set out for that."""
+"""The memory's key for the step at which that gain of training began."""
 
 
 def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Both gained up to a step; since then training gained more than before, and faster, and no set as much as a
-    quarter of what goes with that, by what it gained beside training before. Where validation counts otherwise than
-    the train reward nobody can ask that it comes as far, but it has to go on as it went. A set that is near its top had
-    no way to go."""
+    """Both gained up to a step. Since then training gained more than before, and faster, and no validation set gained a
+    quarter of what its earlier gain beside training predicts. On another scale than the train reward, validation need
+    not come as far, but its course must continue as before. A set near its top had no room to gain."""
     whole, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if whole is None or not sets or any(len(one.values) < 2 * LEAST for one in sets):
         return []
@@ -56,7 +55,7 @@ def left_in_proportion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _alone(look: Look, whole: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, told: bool) -> bool:
-    """Whether training alone went on since a step. `told`: it was said before, and ends with a gain."""
+    """Whether only training went on since a step. `told`: this was reported before, and ends with a gain."""
     train, part = whole.since_step(step), STANDS if told else 1.0
     gain = None if train is None else train.since_start
     early = None if train is None else between(whole.start, train.start)
@@ -66,20 +65,20 @@ def _alone(look: Look, whole: MetricFacts, sets: Sequence[MetricFacts], step: in
     if gain.errors < part * p["se"] or gain.value < part * least:
         return False
     if not told and _pace(train) < FASTER * early.value / (len(whole.series) - len(train.series)):
-        return False  # it goes on as it went, and a validation that learnt sooner is at its end sooner
+        return False  # training goes on at its old pace; a validation that learnt sooner also ends sooner
     return all(_stayed(one, step, gain.value / early.value, p, told) for one in sets)
 
 
 def _pace(train: MetricFacts) -> float:
-    """Gain of a row until most of the gain was made."""
+    """Gain per row until most of the gain was made."""
     level = train.start.value + MOST * (train.end.value - train.start.value)
     rows = int((running_medians(train.values) >= level).argmax())
     return (level - train.start.value) / max(1, rows)
 
 
 def _stayed(one: MetricFacts, step: int, times: float, p: Params, told: bool) -> bool:
-    """Whether a set that surely gained before a step gained next to nothing since, where training gained so many
-    `times` as much as before."""
+    """Whether a set that certainly gained before a step gained next to nothing since, while training gained `times` as
+    much as before."""
     at = int(one.series.steps.searchsorted(step))
     if min(at, len(one.values) - at) < LEAST:
         return False

@@ -20,8 +20,8 @@ Stage = Literal["reward", "advantages", "log-probs", "loss", "generation"]
 
 
 class Param(Record, frozen=True):
-    """A threshold and why it is what it is. `foretold`: the forecast, by the name of what it tells, that says when this
-    threshold is reached."""
+    """A threshold and the reason for its value. `foretold`: what the forecast predicts that says when this threshold is
+    reached."""
 
     value: float
     why: Words
@@ -29,18 +29,18 @@ class Param(Record, frozen=True):
 
 
 class RunPart(Record, frozen=True):
-    """Something that not every run has, in words, and tests of which one is met if this run has it."""
+    """Something that not every run has, in words. One of the tests is met if this run has it."""
 
     what: Words
     tests: tuple[Test, ...]
 
 
 class CauseText(Record, frozen=True):
-    """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
-    where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
-    fixes refer to it. `part`: what the run must have for it to be a cause at all. `outside`: it says that the policy is
-    as before, so that no earlier checkpoint is better. `whole`: a part of the tests says nothing, as it holds of the
-    opposite cause, too: what one of them cannot tell is not supported. `unless`: names of causes that say more; it is
+    """A candidate cause. `tests`: what must all hold of this run if it is the cause. `look`: what to look at if that
+    cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which fixes refer
+    to it. `part`: what the run must have for this to be a cause at all. `outside`: the policy is as before, so no
+    earlier checkpoint is better. `whole`: a part of the tests proves nothing, as it also holds for the opposite cause;
+    if one of them is not testable, the cause is not supported. `unless`: names of causes that explain more; this one is
     left out if one of them is supported."""
 
     text: Words
@@ -58,7 +58,7 @@ class CauseText(Record, frozen=True):
             raise ValueError("a cause without a test says what to look at")
 
     def names(self, rule: str, later: bool = True) -> bool:
-        """The cause is what another rule finds; `later` False: and has to find no later than this one."""
+        """Whether the cause is what another rule finds. `later` False: that rule must find it no later than this."""
         others = (test for test in _flat(self.tests) if isinstance(test, OtherFinding))
         return any(rule in test.rules for test in others if later or not test.during)
 
@@ -74,8 +74,8 @@ def _flat(tests: Iterable[Test]) -> Iterator[Test]:
 
 
 class RefuteText(Record, frozen=True):
-    """What would show that a finding is wrong. `tests`: it is so if all of them hold of this run. `live`: it may still
-    come while the run goes on. Without either it is told as it is, in text alone."""
+    """What would show that a finding is wrong. `tests`: it is wrong if all of them hold of this run. `live`: that may
+    still happen while the run goes on. Without either, only the text is shown."""
 
     text: Words
     live: bool = False
@@ -84,7 +84,7 @@ class RefuteText(Record, frozen=True):
 
 class NewValue(Record, frozen=True):
     """A setting (canonical name) and its new value: `to` a value, or `times` the present one, kept within `least` and
-    `most`; 0 becomes `instead_of_0`. `way`: a value that is there already, or beyond, needs no change."""
+    `most`; 0 becomes `instead_of_0`. `way`: a value already there, or beyond it in this direction, needs no change."""
 
     key: Words
     to: float | str | bool | None = None
@@ -100,13 +100,13 @@ class NewValue(Record, frozen=True):
 
 
 class FixText(Record, frozen=True):
-    """A remedy. `lever`: what it turns; each framework has its own settings for that (`levers.json`). `least`: the
-    lowest severity of the finding at which it is advised. `causes`: names of those that it mends, none if it helps
-    whatever the cause is. `change`: the setting behind it, of which the value now and the one to try are told if the
-    run's config holds it. `act`: remedies of several rules that are one and the same. `done`: what the config holds if
-    it is so already; so is a remedy whose first setting has a value (`a.b=c`) that the run has. `weight`:
-    times what the weight of the reward's extra part is now, if the config names it. `given`: without these it makes no
-    sense, so it is left out if the run's numbers contradict one."""
+    """A remedy. `lever`: what it adjusts; each framework has its own settings for that (`levers.json`). `least`: the
+    lowest severity of the finding at which it is advised. `causes`: names of the causes that it fixes; empty if it
+    helps with any cause. `change`: the setting behind it; its present value and the one to try are shown if the run's
+    config holds it. `act`: shared by remedies of several rules that are the same. `done`: what the config holds if the
+    remedy is already applied; it also counts as applied if its first setting has a value (`a.b=c`) that the run has.
+    `weight`: factor for the present weight of the reward's extra part, if the config names it. `given`: conditions of
+    the remedy; it is left out if the run's numbers contradict one."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
@@ -132,9 +132,9 @@ class Hold(Record, frozen=True):
 
 
 class Recovery(Record, frozen=True, kw_only=True):
-    """A loud finding is over only if `metric` is back on this `side` of `factor` times what it was before the onset.
-    `least`: a limit below this, in the metric's own unit, is never asked for. `paid`: it is over too if the task's
-    score has risen above its level before the onset. `live`: 0 is no value to be back at, as nothing moves any more."""
+    """A loud finding is over only if `metric` is back on this `side` of `factor` times its value before the onset.
+    `least`: the limit is never below this, in the metric's own unit. `paid`: the finding is also over if the task's
+    score has risen above its level before the onset. `live`: 0 does not count as back, as nothing moves any more."""
 
     metric: Words
     side: Literal["below", "above"]
@@ -146,10 +146,10 @@ class Recovery(Record, frozen=True, kw_only=True):
 
 
 class Limit(Record, frozen=True, kw_only=True):
-    """What the level of one metric tells by itself: a note past `noted`, a warning past `warn` if no gain is shown
-    beside it, and past `harm` whatever is gained. The metric is bad above them if `warn` lies above `noted`, else
-    below. `times`: it must also have moved so many times away from its own start. `of_start`: the limits are shares of
-    its start. `unless`: metrics by which the rule itself judges the same."""
+    """What the level of one metric shows by itself: a note past `noted`, a warning past `warn` if there is no gain
+    beside it, and a warning past `harm` even with a gain. The metric is bad above these limits if `warn` is above
+    `noted`, otherwise below. `times`: it must also have moved away from its own start by this factor. `of_start`: the
+    limits are shares of its start. `unless`: metrics by which the rule itself judges the same."""
 
     noted: float
     warn: float
@@ -177,15 +177,15 @@ class Reference(Record, frozen=True):
 
 
 class Relations(Record, frozen=True):
-    """Ids of other rules: an edge is stated once, by the rule it starts from."""
+    """Ids of other rules. Each edge is stated once, by the rule that it starts from."""
 
     leads_to: tuple[str, ...] = ()
     suppresses: tuple[str, ...] = ()
 
 
 class Rule(Record, frozen=True, kw_only=True):
-    """One rule. `needs`: of each group at least one metric. `group` is that of its page. `why`: what it sees and what
-    that usually means, in words that need no second reading. `cases`: where it was seen, for whoever asks for sources.
+    """One rule. `needs`: at least one metric of each group. `group` is that of its page. `why`: what the rule sees and
+    what that usually means, in plain words. `cases`: where it was seen, for readers who want sources.
 
     `notice` is the title below a warning: it says what is seen, not that it is bad.
     """
@@ -204,7 +204,7 @@ class Rule(Record, frozen=True, kw_only=True):
     hold: Hold
     recovery: Recovery | None = None
     params: Mapping[str, Param]
-    limits: Mapping[str, Limit] = {}  # of metrics beside those that its detector reads
+    limits: Mapping[str, Limit] = {}  # for metrics besides those that its detector reads
     applies_if: str
     formula: str
     thresholds: Mapping[str, str]
@@ -233,12 +233,12 @@ class Rule(Record, frozen=True, kw_only=True):
 
     @property
     def refutations(self) -> tuple[RefuteText, ...]:
-        """What would show that it is wrong, the most telling first."""
+        """What would show that the finding is wrong, the most telling first."""
         return tuple(RefuteText(one) if isinstance(one, str) else one for one in self.refute)
 
     @property
     def worst(self) -> Severity:
-        """The worst that it can say; what is beside a limit is critical if the reward falls, too."""
+        """The worst severity that the rule can report; a metric past a limit is critical if the reward also falls."""
         if "critical" in self.thresholds or self.limits:
             return "critical"
         return "warning" if "warning" in self.thresholds else "info"

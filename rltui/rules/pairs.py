@@ -1,4 +1,4 @@
-"""What the rewards of preference pairs show by their own arithmetic: pairs that turned over, and the beta in use."""
+"""What the rewards of preference pairs show by their own arithmetic: reversed pairs, and the beta in use."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rltui.rules.base import Params, side_by_side
 from rltui.run.sums import median
 
 SINCE, BEFORE, RECENT = 2, 10, 20
-"""Rows on the other side, rows before that have to be on this one, and rows that are searched."""
+"""Fewest rows since the reversal, fewest rows before it, and newest rows that are searched."""
 MOST = 0.8
-"""Of the way that lies between those rows: what is unlearnt takes more of them."""
+"""Share of the whole change that must come in one leap: unlearning takes more rows."""
 BETWEEN = 1
-"""Rows that may hold pairs of both kinds."""
+"""Rows in between that may hold pairs of both kinds."""
 CLEAR = 4.0
-"""Noises that lie between the two sides."""
+"""The two sides must differ by this many times the noise."""
 
 
 def pairs_turned(look: Look, chance: float, learnt: float) -> Signal | None:
-    """From one row to the next the pairs that were told apart are told the wrong way round, by accuracy and margin. No
-    update unlearns and learns the reverse at once: the pairs, or the sign of the loss, were turned over."""
+    """From one row to the next, correctly ranked pairs are ranked the wrong way round, by accuracy and margin. No
+    update unlearns and learns the reverse at once: the pairs, or the sign of the loss, were reversed."""
     right, margin = side_by_side(look, "dpo_accuracy", "dpo_reward_margin")
     series = look.series("dpo_accuracy")
     if series is None or len(right) < BEFORE + SINCE or len(right) != len(series):
@@ -49,15 +49,15 @@ def pairs_turned(look: Look, chance: float, learnt: float) -> Signal | None:
 
 
 GAP, LOWEST = 1.0, 0.005
-"""Nats by which chosen and rejected answers have drawn apart, so that their rewards tell beta; and what beta is at
-least: DPO, IPO and their kin are run with .01 to .5."""
+"""Nats by which chosen and rejected answers must have drawn apart for their rewards to show beta; and the lowest usual
+beta: DPO, IPO and similar methods are run with .01 to .5."""
 LEARNT = 0.7
 """Share of the pairs that are right if the policy has learnt them."""
 
 
 def beta_too_small(look: Look, p: Params, right: float) -> list[Signal]:
-    """Pairs are told apart while the loss stays where it begins: rewards of answers are beta times what they gained in
-    log-probability, and their margin against that gain tells beta."""
+    """Pairs are ranked correctly while the loss stays at its initial value. Rewards of answers are beta times their
+    gain in log-probability, so their margin divided by that gain shows beta."""
     chosen, rejected, margin = side_by_side(look, "dpo_logps_chosen", "dpo_logps_rejected", "dpo_reward_margin")
     loss = look.series("total_loss") if look.series("pg_loss") is None else look.series("pg_loss")
     rows = int(p["inverted_rows"])

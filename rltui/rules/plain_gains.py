@@ -1,5 +1,5 @@
-"""Gains that no standard error tells: what the reward gained before it went over to another scale, and a leap, which
-widens its own error until it fills the newest window."""
+"""Gains that no standard error shows: a gain of the reward before it changed to another scale, and a leap, which widens
+its own error until it fills the newest window."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rltui.evidence.metric import alone
 from rltui.run.table import Floats
 
 NEWEST, FIRST = 5, 20
-"""Newest points that all lie beyond all of the first: of values in random order 1 in 50,000 runs has them so."""
+"""Newest points that must all be above all of the first ones: in random order, 1 run in 50,000 has this."""
 
 
 def gained_before(look: Look, errors: float) -> bool:
-    """Whether the reward was so many standard errors above its start when its scale changed, and has lost nothing
-    since. False if the scale is the one of the start."""
+    """Whether the reward was `errors` standard errors above its start when its scale changed, and has lost nothing
+    since. False if the scale never changed."""
     changed, series = look.rescale, look.logged(look.reward)
     if changed is None or series is None:
         return False
@@ -26,5 +26,5 @@ def gained_before(look: Look, errors: float) -> bool:
 
 
 def stands_above(x: Floats) -> bool:
-    """Whether the newest points all lie above all of the first."""
+    """Whether the newest points are all above all of the first ones."""
     return len(x) >= NEWEST + FIRST and bool(x[-NEWEST:].min() > x[:FIRST].max())

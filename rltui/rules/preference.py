@@ -19,7 +19,7 @@ from rltui.rules.traits import Trait
 
 EPS = 1e-9
 LEAST_EVALUATIONS = 3
-"""Evaluations that tell what held-out pairs say."""
+"""Fewest evaluations that show how held-out pairs are ranked."""
 NEWER = 0.6
 """Share of the run over which an accuracy must not have risen: a slow rise does not show in fewer rows."""
 
@@ -51,7 +51,7 @@ def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[S
 
 @rule("dpo-no-signal-or-saturated", Look)
 def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The loss where it starts by construction (ln 2), or pairs all told apart."""
+    """The loss is where it starts by construction (ln 2), or all pairs are ranked correctly."""
     loss = look.values("pg_loss") if look.series("pg_loss") is not None else look.values("total_loss")
     right = look.values("dpo_accuracy")
     rows = int(p["rows"])
@@ -60,7 +60,7 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     if not look.settings.preference or len(right) < rows:
         return []
     now = tail(right, 20)
-    equal = look.is_zero("dpo_reward_margin")  # then no pair is right, as none is strictly better
+    equal = look.is_zero("dpo_reward_margin")  # then no pair counts as right, as none is strictly better
     at_start = len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < p["still"]
     if at_start and (equal or 0.45 <= now <= 0.55):
         long = len(loss) >= 2 * rows or int(look.steps[-1]) - int(look.steps[0]) >= p["long"] * rows
@@ -80,8 +80,8 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
 
 
 def _inverted(look: Look, p: Params) -> list[Signal]:
-    """Fewer pairs are right than guessing gives, from the start on and by more than chance, and the margin is below 0:
-    the training pulls the wrong way. At the very first steps no pair is right, as both models are the same."""
+    """From the start on, fewer pairs are right than guessing gives, by more than chance, and the margin is below 0: the
+    training pulls the wrong way. At the very first steps no pair is right, as both models are the same."""
     right, margin = look.values("dpo_accuracy"), look.values("dpo_reward_margin")
     rows = int(p["inverted_rows"])
     if not look.settings.preference or min(len(right), len(margin)) < rows:
@@ -102,22 +102,22 @@ def _inverted(look: Look, p: Params) -> list[Signal]:
 
 
 def _drawn_apart(look: Look) -> bool:
-    """Whether rejected answers have gained on chosen ones since the start. Without a reference model that alone shows a
-    pull: below half may be where the policy began."""
+    """Whether rejected answers have gained on chosen ones since the start. Without a reference model only that shows a
+    wrong pull: the policy may have begun with less than half of the pairs right."""
     margin = look.facts.metric("dpo_reward_margin")
     return margin is not None and margin.since_start is not None and margin.since_start.direction < 0
 
 
 def _contradicted(look: Look, p: Params) -> list[Signal]:
-    """The training pairs are learnt, and of those held out fewer are right than guessing gives: the two do not say
-    alike which answer is the better one."""
+    """The training pairs are learnt, but fewer held-out pairs are right than guessing gives: the two sets disagree on
+    which answer is better."""
     right, held_out = look.facts.metric("dpo_accuracy"), _held_out_pairs(look)
     if right is None or held_out is None or len(held_out.series) < LEAST_EVALUATIONS:
         return []
     newest = held_out.values[-int(p["evaluations"]) :]
     beyond = (p["chance"] - float(newest.mean())) * sqrt(len(newest)) / max(float(newest.std(ddof=1)), EPS)
     learnt = right.now.value >= p["weak"]
-    never = held_out.values.max() < p["chance"]  # else it was learnt, and lost again
+    never = held_out.values.max() < p["chance"]  # otherwise it was learnt and lost again
     if not (look.settings.preference and learnt and never and newest.max() < p["inverted"] and beyond >= p["errors"]):
         return []
     text = f"{percent(right.now.value)} of the training pairs are right, and of the validation pairs only "
@@ -137,12 +137,12 @@ def _held_out_pairs(look: Look) -> MetricFacts | None:
 
 
 def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
-    """Hardly more pairs are right than guessing gives, and they become no more. A warning if those that were held out
-    say the same."""
+    """Hardly more pairs are right than guessing gives, and their number does not grow. A warning if the held-out pairs
+    show the same."""
     right = look.facts.metric("dpo_accuracy")
     if right is None or not logged_for(look, "dpo_accuracy", 2 * p["rows"]):
         return []
-    by_chance = p["chance"] - LIMIT * right.now.se  # single pairs come to less than half as often as to more
+    by_chance = p["chance"] - LIMIT * right.now.se  # by chance the share is as often below half as above
     if not by_chance <= now < p["weak"]:
         return []
     window = max(int(p["rows"]), int(NEWER * len(right.series)))
@@ -161,7 +161,7 @@ def _hardly_told_apart(look: Look, p: Params, now: float) -> list[Signal]:
 
 @rule("dpo-accuracy-falls", Look)
 def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Fewer pairs are told apart than at the best, as a share of what was learnt beyond chance."""
+    """Fewer pairs are ranked correctly than at the best, measured as a share of what was learnt beyond chance."""
     right = look.facts.metric("dpo_accuracy")
     if right is None or not look.settings.preference or not enough(p["rows"], right.series.steps):
         return []
@@ -183,9 +183,9 @@ def dpo_accuracy_falls(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("dpo-validation-loss-rises", Look)
 def dpo_validation_loss_rises(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The loss of pairs that are not trained on is above its lowest, and that of the training pairs did not rise with
-    it. A warning if much of what it had fallen is lost and no validation score rose meanwhile: the loss of few pairs
-    that are surely wrong may rise while more are told apart."""
+    """The loss of held-out pairs is above its lowest value, and the loss of the training pairs did not rise with it. A
+    warning if much of its fall is lost and no validation score rose meanwhile: the loss of a few clearly wrong pairs
+    may rise while more pairs are ranked correctly."""
     held_out = look.facts.metric("val_loss")
     if held_out is None or not look.settings.preference or len(held_out.series) < p["least"]:
         return []
@@ -207,7 +207,7 @@ def dpo_validation_loss_rises(look: Look, p: Params, memory: Memory) -> list[Sig
 
 
 def _rises_in_order(loss: MetricFacts, lowest: int) -> bool:
-    """Whether a loss of few evaluations, which have no errors, goes up from its lowest by their order alone."""
+    """Whether a loss with few evaluations, too few for standard errors, rises from its lowest value by their order."""
     since = loss.since_step(lowest) if loss.since_peak is None else None
     return since is not None and since.ordered == -loss.better
 

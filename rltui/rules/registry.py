@@ -44,7 +44,7 @@ S = TypeVar("S")
 
 
 def detectors(sees: type[S]) -> tuple[Detector[S], ...]:
-    """Those that look at rows (`Look`), samples (`Sampled`), the machine (`Measured`) or the run as it stands
+    """The detectors that look at rows (`Look`), samples (`Sampled`), the machine (`Measured`) or the present run
     (`Standing`)."""
     return tuple(one for one in REGISTERED if one.sees is sees)
 
@@ -63,7 +63,7 @@ class Panel(Generic[S]):
 
     def ask(self, seen: S, guard: Guard, without: Container[str] = ()) -> Iterator[tuple[str, list[Signal]]]:
         """Rule and signals of each detector that could look and did not fail. `without`: rules that are not asked. None
-        of these detectors keeps notes: only rows are looked at again and again."""
+        of these detectors keeps a memory: only rows are looked at repeatedly."""
         for one, thresholds in self._on:
             if one.rule not in without and guard.ask(one.rule, False, one.able, seen):
                 found = guard.ask(one.rule, None, one.detect, seen, thresholds, {})

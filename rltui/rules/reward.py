@@ -1,4 +1,4 @@
-"""Reward that falls."""
+"""A reward that falls."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from rltui.run.table import Floats, Series
 
 @rule("reward-collapse", Look)
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
+    """Reward far below a peak. The peak is frozen once found, so that a slow fall cannot move its own reference."""
     series = look.series(look.reward)
     if series is None or len(series) < p["warmup"]:
         return []
     x = series.values
     n, block = len(x), int(p["block"])
     if memory.get("first") != series.rows[0]:
-        memory.clear()  # a peak of rows that no longer count
+        memory.clear()  # the peak is from rows that no longer count
     if "peak" in memory:
         peak, sd, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
         if level_of(x[-10:]) > peak - 2.0 * max(wander, sd):
@@ -62,12 +62,12 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     best, at = _best(look, peak, int(series.steps[below]))
-    if at:  # nothing falls before it was at its best
+    if at:  # no fall begins before the best
         first, low = _best_row(look, series), level_of(x[below : below + 5])
         onset = max(first, min(onset, fall_begins(x[: below + 5], first, best, low)))
     onset = _at_once(series, onset, below, peak - fallen)
     nothing = profile.floor is not None and fallen <= floor + p["near_floor"] * max(profile.spread, peak - floor)
-    nothing |= best > 0.0 and fallen <= p["near_floor"] * best  # no prompts are so much harder
+    nothing |= best > 0.0 and fallen <= p["near_floor"] * best  # harder prompts do not explain so much
     if not (nothing or led) and validation_rises_since(look, int(series.steps[onset])):  # the prompts became harder
         slowly = _took(x, onset, best, fallen) >= p["slowly"] * n
         level, at_floor = NOTICE if slowly else WARNING, False
@@ -94,12 +94,12 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 LOST_FOR = 0.25
-"""Of the rows so far: what has been lost for so long is no dip (as in `stopping`)."""
+"""Share of the rows so far: a loss that lasts this long is not a dip (as in `stopping`)."""
 
 
 def _at_floor(look: Look, x: Floats, below: int, peak: float, floor: float, p: Params) -> bool:
-    """The reward has got to its floor, or to the lowest that it ever was if nobody knows that; or it has lost half, and
-    has long been where it has never been lower for a while. What was said is said until it has come up twice as far."""
+    """Whether the reward has reached its floor or, if that is unknown, its lowest level so far; or has lost half and
+    has long been near its lowest level. Once reported, this holds until the reward has come up twice as far."""
     n, few, block = len(x), int(p["few"]), int(p["block"])
     near = p["near_floor"] * (2.0 if held(look, "reward-collapse", CRITICAL) else 1.0)
     if level_of(x[-few:]) <= floor + near * max(look.profile.spread, peak - floor):
@@ -111,15 +111,15 @@ def _at_floor(look: Look, x: Floats, below: int, peak: float, floor: float, p: P
 
 
 def _as_far_as_answers_differ(look: Look, x: Floats, peak: float) -> bool:
-    """Where nobody knows the floor, the lowest rewards so far are as bad as a floor only if a usual answer differs less
-    from the mean of its batch, or if half of the reward is lost."""
+    """Whether the lowest rewards so far are as bad as a floor, if the floor is unknown: only if a usual answer differs
+    less from the mean of its batch than the reward has lost, or if half of the reward is lost."""
     spread = look.series("reward_std")
     lost = peak - float(x.min())
     return lost >= 0.5 * abs(peak) or (spread is not None and lost >= float(spread.values.max()))
 
 
 def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
-    """Best sustained reward and where, as everywhere else; the peak of the rule itself if the best came after the
+    """Best sustained reward and its step in words, as everywhere else; the rule's own peak if the best came after the
     fall."""
     found = look.facts.metric(look.reward)
     best = found.peak if found is not None else None
@@ -134,7 +134,8 @@ def _best_row(look: Look, series: Series) -> int:
 
 
 def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
-    """Highest median of `block` rows in the last `look` rows but the newest; noise there, rise up to it, its row."""
+    """Highest median of `block` rows in the last `look` rows, without the newest; then the noise and the wander there,
+    the rise up to it, and its row."""
     first = max(0, n - int(p["look"]) - block + 1)
     window = x[first : n - int(p["quiet"])]
     if len(window) < block:
@@ -149,16 +150,16 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
 
 
 def _off_line(x: Floats) -> Floats:
-    """What is left of values without the straight line through them: a rise to the peak is no wander about it. In a
-    short run the rows before a peak hold all that was learnt, and no fall is as far as four times that."""
+    """The values minus the straight line through them: a rise to the peak is not wander about it. In a short run the
+    rows before a peak hold all that was learnt, and no fall is as large as four times that."""
     t = np.arange(len(x)) - (len(x) - 1) / 2.0
     off: Floats = x - t * (float((t * x).sum()) / max(1.0, float((t * t).sum())))
     return off
 
 
 def _early(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
-    """As `_peak`, of a run that broke before a block was full: the highest median of `few` rows among its first ones.
-    How far the reward wanders is told by the rows after them, which hold no fall."""
+    """As `_peak`, for a run that broke before a block was full: the highest median of `few` rows among its first ones.
+    The rows after them, which hold no fall, show how far the reward wanders."""
     few = int(p["few"])
     head = x[: min(block, n - int(p["quiet"]))]
     if n > int(p["look"]) + block or len(head) < few:
@@ -170,15 +171,15 @@ def _early(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, floa
 
 
 class _Limit(NamedTuple):
-    """A level below which the median of so many rows has fallen."""
+    """A level, and the number of rows whose median must have fallen below it."""
 
     level: float
     rows: int
 
 
 def _limits(peak: float, noise: float, wander: float, lost: float, floor: float, p: Params) -> tuple[_Limit, _Limit]:
-    """For a few rows, and for more where single rows are so noisy that no few of them could show it. What more rows
-    show has to be half of what there was, too, as they show a small decline as well."""
+    """Two limits: for a few rows, and for more rows if single rows are too noisy for a few of them to show a fall. The
+    limit for more rows also asks that half is lost, as more rows also show a small decline."""
     few, many = int(p["few"]), int(p["block"])
     at_once = max(p["sd_noise"] * noise, p["sd_level"] * wander, lost)
     steadier = sqrt(few / many)
@@ -188,13 +189,13 @@ def _limits(peak: float, noise: float, wander: float, lost: float, floor: float,
 
 
 def _falls(x: Floats, start: int, limits: tuple[_Limit, ...], peak: float, p: Params) -> list[tuple[int, int]]:
-    """Of the limits that are below the peak and that it has fallen below: of how many rows, and since which index."""
+    """For each limit below the peak that the reward has fallen below: its number of rows, and the index since when."""
     deep = [limit for limit in limits if limit.level < peak]
     return [(limit.rows, below) for limit in deep if (below := _fallen(x, start, limit, p)) is not None]
 
 
 def _fallen(x: Floats, start: int, limit: _Limit, p: Params) -> int | None:
-    """Index from which the reward has been below the limit; None if it is not, or not for long enough."""
+    """Index since which the reward has been below the limit. None if it is not, or not for long enough."""
     if level_of(x[-limit.rows :]) >= limit.level:
         return None
     below = _since(x, start, *limit)
@@ -202,7 +203,7 @@ def _fallen(x: Floats, start: int, limit: _Limit, p: Params) -> int | None:
 
 
 def _since(x: Floats, start: int, level: float, rows: int) -> int:
-    """Index from which the median of so many rows stays below the level, not before `start`."""
+    """Index since which the median of `rows` rows stays below the level, not before `start`."""
     part = x[max(start, len(x) - 2000) :]
     if len(part) < rows:
         return len(x)
@@ -212,12 +213,12 @@ def _since(x: Floats, start: int, level: float, rows: int) -> int:
 
 
 AROUND = 5
-"""Rows before the onset of a fall, and after the row where it is plain, between which a fall at once is looked for."""
+"""A sudden fall is looked for from this many rows before the onset to as many after the row where it is clear."""
 
 
 def _at_once(series: Series, onset: int, below: int, fall: float) -> int:
-    """The row of a fall at once, if most of the fall came between two rows: lines through a fall that noise blurs begin
-    some rows before it. Else the onset as it is."""
+    """The row of a sudden fall, if most of the fall came between two rows: a line through a fall that noise blurs
+    begins some rows before it. Otherwise the onset unchanged."""
     steps, last = series.steps, len(series) - 1
     jump = step_between(series, int(steps[max(0, onset - AROUND)]), int(steps[min(last, below + AROUND)]))
     if jump is None or jump.before - jump.after < ALL_BUT * fall:
@@ -226,7 +227,7 @@ def _at_once(series: Series, onset: int, below: int, fall: float) -> int:
 
 
 def _fall(x: Floats, start: int, below: int) -> int:
-    """Where the fall began: the last row before it that stood at the level of the peak's block."""
+    """Index at which the fall began from the level of the peak's block."""
     level = level_of(x[max(0, start - 25) : start])
     low = level_of(x[below : below + 5]) if below < len(x) else float(x[-1])
     if below - start < 0:
@@ -236,14 +237,14 @@ def _fall(x: Floats, start: int, below: int) -> int:
 
 @rule("reward-peak-decline", Look)
 def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The reward lies below its own best, beyond the noise, and by a tenth; or blocks of it rise to a peak and fall."""
+    """The reward is below its own best, beyond the noise and by a tenth; or its blocks rise to a peak and fall."""
     score = look.facts.metric(look.reward)
     if score is None or not enough(p["rows_short"], score.series.steps):
         return []
     fall = score.since_peak
     if fall is not None and fall.direction == -score.better:
         found = _by_blocks(look, score, p) or _below_best(look, score, p)
-    else:  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
+    else:  # the best of many noisy means is above the others by chance, the more so if noise carries over
         found = _below_start(look, score, p)
     if found is None:
         return []
@@ -270,15 +271,14 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _took(x: Floats, onset: int, best: float, now: float) -> int:
-    """How many rows it took from the onset until half of a fall was done: harder prompts come little by little, and
-    what breaks does so at once."""
+    """How many rows half of a fall took from the onset: harder prompts come little by little, a break is sudden."""
     lost = (x[onset:] - now) * np.sign(best - now) < abs(best - now) / 2.0
     most = np.convolve(lost, np.ones(5), mode="valid") >= 3 if len(lost) >= 5 else lost
     return int(most.argmax()) if most.any() else len(lost)
 
 
 def _by_chance(score: MetricFacts, rows: int) -> float:
-    """How far the best of many levels of a reward that became noisier lies above the next; 0 if it did not."""
+    """How far, for a reward that became noisier, the best of many levels is above the next by chance. Otherwise 0."""
     since = louder(score.series.steps, score.values)
     if since is None:
         return 0.0
@@ -287,11 +287,11 @@ def _by_chance(score: MetricFacts, rows: int) -> float:
 
 
 Fall = tuple[float, float, int, float, int]
-"""Peak, level now, step at which it was left, how many times its noise it fell, rows of the level now."""
+"""Peak, level now, step at which the reward left the peak, fall in multiples of its noise, rows of the level now."""
 
 
 def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
-    """The fall as blocks of the whole run, or of its newest rows, show it."""
+    """The fall that blocks of the whole run, or of its newest rows, show."""
     blocks, x, recent = look.blocks(look.reward), score.values, int(p["recent"])
     n = len(x)
     if blocks is None:
@@ -310,8 +310,8 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
 
 
 def _below_best(look: Look, score: MetricFacts, p: Params) -> Fall | None:
-    """The fall as the fact table has it: differences of blocks hold a slow decline itself, and call it noise. A best
-    that stood for no longer than the level now is a spike."""
+    """The fall by the fact table. Differences of blocks contain a slow decline itself and count it as noise. A best
+    that lasted no longer than the window of the present level is a spike."""
     best, fall, now, steps = score.peak, score.since_peak, score.now, score.series.steps
     if best is None or fall is None:
         return None
@@ -327,12 +327,13 @@ def _below_best(look: Look, score: MetricFacts, p: Params) -> Fall | None:
 
 
 MANY = 20
-"""Rows of the first window that tell their own error: of five neighbours that carry on it is far too small."""
+"""Fewest rows of a first window that give their own error: with five neighbours whose noise carries over, the error is
+far too small."""
 
 
 def _below_start(look: Look, score: MetricFacts, p: Params) -> Fall | None:
-    """The fall from the first rows, by more than the lowest of so many means lies below them by chance: no best was
-    picked among many, so that a fall shows in noise that hides it from the best."""
+    """The fall from the first rows, beyond the chance of the lowest of so many means. No best was picked among many, so
+    this shows a fall in noise that hides a fall from the best."""
     start, end, lost = score.start, score.end, score.since_start
     if (
         lost is None
@@ -348,14 +349,14 @@ def _below_start(look: Look, score: MetricFacts, p: Params) -> Fall | None:
 
 
 def _height(look: Look, peak: float) -> float:
-    """What there is to lose of a peak: its value, or of a reward that never came near to zero the range that it had."""
+    """What can be lost from a peak: its value or, if the floor is unknown and it is smaller, the reward's range."""
     return abs(peak) if look.profile.floor is not None else min(abs(peak), look.profile.spread)
 
 
 def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
-    """Index from `start` on at which the fall from the peak began: the line through the places at which it had lost a
-    quarter and three quarters of it, taken back to the peak. A slow fall has lost a quarter long after it began.
-    Nothing fell to a level that is no lower than the peak."""
+    """Index from `start` on at which the fall from the peak began: the line through the points where a quarter and
+    three quarters were lost, taken back to the peak. A slow fall loses its first quarter long after it began. Returns
+    `start` if the level is not lower than the peak."""
     part = x[start:]
     if len(part) < 5 or not low < peak:
         return start
@@ -365,15 +366,15 @@ def fall_begins(x: Floats, start: int, peak: float, low: float) -> int:
 
 def _crosses(x: Floats, level: float) -> int:
     """The cut with the fewest values below the level before it and above the level after it. The last value above the
-    level comes the later the more noise there is."""
+    level would come later with more noise."""
     more = 1 - 2 * (x >= level).view(np.int8)
-    wrong = more.astype(np.int32).cumsum(dtype=np.int32)  # how many more than with the cut before all values
+    wrong = more.astype(np.int32).cumsum(dtype=np.int32)  # compared with a cut before all values
     best = int(wrong.argmin())
     return best + 1 if wrong[best] < 0 else 0
 
 
 def _decline(look: Look, x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
-    """Drop, its z, peak, level now and index of the end of the peak's block; None where there is no decline."""
+    """Drop, its z, peak, level now and index of the end of the peak's block. None if there is no decline."""
     count = int(p["blocks"])
     b = block_levels(x, count)
     j = int(b[:-1].argmax())

@@ -1,4 +1,4 @@
-"""Parts of a reward: the task that no longer rises while the total does, a part that never moved."""
+"""Parts of a reward: the task no longer rises while the total does, or a part never moved."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from rltui.run.sums import median
 from rltui.run.table import Series
 
 HALF = 0.5
-"""Of its gain that the total makes at once where both part there: the part may have stood level for long."""
+"""Share of its gain that the total must make at once for both to part there: the part may have been level for long."""
 NEARLY = 0.1
-"""Of its gain that a part may lack and have made nearly all of it."""
+"""Share of its gain that a part may lack and still have made nearly all of it."""
 
 
 @rule("reward-component-decoupling", Look)
 def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The part that is the task falls below its start, or for good below its best, while the total goes on
-    rising."""
+    """The part that is the task falls below its start, or for good below its best, while the total keeps rising."""
     total = look.facts.metric(look.reward)
     if total is None or len(total.series) < p["min_rows"]:
         return []
@@ -42,7 +41,7 @@ def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[S
 
 
 def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: Params) -> list[Signal]:
-    """The total rose while each part that is the task gained next to nothing; or it rose at once, and they did not."""
+    """The total rose while each part that is the task gained next to nothing; or it rose at once and they did not."""
     if not parts:
         return []
     first = parts[0]
@@ -74,13 +73,13 @@ def _without_task(look: Look, total: MetricFacts, parts: list[MetricFacts], p: P
 
 
 def _all_of_it(rise: float, parts: list[MetricFacts], p: Params) -> bool:
-    """The task has a share in the rise of the total, be both small: no other part made it."""
+    """Whether the task has a share in the rise of the total, even if both are small: then no other part made it."""
     own = [part.since_start.value if part.since_start is not None else 0.0 for part in parts]
     return any(gain >= p["jump_of"] * rise for gain in own)
 
 
 def _left(total: MetricFacts, jump: Shift) -> int:
-    """Step at which the total left its level before: the jump is dated by where most of it is done."""
+    """Step at which the total left its earlier level. The jump's own step is where most of it is done."""
     level = jump.before + (jump.after - jump.before) / 4.0
     at = int(total.series.steps.searchsorted(jump.step))
     while at > 0 and total.values[at - 1] > level:
@@ -89,7 +88,7 @@ def _left(total: MetricFacts, jump: Shift) -> int:
 
 
 def _across(metric: MetricFacts, step: int, rows: int) -> float:
-    """By how much a metric differs after a step from before it, by medians of so many points; 0 if nobody knows."""
+    """By how much a metric differs after a step from before it, by medians of `rows` points. 0 if unknown."""
     before, after = metric.before(step, rows), metric.since_step(step)
     if before is None or after is None or not len(after.series):
         return 0.0
@@ -113,8 +112,8 @@ def _below_start(look: Look, part: MetricFacts, p: Params) -> Signal | None:
 
 
 def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | None:
-    """The part has come down from its best beyond doubt, or has not risen since, while the total, which holds it, went
-    on rising: if the part only stands level, by more than it had ever gained itself."""
+    """The part has certainly come down from its best, or has not risen since, while the total, which includes it, kept
+    rising. If the part is only level, the total must have gained more than the part ever did."""
     best = part.peak
     if best is None or best.value <= 0:
         return None
@@ -141,8 +140,8 @@ def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | Non
 
 
 def _reached(part: MetricFacts) -> int:
-    """First step at which the part had gained nearly all that it has gained by now: of what stands level since then
-    the highest point may lie anywhere."""
+    """First step at which the part had gained nearly all of its present gain. If it is level since then, its highest
+    point may lie anywhere."""
     curve, first, last = part.curve, part.start.value, part.end.value
     if curve is None:
         return int(part.series.steps[0])
@@ -150,8 +149,8 @@ def _reached(part: MetricFacts) -> int:
 
 
 def _stands(part: MetricFacts, gain: float, rows: int, p: Params) -> bool:
-    """The task was learnt for a while and no longer is. A part that never gained is learnt late, as format comes
-    first."""
+    """Whether the task was learnt for a while and no longer is. A part that never gained may be learnt late, as format
+    comes first."""
     own = part.since_start
     learnt = own is not None and own.errors >= p["loss_se"]
     return learnt and rows >= p["level_rows"] and part.peak is not None and gain > part.peak.value - part.start.value
@@ -164,8 +163,8 @@ def _onset(series: Series) -> int:
 
 @rule("reward-part-lost", Look)
 def reward_part_lost(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A part that is not the task, and was earned, is given up while the total does not fall: its language, its format,
-    its safety. Parts that charge for effort, as for length, pay less as the policy thinks longer: they are left out."""
+    """A part that is not the task, and was earned, is given up while the total does not fall: language, format or
+    safety. Parts that charge for effort, such as length, are left out: they pay less as the policy thinks longer."""
     total = look.facts.metric(look.reward)
     members = look.family(PARTS)
     if total is None or len(members) < 2 or look.facts.errors(look.reward) < -p["total_se"]:
@@ -197,7 +196,7 @@ def reward_part_lost(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _left_best(part: MetricFacts, best: float) -> int:
-    """The last step at which the part still had nearly all of what it has lost by now."""
+    """The last step at which the part still had nearly all of what it has since lost."""
     curve = part.curve
     if curve is None:
         return int(part.series.steps[0])
@@ -205,7 +204,7 @@ def _left_best(part: MetricFacts, best: float) -> int:
 
 
 def _given_up(part: MetricFacts, p: Params) -> float | None:
-    """Share of its best that a part has lost for good; None if it has lost little, or never was earned."""
+    """Share of its best that a part has lost for good. None if it has lost little, or was never earned."""
     best = part.peak
     if best is None or best.value < p["earned"] * float(part.values.max()) or not part.below_best:
         return None

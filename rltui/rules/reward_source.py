@@ -1,4 +1,4 @@
-"""Where the reward comes from: a grader that gives no number, the same lowest one to every answer, or another scale."""
+"""The source of the reward: a grader that gives no number, the same lowest number to every answer, or another scale."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from rltui.rules.minus_its_part import minus_its_part
 from rltui.run.sums import median
 
 LEAST = 10
-"""Rows that tell a level."""
+"""Rows that show a level."""
 HOLES = 50
-"""Newest rows that tell whether the log has holes."""
+"""Newest rows that show whether the log has holes."""
 FRESH = AFTER_A_GAP + 1
-"""Points behind one at which the reward turned over, by which it is known."""
+"""Points after a change of the reward's sign within which it is found."""
 RETURNS = 3
-"""Times that the reward was back in one row: once or twice it may be two outages."""
+"""Fewest times that the reward came back within one row: once or twice may be two outages."""
 
 
 @rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
-    the same number again and again, or it has the opposite sign since one row, or
-    that of its own part."""
-    graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # what is judged, and what is trained on
+    """The reward was not measured in the newest rows: an outage that lasts or comes and goes, no number at all, or the
+    same number again and again. Or its sign changed at one row, or it counts one of its parts with the wrong sign, or
+    validation does not follow its leap."""
+    graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # the judged reward and the trained one
     for name in graded:
         if (over := _turned_over(look, name, memory)) is not None:
             return [over]
@@ -74,8 +74,8 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
 
 
 def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
-    """A reward has the opposite sign since one row, until it is half of what it was again without a policy that learnt
-    the opposite, or until validation shows that the policy is not trained the wrong way round."""
+    """A reward has had the opposite sign since one row. This ends when it is back at half of its old value without the
+    policy having learnt the opposite, or when validation shows that the policy is not trained the wrong way round."""
     series, turn, read = look.series(name), f"turned {name}", f"read {name}"
     if series is None:
         return None
@@ -99,7 +99,7 @@ def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
 
 
 def _learns(look: Look, step: int) -> bool:
-    """Validation has gained since a step and kept its sign: it is not turned over as well."""
+    """Whether validation has gained since a step and kept its sign, so that it is not reversed as well."""
     score = look.facts.validation
     before = None if score is None else score.median_before(step)
     if score is None or before is None or before * score.now.value < 0:
@@ -108,7 +108,7 @@ def _learns(look: Look, step: int) -> bool:
 
 
 def _keeps(look: Look, step: int) -> bool:
-    """Validation has kept half of what it had before a step, at least: nothing else was learnt since."""
+    """Whether validation has kept at least half of its value from before a step: nothing else was learnt since."""
     score = look.facts.validation
     before, since = (None, None) if score is None else (score.median_before(step), score.median_after(step + 1, FRESH))
     return before is not None and since is not None and since * before > 0.5 * before * before
@@ -128,7 +128,7 @@ def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
         step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
         level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
         text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows"
-        if 2.0 * max(holes(look, HOLES), default=0.0) >= share:  # no function of the reward makes the clock fail
+        if 2.0 * max(holes(look, HOLES), default=0.0) >= share:  # a reward function cannot break the clock
             level, text = NOTICE, f"{text}, as are metrics that cannot overflow: the log has holes."
         else:
             text += ": the reward function gave no number."
@@ -137,8 +137,8 @@ def _no_number(look: Look, graded: Sequence[str], p: Params) -> list[Signal]:
 
 
 def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
-    """Batches with nothing but the lowest reward between batches as good as before: no policy forgets all in one update
-    and has it back after the next. A hard task among others shows such batches from its start."""
+    """Batches with only the lowest reward, between batches as good as before. No policy forgets everything in one
+    update and has it back after the next. A hard task among others shows such batches from the start."""
     logged = look.logged(name)
     finite = None if logged is None else logged.finite()
     window = int(p["flaky_window"])
@@ -147,7 +147,7 @@ def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
     x = finite.values
     newest = x[-window:]
     if np.count_nonzero(newest == newest.min()) < p["flaky_rows"]:
-        return []  # before the whole column is looked at
+        return []  # cheaper than looking at the whole column
     lowest = float(x.min())
     out = np.flatnonzero(x == lowest)
     recent, before = out[out >= len(x) - window], out[out < len(x) - window]
@@ -167,14 +167,14 @@ def _comes_and_goes(look: Look, name: str, p: Params) -> list[Signal]:
 
 
 def _repeats(look: Look, p: Params) -> list[Signal]:
-    """One number to the last digit where it varied from row to row, and it is no end of the range: batches of other
-    answers do not earn the same. A policy that always gives the same answers may."""
+    """The reward is the same number to the last digit although it varied from row to row before, and it is not an end
+    of the range. Batches of different answers do not earn the same; a policy that always gives the same answers may."""
     series, rows = look.series(look.reward), int(p["repeat_rows"])
     if series is None or len(series) < 3 * rows:
         return []
     x = series.values
     if (x[-rows:] != x[-1]).any():
-        return []  # as of most runs at most rows
+        return []  # true for most runs at most rows
     same = np.flatnonzero(x != x[-1])
     begin = int(same[-1]) + 1 if len(same) else 0
     if len(x) - begin < rows or begin < 2 * rows:
@@ -182,7 +182,7 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     ahead = x[begin - 2 * rows : begin]
     dead, entropy = dead_groups(look), look.values("entropy")
     decided = (dead is not None and dead > p["agree"]) or (len(entropy) > 0 and tail(entropy, rows) < p["certain"])
-    differ = dead is not None and dead < p["differ"]  # at an end of the range they would agree
+    differ = dead is not None and dead < p["differ"]  # at an end of the range, groups would agree
     inside = differ or bool(x[:begin].min() < x[-1] < x[:begin].max())
     if decided or not inside or np.count_nonzero(ahead[1:] == ahead[:-1]) > p["repeat_share"] * len(ahead):
         return []
@@ -196,11 +196,11 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
 
 
 ANOTHER = 2.0
-"""Times, or a part, of what it was: answers so much longer or shorter come from a policy that broke."""
+"""Factor: answers this many times longer or shorter than before come from a policy that broke."""
 
 
 def _another_policy(look: Look, step: int) -> bool:
-    """Whether answers are of another length or entropy since a step: all of them may be alike then."""
+    """Whether answers have another length or entropy since a step: all of them may then be the same."""
     for name in ("response_length_mean", "entropy"):
         if (found := look.facts.metric(name)) is None:
             continue
@@ -213,13 +213,13 @@ def _another_policy(look: Look, step: int) -> bool:
 
 
 def _never_differs(look: Look, p: Params) -> list[Signal]:
-    """From the first row on every answer got one number above 0, and they are of different lengths. If that is 0 or
-    less, no answer may have been right; if validation is as high as it can be, all may have been."""
+    """From the first row on, every answer got the same number above 0, although answers differ in length. If the number
+    is 0 or less, perhaps no answer was right; if validation is as high as it can be, perhaps all were."""
     found = one_score(look.reward, look.logged)
     if found is None or not found.all_rows or found.value <= 0 or found.rows < p["repeat_rows"] or found.alike:
         return []
     if len(look.family(PARTS)) > 1:
-        return []  # the part that all answers earn is told from the one that none does
+        return []  # the parts show which one all answers earn and which one none does
     held_out = look.facts.metric("val_score")
     if held_out is not None and p["right"] <= held_out.now.value <= 1.0:
         return []
@@ -235,8 +235,8 @@ def _never_differs(look: Look, p: Params) -> list[Signal]:
 
 @rule("reward-scale-shift", Look)
 def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The reward went over to another scale: level and spread by one factor at once, the policy as before. Or only its
-    level leapt: a note, as new prompts do so, too."""
+    """The reward changed to another scale: level and spread changed by one factor at once, with the policy as before.
+    Or only its level leapt: usually a note, as new prompts also cause that."""
     found = look.rescale
     if found is None:
         return _leapt(look, memory)
@@ -255,7 +255,7 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _leapt(look: Look, memory: Memory) -> list[Signal]:
-    """The reward leapt beyond all that it was, the policy as before: what it rose by there is no gain."""
+    """The reward leapt beyond all earlier values with the policy as before: that rise is not a gain."""
     series = look.series(look.reward)
     if series is None:
         return []
@@ -287,8 +287,8 @@ def _leapt(look: Look, memory: Memory) -> list[Signal]:
 
 
 def _followed(look: Look, step: int, leap: float) -> tuple[float, float] | None:
-    """Of the first validation set that rose by half of the leap from the evaluation before it to the one after, both
-    values; None if there is none."""
+    """The values of the evaluations before and after the leap, from the first validation set that rose by half of it.
+    None if there is none."""
     for one in look.facts.validation_sets:
         at = int(one.series.steps.searchsorted(step))
         if 0 < at < len(one.values) and one.values[at] - one.values[at - 1] >= leap / 2.0:

@@ -1,5 +1,5 @@
-"""Faults of the pipeline that the samples give away: a reward that does not follow the answers or is not there, texts
-that are copies, prompts that are set up wrongly."""
+"""Pipeline faults that the samples show: a reward that does not follow the answers or is missing, texts that are
+copies, prompts that are set up wrongly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rltui.rules.base import Memory, Params, gaining, rule, tail
 from rltui.rules.samples import told
 
 ERRORS = 2.0
-"""Standard errors that are granted to the reward: fewer samples must show more."""
+"""Standard errors in the reward's favour: with fewer samples, the fault must be larger."""
 
 
 def _compared(seen: Sampled) -> bool:
@@ -24,7 +24,7 @@ def _compared(seen: Sampled) -> bool:
 
 @rule("reward-contradicts-answer", Sampled, able=_compared)
 def reward_contradicts_answer(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Right answers get no more reward than wrong ones, by the reference that the dump holds beside them."""
+    """Right answers get no more reward than wrong ones, judged by the reference answers in the dump."""
     newest = [d for d in seen.dumps if d.follows is not None][-int(p["dumps"]) :]
     right, wrong = sum(d.right or 0 for d in newest), sum(d.wrong or 0 for d in newest)
     if len(newest) < p["least_dumps"] or min(right, wrong) < p["least"]:
@@ -49,7 +49,7 @@ def reward_contradicts_answer(seen: Sampled, p: Params, memory: Memory) -> list[
 
 
 def _weight(d: SampleStats) -> float:
-    """One over the variance of `follows` if the reward knew nothing of the answers."""
+    """One over the variance of `follows` if the reward did not depend on the answers."""
     right, wrong = d.right or 0, d.wrong or 0
     return 12 * right * wrong / (right + wrong + 1)
 
@@ -60,7 +60,7 @@ def _set_up(seen: Sampled) -> bool:
 
 @rule("samples-copied", Sampled, able=_set_up)
 def samples_copied(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Long texts that stand twice: within their group, or in an earlier dump of training."""
+    """Long texts that occur twice: within their group, or in an earlier dump of training."""
     dumps = [d for d in seen.dumps if d.setup is not None]
     if len(dumps) > 1 and dumps[-1].split == "train":
         shares = [_from_earlier(dumps, at) for at in range(len(dumps))]
@@ -100,7 +100,7 @@ def _at(d: SampleStats) -> str:
 
 @rule("prompt-fault", Sampled, able=_set_up)
 def prompt_fault(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Prompts with a template in a template, with their solution, or one prompt for all groups of a step."""
+    """Prompts with a template inside a template, or with their solution, or one prompt for all groups of a step."""
 
     def doubled(d: SampleStats) -> int:
         return WARNING if low(d.doubled_prompts, d.samples) > p["doubled"] else 0
@@ -136,7 +136,7 @@ def prompt_fault(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("samples-unrewarded", Sampled, able=_set_up)
 def samples_unrewarded(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Samples without a reward, or with one that is no number, beside others that have one."""
+    """Samples without a reward, or with one that is not a number, beside others that have one."""
 
     def level(d: SampleStats) -> int:
         share = low(d.unrewarded, d.samples)

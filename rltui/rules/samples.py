@@ -1,7 +1,7 @@
-"""What the generated text itself shows. Each rule judges the newest dumps, beside the first one, and keeps no notes.
+"""What the generated text itself shows. Each rule judges the newest dumps against the first one, and keeps no memory.
 
-A share among few samples is taken at the end of its interval that speaks against an alarm, and a level counts once it
-has held for two dumps (three for a warning about rewards).
+A share among few samples is taken at that end of its confidence interval which argues against an alarm. A level counts
+once it has held for two dumps (three for a warning about rewards).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from rltui.rules.base import Memory, Params, gaining, head, rising, rule, tail
 
 
 def dumped(seen: Sampled) -> bool:
-    """Samples were read."""
+    """Whether samples were read."""
     return bool(seen.dumps)
 
 
 def counted(number: str) -> Callable[[Sampled], bool]:
-    """Samples were read that show this number."""
+    """A test of whether samples were read that show this number."""
     return lambda seen: any(getattr(d, number) is not None for d in seen.dumps)
 
 
 @rule("degenerate-samples", Sampled, able=dumped)
 def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Loops, one punctuation mark over and over, nothing at all, scripts mixed up or other than the prompt's."""
+    """Loops, one punctuation mark over and over, empty text, mixed scripts, or another script than the prompt's."""
     first, last = seen.dumps[0], seen.dumps[-1]
 
     def bad(d: SampleStats) -> float:
@@ -74,13 +74,13 @@ _SHOWN = {"empty": "are empty", "other_script": "are in another script than thei
 
 
 def _switched(d: SampleStats, first: SampleStats) -> float:
-    """Samples in another script than their prompt, above the share of the first dump: a task may ask for it."""
+    """Share of samples in another script than their prompt, beyond that of the first dump: a task may ask for it."""
     return max(0.0, (d.other_script or 0.0) - (first.other_script or 0.0))
 
 
 @rule("truncation-high", Sampled, able=counted("truncated"))
 def truncation_high(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Samples that were cut, where the log does not count them."""
+    """Samples that were cut, counted in the dumps."""
     first, last = seen.dumps[0], seen.dumps[-1]
     fewer = len(seen.dumps) > 1 and high(last.truncated, last.samples) < (first.truncated or 0.0)
 
@@ -102,9 +102,9 @@ def truncation_high(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("eos-mismatch", Sampled, able=dumped)
 def eos_mismatch(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """The text goes on behind an end marker, or speaks the user's part: nothing stopped it."""
+    """The text goes on after an end marker, or writes the user's part: nothing stopped it."""
     turns = seen.look.values("num_turns_mean")
-    if len(turns) and tail(turns, 10) > p["turns"]:  # a conversation holds such marks by design
+    if len(turns) and tail(turns, 10) > p["turns"]:  # a conversation contains such markers by design
         return []
 
     def level(d: SampleStats) -> int:
@@ -150,7 +150,7 @@ def reward_mode_share(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("format-invalid", Sampled, able=dumped)
 def format_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Answers in a format that the reward cannot read; what is cut at the limit is not counted."""
+    """Answers in a format that the reward cannot read. Answers that are cut at the limit do not count."""
     first, last = seen.dumps[0], seen.dumps[-1]
     if seen.look.n and seen.look.n <= p["warmup"]:
         return []
@@ -172,7 +172,7 @@ def format_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("tool-call-invalid", Sampled, able=counted("tool_invalid"))
 def tool_call_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Calls that nobody can run, as they stand in the text."""
+    """Tool calls in the text that cannot be parsed."""
     if seen.look.n and seen.look.n <= p["warmup"]:
         return []
 
@@ -192,7 +192,7 @@ def tool_call_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("tool-use-collapse", Sampled, able=counted("tool_invalid"))
 def tool_use_collapse(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
-    """Calls a sample fall to a fraction of the first dump's, and nothing is gained by it."""
+    """Tool calls per sample fall to a fraction of the first dump's, without a gain."""
     first = seen.dumps[0].tool_calls or 0.0
     if len(seen.dumps) < 3 or first < p["useful"]:
         return []
@@ -242,5 +242,5 @@ def told(
 
 
 def _since(first: SampleStats, last: SampleStats, share: Callable[[SampleStats], float]) -> str:
-    """Where the share stood at the first dump."""
+    """Words for the share at the first dump."""
     return "" if first is last or first.step is None else f", {percent(share(first))} at step {first.step}"

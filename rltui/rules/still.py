@@ -1,4 +1,4 @@
-"""Reward that does not move: at one end of its scale, from the start, after a rise, within its noise, under its
+"""A reward that does not move: at one end of its scale, from the start, after a rise, within its noise, or under its
 penalty."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if reward is None or len(reward) < p["warmup"] or profile.floor is None:
         return []
     if profile.floor > 0 and profile.spread == 0 and len(look.family(PARTS)) < 2:
-        return []  # one number above 0 and no other: where the floor is nobody knows
+        return []  # a single number above 0: the floor is unknown
     name = "score_max" if look.reward == "score_mean" else "reward_max"
     most = look.series(name)
     top = reward.values if most is None or len(most) != len(reward) else most.values
@@ -79,7 +79,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if enough(p["critical_rows"], at_floor) else level
     start, rows = int(reward.steps[before + since]), len(top) - before - since
     failed = int((top[before + since :] <= limit).sum())
-    # without its date: the finding keeps that of when it was told first
+    # without a date: the finding keeps the one from its first report
     where = f"at the floor of {num(profile.floor)} "
     newest = f"{rows} rows" if rows == len(top) else f"the newest {rows} rows"
     where += f"in {newest}" if failed == rows else f"in {failed} of {newest}"
@@ -98,15 +98,15 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 MOST_ROWS = 2000
-"""Rows that a floor is sought in: the newest."""
+"""The number of newest rows in which a floor is looked for."""
 STRAY, SELDOM = 2, 0.05
-"""Rows in a row that hold a success, and the share of all rows, at most, if successes are strays: the reward stands at
-its floor before and after them. So many more than that share may lie close together by chance."""
+"""Successes are strays if at most this many consecutive rows, and at most this share of all rows, hold one: the reward
+is at its floor before and after them. As many more than the share (`STRAY`) may lie close together by chance."""
 
 
 def _at_floor(success: NDArray[np.bool_], longest: bool) -> tuple[int, tuple[int, int]]:
-    """Of rows in order, whether each holds a success: where the time at the floor began, strays included, and begin and
-    end of its newest rows without one, or of the longest ones in it."""
+    """`success`: whether each row holds a success. Returns where the time at the floor began, including strays, and the
+    begin and end of its newest stretch without a success, or of its longest one."""
     n = len(success)
     edges = [0, *(np.flatnonzero(np.diff(success)) + 1).tolist(), n]
     since, runs, strays = n, [(n, n)], 0
@@ -140,10 +140,10 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level_now = (level_of(newest) - floor) / span
     cut = look.facts.cut
     if cut is not None and cut.value > p["cut"]:
-        return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
+        return []  # cut answers are not the best possible: the length limit is the ceiling
     if never_right(look):
-        return []  # such a ceiling is that of the other parts
-    right = right_held_out(look)  # the best that a noisy reward reached is seldom where it stands
+        return []  # the ceiling is that of the other parts
+    right = right_held_out(look)  # a noisy reward is seldom at the best that it reached
     eased = level_now < p["notice"] and not right
     if eased and not held(look, "reward-saturated"):
         return []
@@ -152,7 +152,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if level == NOTICE and ceiling != profile.ceiling and not held(look, "reward-saturated"):
         return []
     begun = (head(reward, window) - floor) / span
-    too_easy = min(begun, level_now) >= p["level"]  # no success of this run
+    too_easy = min(begun, level_now) >= p["level"]  # not a success of this run
 
     def summary() -> str:
         text = f"{reward_name(look)} is at {percent(level_now)} of its range ({known} {num(ceiling)}){why}."
@@ -167,9 +167,9 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _own_range(look: Look) -> tuple[float, float]:
-    """The range of a reward of unknown bounds, from its floor, or from where it began, to the best that it reached, if
-    it has gained and lost nothing, and the groups tell whether they agree: the best that this training can reach. Else
-    an empty range."""
+    """The range of a reward with unknown bounds, from its floor or its start to the best that it reached, which is then
+    the best that this training can reach. Only if the reward has gained, has lost nothing, and the log shows whether
+    groups agree; otherwise an empty range."""
     score = look.facts.metric(look.reward)
     told = held(look, "reward-saturated")  # it stays so until the level falls
     if score is None or look.facts.dead_groups is None or (not told and (not _rose(score) or score.below_best)):
@@ -201,7 +201,7 @@ def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:
 
 
 def _reached(look: Look, level: float) -> int | None:
-    """First step from which the reward stays at the level on most rows."""
+    """First step since which the reward has been at the level on most rows."""
     series = look.series(look.reward)
     if series is None:
         return None
@@ -215,13 +215,13 @@ def _reached(look: Look, level: float) -> int | None:
 
 
 def _detectable(noise: float, rows: int) -> float:
-    """Smallest difference of two windows that would have been seen: 2.8 standard errors."""
+    """Smallest difference of two windows that would have been detected: 2.8 standard errors."""
     return 2.8 * noise * sqrt(2.0 / rows)
 
 
 def _gain(score: MetricFacts, p: Params, known: bool) -> Effect | None:
-    """The score now against its start; None if too few points tell. `known`: that nothing was gained was said already.
-    What is asked for anew at each row then is the best of many noisy means, and has to lie beyond it."""
+    """The present score against its start. None if there are too few points. `known`: the lack of a gain was already
+    reported. The question is then asked at each row, so the gain must exceed the best of many noisy means."""
     x, steps = score.series.values, score.series.steps
     rows = worth(p["window"], len(x))
     first, last = score.within(None, int(steps[rows - 1]), rows), score.after(int(steps[0]), rows)
@@ -231,15 +231,15 @@ def _gain(score: MetricFacts, p: Params, known: bool) -> Effect | None:
 
 
 def _rose(score: MetricFacts) -> bool:
-    """What every text says of its course: that of first and last window."""
+    """Whether the score rose from its first window to its last, as every text describes its course."""
     return score.since_start is not None and score.since_start.direction == score.better
 
 
 @rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """No gain since the start, or next to none of what there was to gain; a warning where nothing else shows that the
-    policy moves, or after many rows. Once said it ends with a gain that shows, in the whole course or between its ends,
-    and not with a look at which the noise comes out high or low."""
+    """No gain since the start, or next to none of the possible gain. A warning if something explains why (such as a
+    policy that does not move), mostly only after enough rows. Once reported, it ends only with a clear gain, in the
+    whole course or between its ends, not when the noise happens to be high or low."""
     score, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
     if score is None or blocks is None or not logged_for(look, look.reward, p["rows"]):
         return []
@@ -247,7 +247,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     gain = _gain(score, p, known)
     if gain is None or opened(look, Trait.AT_FLOOR) or solved(look):
         return []
-    if loud(look, Trait.REWARD_FALLS):  # what is told until it closes must not deny the fall
+    if loud(look, Trait.REWARD_FALLS):  # its last text must not deny the fall
         said = f"{reward_name(look)} had not risen from its start before it fell."
         return (
             [Signal(EASED, said, ((look.reward, ""),), onset_step=int(score.series.steps[0]), marks=(Mark.NOT_YET,))]
@@ -298,12 +298,12 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     enough_rows = no_rate(look, p) or logged_for(look, look.reward, p["warn_rows"])
     level = WARNING if why and enough_rows else NOTICE
     if logged_for(look, look.reward, p["long_rows"]) and not _learns_elsewhere(look):
-        marks = (Mark.NOT_YET, Mark.COSTS)  # so many steps for nothing
+        marks = (Mark.NOT_YET, Mark.COSTS)  # many steps without a gain
     return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]), marks=marks)]
 
 
 def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
-    """A sentence if the reward has lost since its first rows, little by little and by more than the lowest of many
+    """A sentence if the reward has fallen since its first rows, little by little and by more than the lowest of many
     means does by chance, and no validation set rose."""
     course = score.since_start
     if course is None or course.errors > -LIMIT - chance(len(score.series), score.start.points):
@@ -314,7 +314,7 @@ def _unlearnt(look: Look, score: MetricFacts, p: Params) -> str:
 
 
 def _learns_elsewhere(look: Look) -> bool:
-    """Validation has risen since its start: the training prompts may have become harder."""
+    """Whether validation has risen since its start: the training prompts may have become harder."""
     found = look.facts.validation
     if found is not None and found.since_start is not None:
         return found.since_start.direction == found.better
@@ -323,7 +323,7 @@ def _learns_elsewhere(look: Look) -> bool:
 
 
 def _coefficient(look: Look, p: Params) -> float | None:
-    """Weight of the KL term in the loss: as configured, else as the weighted KL beside the plain one shows."""
+    """Weight of the KL term in the loss: as configured, otherwise as the ratio of weighted KL to plain KL shows."""
     if look.settings.kl_where == "loss":
         return look.settings.kl_coef
     weighted, kl = side_by_side(look, "kl_ref_weighted", "kl_ref")
@@ -334,7 +334,7 @@ def _coefficient(look: Look, p: Params) -> float | None:
 
 @rule("kl-dominates", Look)
 def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The penalty at the distance that learning needs outweighs what the advantages pay for it."""
+    """At the distance that learning needs, the penalty outweighs what the advantages pay for it."""
     kl = look.values("kl_ref")
     x = look.values(look.reward)
     if not (logged_for(look, "kl_ref", p["rows"]) and logged_for(look, look.reward, p["rows"])):
@@ -347,7 +347,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if share < p["notice"]:
         return []
     stuck = trend(x).direction <= 0 and look.facts.errors(look.reward) < 2.0 and not solved(look)
-    runs = trend(kl, 200).direction > 0  # a KL that runs away is not held by its penalty
+    runs = trend(kl, 200).direction > 0  # the penalty does not hold a KL that runs away
     level = WARNING if share >= p["warn"] and stuck and not runs else NOTICE
     summary = (
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
@@ -355,14 +355,16 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     )
     summary = sentences(summary, reward_course(look) if stuck else "")
     series, onset = look.series("kl_ref"), int(look.steps[0])
-    if series is not None and coef * p["learning_kl"] / p["signal"] < p["notice"]:  # not by its coefficient alone
+    if (
+        series is not None and coef * p["learning_kl"] / p["signal"] < p["notice"]
+    ):  # the coefficient alone is not too large
         onset = int(series.steps[since(kl >= p["notice"] * p["signal"] / coef)])
     return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=onset)]
 
 
 @rule("reward-plateau", Look)
 def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward rose and has stopped rising: a note, for runs have gone on to rise after thousands of level steps."""
+    """Reward rose and has stopped rising. Only a note: some runs rose again after thousands of level steps."""
     x = look.values(look.reward)
     rows = int(max(capped(p["window_rows"], len(x)), p["window_share"] * len(x)))
     if len(x) < 2 * rows or look.facts.errors(look.reward) < p["gain_se"]:
@@ -381,23 +383,23 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return f"{text}(a gain below {unseen} could not be seen)."
 
     proofs = ((look.reward, f"flat over {rows} rows, median of the newest {now}"),)
-    onset = int(series.steps[-rows])  # not the turn: that is where it rose
+    onset = int(series.steps[-rows])  # not the turn, where the reward still rose
     if not known or "began" not in memory:
         memory["began"] = onset
     return [Signal(NOTICE, summary, proofs, onset_step=onset)]
 
 
 def _risen_since(look: Look, memory: Memory) -> bool:
-    """Each stretch of a slow rise is flat for itself. What has risen since the plateau began is none: another one may
-    begin once this is closed."""
+    """Whether the reward has risen since the plateau began: it is then not a plateau. Each stretch of a slow rise looks
+    flat by itself. Another plateau may begin once this one is closed."""
     facts = look.facts.metric(look.reward)
     since = facts.since_step(int(memory["began"])) if facts is not None and "began" in memory else None
     return since is not None and since.since_start is not None and since.since_start.direction == since.better
 
 
 def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
-    """First step from which on the reward jumps more. The rows before it are remembered: they may lie further back
-    than a change is looked for. Of one that hardly ever moved before nothing tells how much louder it is."""
+    """First step since which the reward jumps more. `memory` keeps the noise before it, as those rows may lie further
+    back than a change is looked for. If the reward had no noise before, the increase is unknown."""
     grown = louder(series.steps, series.values)
     if grown is not None:
         if (before := noise(series.values[: series.steps.searchsorted(grown)])) > 0:
@@ -409,7 +411,8 @@ def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
 
 @rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The batch mean jumps so much from row to row that no plausible trend would show, or single rewards do."""
+    """The batch mean jumps so much from row to row that no plausible trend would show, or single rewards vary that
+    much."""
     if (wider := wider_batch(look, p) or prompts_alike(look)) is not None:
         return [wider]
     window = int(p["window"])
@@ -418,7 +421,7 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     series, way = look.series(look.reward), look.trend(look.reward, window)
     share = way.noise / look.profile.spread
     if share < p["noise"] / 2.0:
-        return []  # too little even of a reward that became noisier, which costs much to ask
+        return []  # too little even for a reward that became noisier, and that is costly to check
     grown, before = None if series is None else _since_noisy(series, way.noise, memory), inf
     if grown is not None and series is not None:
         before = memory["before"] * of_its_level(look, series, grown)

@@ -1,4 +1,4 @@
-"""Advantages that no group baseline gives: all of one sign, or beyond their bound."""
+"""Advantages that a group baseline cannot give: all of one sign, or beyond their bound."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rltui.rules.traits import Trait
 
 @rule("advantage-degenerate", Look)
 def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Advantages all of one sign while rewards differ, or larger than a group of this size allows."""
+    """Advantages are all of one sign while rewards differ, or are larger than a group of this size allows."""
     low, high = side_by_side(look, "advantage_min", "advantage_max")
     rows = int(p["rows"])
     if len(low) < rows or loud(look, Trait.NO_CONTRAST):
@@ -48,7 +48,7 @@ def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _by_group(look: Look) -> bool:
-    """Advantages are divided by the spread of their own group, and nothing is added to them later."""
+    """Whether advantages are divided by the spread of their own group, and nothing is added to them later."""
     settings = look.settings
     plain = any(
         word in f"{settings.word('adv_estimator')} {settings.algorithm}" for word in ("drgrpo", "dr_grpo", "rloo")

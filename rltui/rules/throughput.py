@@ -1,4 +1,4 @@
-"""Step time."""
+"""Step time and its phases."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rltui.run.sums import median
 
 @rule("step-time-regression", Look)
 def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Steps slower than this run's best, and not because responses are longer.
+    """Steps are slower than this run's best, and not because responses are longer.
 
-    `memory` keeps the best median of step time and of step time per token of response. As the best of many it lies
-    below the usual one by chance, the more so the fewer rows each is of; so far it is taken to be higher. Steps of two
-    kinds, short and long, have a median that leaps between them: the mean has to be as much higher.
+    `memory` keeps the best median of step time and of step time per token of response. As the best of many, it is below
+    the usual median by chance, the more so the fewer rows each median has; the limits are raised by that much. If there
+    are two kinds of steps, short and long, the median leaps between them, so the mean must be as much higher.
     """
     seconds = look.values("time_per_step_s")
     if not logged_for(look, "time_per_step_s", p["warmup"] + p["window"]):
@@ -86,17 +86,17 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 LOG_PROBS = ("old_log_prob", "ref_log_prob")
-"""The policy's and the reference's, which count together."""
+"""Log-probs of the policy and of the reference, which count together."""
 LOADING = ("data_load", "data_prep")
 """Waiting for data: nothing is computed meanwhile."""
 
 
 @rule("phase-bottleneck", Look)
 def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A phase that takes much more of the step than it used to, or, where it always did, more than is usual.
+    """A phase that takes much more of the step than it used to or, if it always did, more than is usual.
 
-    The usual shares are those of synchronous training: where trainer and sampler work beside each other they say
-    nothing, and shares that sum to more than the step are not judged.
+    The usual shares are those of synchronous training. If trainer and sampler work in parallel, they mean nothing, and
+    shares that sum to more than the step are not judged.
     """
     seconds = look.values("time_per_step_s")
     if len(seconds) < p["rows"]:
@@ -144,12 +144,12 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 OFTEN = 2
-"""Steps from save to save below which the usual step holds a save."""
+"""With fewer steps from save to save, the usual step includes a save."""
 
 
 @rule("checkpoint-slow", Look)
 def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Time spent on saving, of all time between the saves."""
+    """The time spent on saving, as a share of all time between saves."""
     saves, seconds = look.series("phase:save_checkpoint"), look.values("time_per_step_s")
     if saves is None or len(seconds) < 20:
         return []
@@ -160,7 +160,9 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     every = float(rows[-1] - rows[0]) / (len(rows) - 1)
     took = tail(saves.values[-1000:][at], 5)
     usual = every * tail(seconds, 20)
-    between = max(usual if every < OFTEN else usual + took, 1e-9)  # most steps save nothing, so their median holds none
+    between = max(
+        usual if every < OFTEN else usual + took, 1e-9
+    )  # most steps save nothing, so their median has no save
     share = took / between
     if share <= p["notice"]:
         return []

@@ -1,4 +1,4 @@
-"""A train reward that stays while validation, which stood near it, goes on rising."""
+"""A train reward that stays while validation, which was near it, keeps rising."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rltui.rules.base import Memory, Params, held, rule
 from rltui.rules.ways import LEAST, places, way_of
 
 SINCE = 3
-"""Evaluations since the reward was left behind, at least."""
+"""Fewest evaluations since the reward was left behind."""
 SURE = 3.0
-"""Standard errors: the worst of so many places is looked at."""
+"""Standard errors asked for: the worst of many places is looked at."""
 RULE = "train-behind-validation"
 
 
 @rule(RULE, Look)
 def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """What the policy learns shows on prompts that were held out, and not in training: the train reward is measured on
-    something else than the policy of now. `memory` keeps the step since when."""
+    """What the policy learns shows on held-out prompts but not in training: the train reward measures something else
+    than the present policy. `memory` keeps the step since when."""
     reward, sets = look.facts.metric(look.reward), look.facts.validation_sets
     if reward is None or not sets:
         return []
@@ -36,14 +36,14 @@ def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signa
     steps = sets[0].series.steps
     tried = [int(memory["step"])] if "step" in memory else places(steps, 0)
     if any(one.below_best for one in sets):
-        return []  # both fall
+        return []  # validation falls too
     found = [(lag, step) for step in tried if (lag := _lag(look, reward, sets, step, p, known)) is not None]
     if not found:
         return []
     _, step = max(found)
     onset = int(memory["onset"]) if "onset" in memory else _onset(reward, sets[0], step)
     if not known and int((steps > onset).sum()) < SINCE:
-        return []  # validation may fall as well when it is looked at next
+        return []  # the next evaluation may fall as well
     memory |= {"step": float(step), "onset": float(onset)}
     way = way_of(sets[0].values[int(steps.searchsorted(step)) :], sets[0].values)
     was = (reward.before(step + 1, 2 * FIRST) or reward.start).value
@@ -55,8 +55,8 @@ def train_behind_validation(look: Look, p: Params, memory: Memory) -> list[Signa
 
 
 def _parted_from(reward: MetricFacts, step: int, onset: int) -> bool:
-    """Whether the reward had gained before, or fell at once. One that stands or falls little by little from the start
-    on may be that of prompts that become harder."""
+    """Whether the reward had gained before, or fell at once. If it is level or falls slowly from the start on, the
+    prompts may be becoming harder."""
     before = reward.before(onset + 1, 2 * FIRST)
     effect = None if before is None else between(reward.start, before)
     followed = effect is not None and effect.direction * reward.better > 0 and effect.value >= 2.0 * effect.se
@@ -70,8 +70,9 @@ def _is_share(one: MetricFacts) -> bool:
 def _lag(
     look: Look, reward: MetricFacts, sets: Sequence[MetricFacts], step: int, p: Params, known: bool
 ) -> float | None:
-    """How much of the gain of validation since a step the train reward lacks; None unless that is sure. Where nobody
-    knows how high it can be, it must not have gained at all. Once told it ends if the reward has gained half of it."""
+    """How much of validation's gain since a step the train reward lacks. None unless that is certain. If the reward's
+    ceiling is not 1, the reward must not have gained at all. Once reported, it ends if the reward has gained half of
+    it."""
     ways = [way_of(one.values[int(one.series.steps.searchsorted(step)) :], one.values) for one in sets]
     level = reward.before(step + 1, 2 * FIRST) or reward.start
     effect = between(level, reward.end)
@@ -88,7 +89,8 @@ def _lag(
 
 
 def _onset(reward: MetricFacts, held_out: MetricFacts, step: int) -> int:
-    """Where the reward fell since it was near validation, at once or not; else where both parted."""
+    """The step at which the reward fell, suddenly or slowly, since it was near validation; otherwise the step at which
+    both parted."""
     steps = held_out.series.steps
     bounds = [step, *(int(one) for one in steps[steps > step]), int(reward.series.steps[-1])]
     each = (step_between(reward.series, first, last) for first, last in zip(bounds, bounds[2:], strict=False))

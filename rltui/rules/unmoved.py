@@ -1,4 +1,4 @@
-"""Why a reward may be flat: the policy does not move, is held where it is, or writes text that is close to random."""
+"""Why a reward may be flat: the policy does not move, is held in place, or writes text that is close to random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rltui.rules.traits import Trait
 
 
 def random_text(look: Look, p: Params) -> str:
-    """Answers are drawn at a high temperature, and their entropy is that of random text; empty if not so."""
+    """Words for answers drawn at a high temperature with the entropy of random text. Otherwise empty."""
     heat, entropy = look.settings.number("temperature"), look.facts.metric("entropy")
     if heat is None or heat <= p["hot"] or entropy is None or look.weighed("entropy"):
         return ""
@@ -21,14 +21,14 @@ def random_text(look: Look, p: Params) -> str:
 
 
 def held_back(look: Look) -> str:
-    """What else is open that holds a policy where it is; empty if nothing is."""
+    """Words for another open finding that holds the policy in place. Empty if there is none."""
     if opened(look, Trait.RATE_LOW):
         return "the updates hardly move the policy"
     return "the KL penalty is large beside the reward" if opened(look, Trait.HOLDS_BACK) else ""
 
 
 def no_movement(look: Look, p: Params) -> str:
-    """What says that the policy does not move at all; empty where it may."""
+    """Words for what shows that the policy does not move. Empty if it may move."""
     kl = look.logged("kl_ref")
     window = int(p["window"])
     if kl is not None and enough(window, kl.steps) and look.settings.kl_coef != 0:
@@ -47,15 +47,15 @@ def no_movement(look: Look, p: Params) -> str:
 
 
 def no_rate(look: Look, p: Params) -> bool:
-    """The learning rate was next to nothing in all rows: no number of them would show a gain. One of 0 may be cut off
-    by the log."""
+    """Whether the learning rate was next to nothing in all rows: no number of rows would show a gain. A rate of 0 does
+    not count, as the log may have cut it off."""
     rate = look.blocks("lr")
     return rate is not None and logged_for(look, "lr", p["rows"]) and 0.0 < float(rate.highs.max()) < p["still_lr"]
 
 
 def _where_it_began(look: Look, p: Params) -> bool:
-    """The KL stands where it stood at the first steps, and twice as much would have been seen. Next to the reference
-    that is the noise of the measurement."""
+    """Whether the KL is still at its level of the first steps, and twice as much would have been detected. Next to the
+    reference, that KL is the noise of the measurement."""
     kl = look.facts.metric("kl_ref")
     if kl is None or not begins_with_the_run(look, p["first_step"]) or not 0.0 <= kl.start.value <= p["moved_kl"]:
         return False

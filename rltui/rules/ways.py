@@ -1,4 +1,4 @@
-"""Which way a validation went, and how surely: of few noisy evaluations only means tell."""
+"""Which way validation went, and how certain that is: with few noisy evaluations, only means are reliable."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rltui.evidence.trends import sd_d
 from rltui.run.table import Floats, Ints
 
 LEAST = 5
-"""Evaluations of a set: with fewer their noise is not known."""
+"""Fewest evaluations of a set: with fewer, their noise is unknown."""
 
 
 class Way(NamedTuple):
-    """Where a validation began and where it is, the most that it may have gained, and whether it surely gained."""
+    """Where validation began and where it is now, the most that it may have gained, and whether it certainly gained."""
 
     start: float
     end: float
@@ -25,7 +25,7 @@ class Way(NamedTuple):
 
 
 def way_of(x: Floats, all_of_it: Floats | None = None) -> Way:
-    """`all_of_it`: what tells the noise if `x` is a part of it."""
+    """The way of the evaluations `x`. `all_of_it`: the whole set, used for the noise if `x` is a part of it."""
     x = confirmed(x)
     start, end = from_first(x)
     known = x if all_of_it is None else confirmed(all_of_it)
@@ -35,22 +35,23 @@ def way_of(x: Floats, all_of_it: Floats | None = None) -> Way:
 
 
 def from_first(x: Floats) -> tuple[float, float]:
-    """As `ends_of`, from the first two evaluations on if they are lower: what was gained at once is a gain."""
+    """As `ends_of`, but from the first two evaluations if they are lower: an immediate gain also counts."""
     start, end = ends_of(x)
     return min(start, float(x[:2].mean())), end
 
 
 def ends_of(x: Floats) -> tuple[float, float]:
-    """Means of the first and of the last third."""
+    """Means of the first and the last third."""
     third = max(2, len(x) // 3)
     return float(x[:third].mean()), float(x[-third:].mean())
 
 
 PLACES = 12
-"""Steps at which both may have parted that are tried."""
+"""Number of steps that are tried as the point at which both parted."""
 
 
 def places(steps: Ints, before: int) -> list[int]:
-    """Steps of evaluations with so many of them `before` and enough from there on, some of many, the earliest first."""
+    """Steps of evaluations, earliest first, with `before` evaluations before each and enough from it on; only some of
+    them if there are many."""
     inner = steps[before : len(steps) - LEAST + 1]
     return [int(step) for step in inner[:: max(1, len(inner) // PLACES)]]

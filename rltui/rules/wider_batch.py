@@ -1,4 +1,4 @@
-"""Rewards of one batch that lie further apart at once, while their mean and the policy stay as they were."""
+"""Rewards of one batch that suddenly spread further apart, while their mean and the policy stay as before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rltui.run.sums import median
 
 
 def prompts_alike(look: Look) -> Signal | None:
-    """Prompts no longer differ in how often they are solved, and did before."""
+    """Prompts no longer differ in how often they are solved, although they did before."""
     found = alike_prompts(look)
     if found is None:
         return None
@@ -25,12 +25,12 @@ def prompts_alike(look: Look) -> Signal | None:
 
 
 LEVEL = 0.25
-"""Of what the spread grew by, that the mean may have moved with it: that of a share moves by as much as its spread."""
+"""The mean may have moved by this share of the spread's growth: the mean of a share moves as much as its spread."""
 
 
 def wider_batch(look: Look, p: Params) -> Signal | None:
-    """The spread of the rewards of a batch at least doubled at one step, and is wider than all that the mean reward
-    ever moved or can move: what single answers earn says little about them."""
+    """The spread of a batch's rewards at least doubled at one step, and is wider than the mean reward ever moved or can
+    move: a single reward says little about its answer."""
     spread, reward = look.facts.metric("reward_std"), look.facts.metric(look.reward)
     if spread is None or reward is None or tail(spread.values, NEAR) < look.profile.spread:
         return None
