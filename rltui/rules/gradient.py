@@ -68,11 +68,15 @@ def _calm(values: Floats) -> float:
     return quantile(early, RARE) if len(early) == WINDOW else inf
 
 
+LARGER = 1.5
+"""Factor by which an earlier spike exceeds the newest one if it is told, too."""
+
+
 @rule("grad-norm-explosion", Look)
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Spikes of the gradient norm on a log scale. Single spikes are harmless; repeated ones, or ones with damage, are
-    not. `memory` holds the newest spikes by number (`at 0` the newest), how many rows were examined, and the ratio of
-    the newest spike to the median."""
+    not. `memory` holds the newest spikes by number (`at 0` the newest), the ratio of each
+    to the median, and how many rows were examined."""
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
@@ -98,29 +102,31 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
             before = median(recent[live][max(0, i - 50) : max(i, PAST)])
             for k in range(int(p["critical_count"]) - 1, 0, -1):
                 if f"at {k - 1}" in memory:
-                    memory[f"at {k}"] = memory[f"at {k - 1}"]
-            memory["at 0"] = float(row)
-            memory["ratio"] = float(series.values[row]) / before
+                    memory |= {f"at {k}": memory[f"at {k - 1}"], f"ratio {k}": memory[f"ratio {k - 1}"]}
+            memory |= {"at 0": float(row), "ratio 0": float(series.values[row]) / before}
             memory["value"] = float(series.values[row])
     memory["done"] = float(len(series))
-    spikes = [int(memory[f"at {k}"]) for k in range(int(p["critical_count"])) if f"at {k}" in memory]
-    close = [row for row in spikes if row >= len(series) - window]
-    if not close:
+    spikes = [
+        (int(memory[f"at {k}"]), memory[f"ratio {k}"]) for k in range(int(p["critical_count"])) if f"at {k}" in memory
+    ]
+    near = [(row, ratio) for row, ratio in spikes if row >= len(series) - window]
+    if not near:
         return []
+    close, newest, largest = [row for row, _ in near], near[0][1], max(ratio for _, ratio in near)
     level = NOTICE
-    if len(close) >= p["warn_count"] or memory["ratio"] >= p["huge"]:
+    if len(close) >= p["warn_count"] or largest >= p["huge"]:
         level = WARNING
     bounded = bool(look.settings.number("max_grad_norm"))
-    diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
+    diverged = largest >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
     diverged = diverged and not _borne(look, int(series.steps[min(close)]))
     if level == WARNING and (losing(look) or loud(look, Trait.NONFINITE) or diverged):
         level = CRITICAL
     at_steps = [int(series.steps[row]) for row in sorted(close)]
-    summary = f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, "
+    summary = f"Gradient norm jumped to {num(memory['value'])}, {num(newest)} times its median, "
     summary += f"at step {at_steps[-1]}"
     if len(at_steps) > 1:
         summary += f", after jumps at {' and '.join(str(step) for step in at_steps[:-1])}"
-    summary += "."
+    summary += f", the largest {num(largest)} times." if largest > LARGER * newest else "."
     proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
     return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
 

@@ -51,6 +51,7 @@ def _by_group(look: Look) -> bool:
     """Whether advantages are divided by the spread of their own group, and nothing is added to them later."""
     settings = look.settings
     plain = any(
-        word in f"{settings.word('adv_estimator')} {settings.algorithm}" for word in ("drgrpo", "dr_grpo", "rloo")
+        word in f"{settings.word('adv_estimator')} {settings.algorithm}".lower()
+        for word in ("drgrpo", "dr_grpo", "rloo")
     )
     return not plain and settings.word("norm_adv_by_std") in ("", "true", "group") and settings.kl_where != "reward"
