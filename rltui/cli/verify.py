@@ -14,19 +14,28 @@ def run(words: list[str]) -> int:
     )
     parser.add_argument("--adapters", metavar="FILE", help="a Python file that provides your functions (it is run)")
     parser.add_argument("--metrics", metavar="FILE", help="the log of a run, whose numbers are checked as well")
+    parser.add_argument("--batch", metavar="FILE", help="one dumped batch (.npz, .safetensors, .pt), to be recomputed")
+    parser.add_argument("--batch-help", action="store_true", help="print how to dump a batch from several trainers")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--example", action="store_true", help="print a file for --adapters to start from")
     reading_options(parser)
     args = parser.parse_args(words)
     from rltui.verify import verify
     from rltui.verify.adapters import BadAdapters, example, load
+    from rltui.verify.batch import BadBatch, how, read
     from rltui.verify.check import as_json, as_text
+    from rltui.verify.replay import replayed
 
     if args.example:
         write(example(), None)
         return 0
-    if args.adapters is None and args.metrics is None:
-        raise Stop("verify needs --adapters FILE, --metrics FILE or both (--example prints a file to start from)")
+    if args.batch_help:
+        write(how(), None)
+        return 0
+    if args.adapters is None and args.metrics is None and args.batch is None:
+        raise Stop(
+            "verify needs --adapters FILE, --batch FILE or --metrics FILE (--example prints a file to start from)"
+        )
     checks = []
     try:
         if args.adapters is not None:
@@ -34,6 +43,11 @@ def run(words: list[str]) -> int:
                 checks += verify(load(args.adapters))
     except BadAdapters as problem:
         raise Stop(f"--adapters {args.adapters}: {problem}") from None
+    try:
+        if args.batch is not None:
+            checks += replayed(read(args.batch))
+    except BadBatch as problem:
+        raise Stop(f"--batch {args.batch}: {problem}") from None
     if args.metrics is not None:
         from rltui.verify.log import verify_log
 

@@ -30,32 +30,46 @@ def _centred(x: Floats) -> Floats:
     return np.asarray(x - x.mean(1, keepdims=True))
 
 
-def _batch(x: Floats, free: int) -> Floats:
-    return np.asarray((x - x.mean()) / x.std(ddof=free))
+def _by(x: Floats, spread: Floats | float, beside: float) -> Floats:
+    """Divided by a spread and a constant beside it."""
+    return np.asarray(x / (np.asarray(spread) + beside))
 
 
-KNOWN: dict[str, tuple[str, tuple[Callable[[Floats], Floats], ...]]] = {
-    "group": (
-        "by mean and spread of the group (GRPO)",
-        (lambda x: _centred(x) / x.std(1, keepdims=True), lambda x: _centred(x) / x.std(1, keepdims=True, ddof=1)),
+Way = Callable[[Floats, float], Floats]
+"""Advantages of rewards in groups (N, G), with a constant beside the spread."""
+
+
+def _whitened(free: int) -> Way:
+    return lambda x, beside: _by(x - x.mean(), x.std(ddof=free), beside)
+
+
+def _of_group(free: int) -> Way:
+    return lambda x, beside: _by(_centred(x), x.std(1, keepdims=True, ddof=free), beside)
+
+
+def _of_spread(free: int) -> Way:
+    return lambda x, beside: _by(x, x.std(1, keepdims=True, ddof=free), beside)
+
+
+KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
+    "group": ("by mean and spread of the group (GRPO)", (_of_group(0), _of_group(1))),
+    "centred": ("by the mean of the group alone (Dr. GRPO)", (lambda x, _: _centred(x),)),
+    "leave-one-out": (
+        "by the mean of the others (RLOO)",
+        (lambda x, _: _centred(x) * x.shape[1] / (x.shape[1] - 1),),
     ),
-    "centred": ("by the mean of the group alone (Dr. GRPO)", (_centred,)),
-    "leave-one-out": ("by the mean of the others (RLOO)", (lambda x: _centred(x) * x.shape[1] / (x.shape[1] - 1),)),
     "group-batch": (
         "by the mean of the group and the spread of the batch",
         (
-            lambda x: _centred(x) / _centred(x).std(),
-            lambda x: _centred(x) / x.std(),
-            lambda x: _centred(x) / x.std(ddof=1),
+            lambda x, beside: _by(_centred(x), _centred(x).std(), beside),
+            lambda x, beside: _by(_centred(x), x.std(), beside),
+            lambda x, beside: _by(_centred(x), x.std(ddof=1), beside),
         ),
     ),
-    "batch": ("by mean and spread of the whole batch", (lambda x: _batch(x, 0), lambda x: _batch(x, 1))),
-    "batch-centred": ("by the mean of the whole batch", (lambda x: np.asarray(x - x.mean()),)),
-    "spread": (
-        "divided by the spread of the group, without its mean",
-        (lambda x: x / x.std(1, keepdims=True), lambda x: x / x.std(1, keepdims=True, ddof=1)),
-    ),
-    "none": ("the rewards themselves, without a baseline", (lambda x: x,)),
+    "batch": ("by mean and spread of the whole batch", (_whitened(0), _whitened(1))),
+    "batch-centred": ("by the mean of the whole batch", (lambda x, _: np.asarray(x - x.mean()),)),
+    "spread": ("divided by the spread of the group, without its mean", (_of_spread(0), _of_spread(1))),
+    "none": ("the rewards themselves, without a baseline", (lambda x, _: x,)),
 }
 """Name for ADVANTAGE -> what it is in words, and how it is computed of rewards in groups (N, G)."""
 UNSAID = frozenset(("group", "centred", "leave-one-out"))
@@ -69,14 +83,14 @@ def _same(got: Floats, wanted: Floats) -> bool:
 
 def which(got: Floats) -> str:
     """The name of the estimator that gives these advantages for `GROUPS`; empty if none does."""
-    return next((name for name, (_, ways) in KNOWN.items() if any(_same(got, way(GROUPS)) for way in ways)), "")
+    return next((name for name, (_, ways) in KNOWN.items() if any(_same(got, way(GROUPS, 0.0)) for way in ways)), "")
 
 
 def _mistake(got: Floats) -> str:
     """What was done to a known estimator to get these numbers; empty if nothing that is known."""
     for _, ways in (KNOWN[name] for name in ("group", "centred", "leave-one-out")):
         for way in ways:
-            right = way(GROUPS)
+            right = way(GROUPS, 0.0)
             guesses = {
                 "their size is taken, so that bad answers are rewarded too": np.abs(right),
                 "the sign is turned": -right,
@@ -122,7 +136,7 @@ def estimator(ask: Ask, adapters: Adapters) -> Iterator[Check]:
 def _unclipped(ask: Ask, name: str) -> Check:
     """Whether the advantage of one right answer among sixteen is as large as the estimator makes it."""
     got = ask(np.concatenate((LONE, -LONE)))
-    wants = [way(np.concatenate((LONE, -LONE))) for way in KNOWN[name][1]]
+    wants = [way(np.concatenate((LONE, -LONE)), 0.0) for way in KNOWN[name][1]]
     told, how = "one right answer of sixteen", "advantages must not be clipped"
     if any(_same(got, want) for want in wants):
         return Check(STAGE, told, "", f"{float(got.max()):.3g}", how)

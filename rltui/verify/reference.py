@@ -64,7 +64,11 @@ def _sampler(adapters: Adapters) -> Iterator[Check]:
     held = function()
     if not (isinstance(held, tuple | list) and len(held) == 3):
         raise TypeError("sampler_log_probs() must give (of the sampler, of the trainer, mask)")
-    sampler, trainer, mask = (plain(_matrix(one)) for one in held)
+    yield from compared(*(plain(_matrix(one)) for one in held))
+
+
+def compared(sampler: Floats, trainer: Floats, mask: Floats) -> Iterator[Check]:
+    """How far the log-probs of sampler and trainer lie apart where the mask is 1; (B, T) each."""
     if not sampler.shape == trainer.shape == mask.shape:
         raise ValueError(f"shapes {sampler.shape}, {trainer.shape} and {mask.shape} differ")
     on = mask > 0

@@ -16,6 +16,9 @@ Score = Callable[[str], float]
 PARTS = np.array([[1.0, 0.5, -0.25], [0.0, 2.0, 1.0], [-1.0, 0.25, 4.0], [3.0, -2.0, 0.5]])
 WEIGHTS = np.array([1.0, 0.3, -0.5])
 CLOSE = 1e-6
+AS_MUCH, HALF_WAY = 0.9, 0.5
+"""Of the way from the reward of a wrong answer to that of a right one: what is paid more is as good as right, or in
+doubt, as a part of an answer may earn a part of the reward."""
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
@@ -58,9 +61,9 @@ def _order(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -
 
 
 def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -> Iterator[Check]:
-    """Each must earn less than the right answer, and raise nothing: it comes up in every long run."""
+    """Each must be paid as a wrong answer is, or little more, and raise nothing: it comes up in every long run."""
     score = _ask(adapters, truth)
-    good = score(right)
+    good, bad = score(right), score(wrong)
     for name, text in _texts(truth, right, wrong).items():
         try:
             got = score(text)
@@ -72,8 +75,10 @@ def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str)
             value = f"{got}: the advantages of its whole group are not finite"
             yield Check(STAGE, f"{name}{which}", "!!", value, f"{text[:60]!r}")
             continue
-        value = f"{got:.4g}" if got < good else f"{got:.4g}, as much as the right answer: it will be exploited"
-        yield Check(STAGE, f"{name}{which}", "" if got < good else "!!", value, f"{text[:60]!r}")
+        share = (got - bad) / (good - bad) if good > bad else 1.0
+        mark: Mark = "!!" if share > AS_MUCH else "?" if share > HALF_WAY else ""
+        value = f"{got:.4g}{': it is paid as the right answer is' if mark == '!!' else ''}"
+        yield Check(STAGE, f"{name}{which}", mark, value, f"{text[:60]!r}, right earns {good:.4g}, wrong {bad:.4g}")
 
 
 def _texts(truth: str, right: str, wrong: str) -> dict[str, str]:
