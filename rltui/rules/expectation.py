@@ -23,14 +23,13 @@ class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     """The metric went this way by at least `by` of its level before: from the finding's onset on ("onset"), or over the
     whole run ("start"). If the metric has members, any member will do, and the one that moved most is reported.
     `extra`: only those parts of the reward that are not the task. `first`: the move must have begun by the time the
-    finding began, as a cause does not follow its effect; false for what shows with the finding and is not an event
-    before it. `decisive`: if this is found, no further search is needed."""
+    finding began, as a cause does not follow its effect. `decisive`: if this is found, no further search is needed."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
     since: Literal["onset", "start", "either"] = "onset"
-    first: bool = True
+    first: bool = False
     extra: bool = False
     assumed: bool = False
     unmet: Unmet = "contradicts"
