@@ -174,7 +174,7 @@ class History:
         """Adds rows to a part and merges them into the table: row by row if they are few, else the table is built
         again."""
         merged, table = self._merged, part.table
-        before, restarts = table.n, len(table.restarts)
+        before, left = table.n, (len(table.restarts), len(table.abandoned))
         if rows.printed:
             add_printed(part, rows)
         else:
@@ -191,7 +191,8 @@ class History:
             self.rebuild()
             return
         few = len(rows) <= max(FEW_ROWS, merged.n // 8)
-        if not few or before < LOOKED_AT or len(table.restarts) > restarts or part.name in self._ends:
+        anew = (len(table.restarts), len(table.abandoned)) != left
+        if not few or before < LOOKED_AT or anew or part.name in self._ends:
             self.rebuild()
             return
         others = [p for p in self.parts if p is not part and p.table.n]

@@ -272,6 +272,14 @@ def test_the_best_source_wins_a_cell_and_the_rest_fill_gaps() -> None:
     assert table.cells(2) == {"loss": 3.0, "kl": 0.3}
 
 
+NAN = float("nan")
+BEGUN_AGAIN = [(0, (step, {"loss": NAN})) for step in (0, 1, 5, 6, 7)]
+BEGUN_AGAIN += [(1, (0, {"loss": NAN})), (0, (3, {"loss": 0.0})), (0, (4, {"loss": 0.0}))]
+BEGUN_AGAIN += [(0, (2, {"loss": NAN, "kl": 1.0})), (0, (2, {"kl": 0.0}))]
+"""All rows of a file belong to an attempt that is over: none of its steps is a restart, and its table is another."""
+
+
+@example(BEGUN_AGAIN)
 @given(st.lists(st.tuples(st.integers(0, 2), row), max_size=40))
 def test_row_by_row_and_all_at_once_merge_the_same(arrivals: list[tuple[int, tuple[int, dict[str, float]]]]) -> None:
     def history(live: bool) -> History:
