@@ -14,21 +14,25 @@ def run(words: list[str]) -> int:
     )
     parser.add_argument("--adapters", metavar="FILE", help="a Python file that provides your functions (it is run)")
     parser.add_argument("--metrics", metavar="FILE", help="the log of a run, whose numbers are checked as well")
+    parser.add_argument("--mutants", action="store_true", help="spoil your functions too: would the probes see it?")
     parser.add_argument("--batch", metavar="FILE", help="one dumped batch (.npz, .safetensors, .pt), to be recomputed")
     parser.add_argument("--batch-help", action="store_true", help="print how to dump a batch from several trainers")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--example", action="store_true", help="print a file for --adapters to start from")
     reading_options(parser)
     args = parser.parse_args(words)
-    from rltui.verify import verify
+    from rltui.verify import STAGES, verify
     from rltui.verify.adapters import BadAdapters, example, load
     from rltui.verify.batch import BadBatch, how, read
     from rltui.verify.check import as_json, as_text
+    from rltui.verify.mutants import seen
     from rltui.verify.replay import replayed
 
     if args.example:
         write(example(), None)
         return 0
+    if args.mutants and args.adapters is None:
+        raise Stop("--mutants needs --adapters FILE")
     if args.batch_help:
         write(how(), None)
         return 0
@@ -40,7 +44,9 @@ def run(words: list[str]) -> int:
     try:
         if args.adapters is not None:
             with redirect_stdout(sys.stderr):  # what the user's functions print is no part of the result
-                checks += verify(load(args.adapters))
+                given = load(args.adapters)
+                checks += verify(given)
+                checks += seen(given, STAGES) if args.mutants else []
     except BadAdapters as problem:
         raise Stop(f"--adapters {args.adapters}: {problem}") from None
     try:

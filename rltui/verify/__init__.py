@@ -5,6 +5,8 @@ rewards.py, advantages.py, estimators.py, returns.py, loss.py, reference.py, pol
 decoding.py   the probes; `verify` runs all of them, stage by stage. A function that is not defined is skipped, and the
               output says so; an error in one never stops the others
 slopes.py     how a loss moves with each log-probability: by autograd, or by differences
+mutants.py    whether the probes would see a mistake in the user's functions
+batch.py, replay.py   one dumped batch, and its stages recomputed
 log.py        the same questions asked of a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """

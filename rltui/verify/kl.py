@@ -44,6 +44,8 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
         "k3 with policy and reference swapped": np.exp(apart) - 1 - apart,
         "k3 without its linear part": np.exp(-apart) - 1,
         "k3 with the wrong sign": -(np.exp(-apart) - 1 + apart),
+        "k2 with the wrong sign: it rewards moving away from the reference": -(apart**2) / 2,
+        "the absolute difference with the wrong sign": -np.abs(apart),
         "k2 without the half": apart**2,
     }
     how = "k1, k2 or k3 of samples of the policy (Schulman 2020)"

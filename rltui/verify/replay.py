@@ -210,7 +210,7 @@ def _loss(batch: Batch) -> Iterator[Check]:
     signs = min(abs(-value - told) for value in sizes.values())
     what = next((words for words, value in wrong.items() if abs(value - told) <= SUMMED * max(scale, abs(told))), "")
     what = "the sign is turned" if signs <= SUMMED * max(scale, abs(told)) else what
-    value = f"{told:.6g}; {what}" if what else f"{told:.6g}; nearest is {best}: {sizes[best]:.6g}"
+    value = f"{told:.6g}: {what}" if what else f"{told:.6g}, and the nearest is {best}: {sizes[best]:.6g}"
     yield Check("loss", name, "!!", value, how)
     if float(np.abs(new - old)[mask > 0].max()) <= 1e-6:
         yield Check(

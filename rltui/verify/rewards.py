@@ -136,4 +136,4 @@ def _total(adapters: Adapters) -> Iterator[Check]:
         return
     what = next((words for words, guess in guesses.items() if np.abs(got - guess).max() <= 1e-4), "")
     shown = ", ".join(f"{value:.3g}" for value in got)
-    yield Check(STAGE, "total reward", "!!", what or f"{shown}; expected {', '.join(f'{v:.3g}' for v in wanted)}", how)
+    yield Check(STAGE, "total reward", "!!", what or f"{shown}, expected {', '.join(f'{v:.3g}' for v in wanted)}", how)
