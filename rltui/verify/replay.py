@@ -200,11 +200,10 @@ def _loss(batch: Batch) -> Iterator[Check]:
         yield Check("loss", name, "", f"{told:.6g}: {best}", how)
         return
     wrong = {
-        "the sign is turned": -sizes[best],
         "without the mask": AGGREGATIONS["the mean over all tokens"](token, np.ones_like(mask)),
         "without the clip": AGGREGATIONS["the mean over all tokens"](-ratio * each, mask),
-        "the larger of both terms is taken": -AGGREGATIONS["the mean over all tokens"](
-            np.minimum(-ratio * each, -np.clip(ratio, 1 - low, 1 + high) * each), mask
+        "the larger of both terms is taken": AGGREGATIONS["the mean over all tokens"](
+            -np.maximum(ratio * each, np.clip(ratio, 1 - low, 1 + high) * each), mask
         ),
     }
     signs = min(abs(-value - told) for value in sizes.values())

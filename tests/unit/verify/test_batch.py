@@ -177,6 +177,26 @@ FAULTS: dict[str, tuple[Callable[[], Arrays], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("token", "says"),
+    [
+        (unclipped, "without the clip"),
+        (lambda h: -ratio_loss(h), "the sign is turned"),
+        (
+            lambda h: (
+                -np.maximum(
+                    (r := np.exp(h["log_probs"] - h["old_log_probs"])) * (a := h["advantages"][:, None]),
+                    np.clip(r, 0.8, 1.28) * a,
+                )
+            ),
+            "the larger of both terms is taken",
+        ),
+    ],
+)
+def test_the_usual_mistake_of_a_loss_is_named(token: Callable[[Arrays], Any], says: str) -> None:
+    assert says in told(again(batch(), token(batch())))[0].value
+
+
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_batch_has_no_violation(name: str) -> None:
     assert [f"{c.stage} {c.name}: {c.value}" for c in told(RIGHT[name]())] == []
