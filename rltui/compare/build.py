@@ -9,6 +9,7 @@ import numpy as np
 
 from rltui.compare import fair
 from rltui.compare.configs import diff, shared_by, usual
+from rltui.compare.configurations import replicates
 from rltui.compare.experiments import LIKELY_Q, propose
 from rltui.compare.groups import flags, group, limits, open_roots, readings
 from rltui.compare.metric import Scored, choose, score
@@ -80,6 +81,13 @@ def compare(
         limits=limits(rest),
         readings=readings(rest),
         signals=found,
+        replicates=replicates(
+            runs,
+            scores,
+            {run: "broke: " + ", ".join(flag.word for flag in of) for run, of in ugly.items() if of},
+            totals["gpu_hours"] if any(totals["gpu_hours"].values()) else totals["hours"],
+            chosen.higher_is_better,
+        ),
         experiments=_experiments(
             best, [best] if best is not None and cautions else scored, healthy, scores, found.items, chosen, totals
         ),

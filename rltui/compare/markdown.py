@@ -26,6 +26,7 @@ def render(c: Comparison, top: int = SHOWN) -> str:
         _listed("What limits them and the ugly ones", [plain(t) for t in c.limits]),
         _listed("How to read that", [plain(t) for t in c.readings]),
         _ugly(c, top),
+        _configurations(c, top),
         _fair(c, top),
         _signals(c, top),
         _experiments(c),
@@ -167,6 +168,49 @@ def _fair(c: Comparison, top: int) -> list[str]:
 
 def _budget(name: str, value: float | None) -> str:
     return f"at {cost_text(name, value)}" + ("" if name == "hours" else f" {COST_WORDS[name]}")
+
+
+def _configurations(c: Comparison, top: int) -> list[str]:
+    r = c.replicates
+    if len(r.configurations) < 2:
+        return []
+    out = ["## Configurations", ""]
+    if r.settled:
+        out += [f"**{plain(r.settled)}.**", ""]
+    rows = [
+        [
+            ", ".join(code(f"{key} = {value}") for key, value in list(one.settings.items())[:SETTINGS]) or UNKNOWN,
+            str(len(one.runs)),
+            number(one.mean),
+            f"{number(one.low)} to {number(one.high)}" if one.low is not None and one.high is not None else UNKNOWN,
+            number(one.beaten, decimals=2, missing=UNKNOWN),
+        ]
+        for one in r.configurations[:top]
+    ]
+    out += table(["settings that differ", "runs", "mean", "95 % interval", "leader is better"], rows, "lrrrr")
+    if r.sd is not None:
+        out += ["", f"From run to run with the same settings: {number(r.sd)} (on {r.df} degrees of freedom, pooled)."]
+    changes = [one for one in r.effects if one.q <= SURE_Q][:top]
+    if changes:
+        rows = [
+            [code(one.setting), plain(one.before), plain(one.after), str(one.pairs), number(one.value, sign=True),
+             f"{number(one.low)} to {number(one.high)}", number(one.q)]
+            for one in changes
+        ]  # fmt: skip
+        out += ["", "Changes of one setting, all else the same, that go with the metric:", ""]
+        out += table(["setting", "from", "to", "pairs", "difference", "95 % interval", "q"], rows, "lllrrrr")
+    elif r.effects:
+        out += ["", f"{counted(len(r.effects), 'change')} of one setting were tried, and none goes with the metric."]
+    if r.left_out:
+        told = ", ".join(f"{code(run)} ({plain(why)})" for run, why in list(r.left_out.items())[:LEFT_OUT])
+        more = f" and {len(r.left_out) - LEFT_OUT} more" if len(r.left_out) > LEFT_OUT else ""
+        out += ["", f"Not in them: {told}{more}."]
+    return out
+
+
+SETTINGS, LEFT_OUT, SURE_Q = 4, 8, 0.05
+"""Most settings of a row, most runs that are named as left out, and the false discovery rate up to which a change is
+listed."""
 
 
 def _signals(c: Comparison, top: int) -> list[str]:

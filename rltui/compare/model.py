@@ -129,6 +129,46 @@ class ConfigDiff(Struct, frozen=True):
     same: int
 
 
+class Configuration(Struct, frozen=True):
+    """Runs with the same settings. `settings`: those that differ between configurations. `mean` of the primary metric,
+    interquartile from four runs on; `low`, `high`: its 95 % interval. `beaten`: how sure the leading one is better;
+    None of the leading one, or if no configuration has several runs."""
+
+    settings: Mapping[str, str]
+    runs: tuple[str, ...]
+    mean: float
+    low: float | None
+    high: float | None
+    beaten: float | None
+
+
+class PairedEffect(Struct, frozen=True):
+    """A change of one setting with all else the same. `value`: mean difference of the primary metric over `pairs` pairs
+    of configurations, with its 95 % interval; `q`: p corrected over all changes."""
+
+    setting: str
+    before: str
+    after: str
+    pairs: int
+    value: float
+    low: float
+    high: float
+    p: float
+    q: float
+
+
+class Replicates(Struct, frozen=True):
+    """`left_out`: id of a run -> why it counts in no configuration. `sd`: from run to run with the same settings, on
+    `df` degrees of freedom; None if no settings were run twice. `settled`: whether the best is, in words."""
+
+    configurations: tuple[Configuration, ...]
+    left_out: Mapping[str, str]
+    sd: float | None
+    df: int
+    effects: tuple[PairedEffect, ...]
+    settled: str
+
+
 class Comparison(Struct, frozen=True):
     """`cautions`: why the whole order of the runs may be wrong. `notes`: what else to know."""
 
@@ -143,6 +183,7 @@ class Comparison(Struct, frozen=True):
     limits: tuple[str, ...]  # what limits the others, with causes, most frequent first
     readings: tuple[str, ...]
     signals: Signals
+    replicates: Replicates
     experiments: tuple[Experiment, ...]
     best_default: ConfigDiff | None
     diff: ConfigDiff | None

@@ -48,7 +48,7 @@ class BadBatch(Exception):  # noqa: N818
     """The file cannot be used; the text says what to do."""
 
 
-class Batch(Struct, frozen=True):
+class DumpedBatch(Struct, frozen=True):
     """The arrays of a batch by the names of `NAMES`, as float64. `unknown`: the other names in the file."""
 
     held: Mapping[str, Floats]
@@ -63,7 +63,7 @@ class Batch(Struct, frozen=True):
         return None if found is None or not found.size else float(found.mean())
 
 
-def read(path: str) -> Batch:
+def read(path: str) -> DumpedBatch:
     """The batch of a file. Raises `BadBatch`."""
     file = Path(path)
     if not file.is_file():
@@ -83,7 +83,7 @@ def read(path: str) -> Batch:
     return named(arrays)
 
 
-def named(arrays: Mapping[str, Any]) -> Batch:
+def named(arrays: Mapping[str, Any]) -> DumpedBatch:
     """A batch from named arrays. Raises `BadBatch` if none of them is known."""
     held: dict[str, Floats] = {}
     used: set[str] = set()
@@ -96,7 +96,7 @@ def named(arrays: Mapping[str, Any]) -> Batch:
     if not held:
         shown = ", ".join(list(arrays)[:8]) or "nothing"
         raise BadBatch(f"it holds {shown}: none of these names is known (rltui verify --batch-help lists them)")
-    return Batch(held, tuple(name for name in arrays if name not in used))
+    return DumpedBatch(held, tuple(name for name in arrays if name not in used))
 
 
 def _labels(values: Any) -> Floats:

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from rltui.verify.adapters import Floats
-from rltui.verify.batch import Batch
+from rltui.verify.batch import DumpedBatch
 from rltui.verify.check import Check, Mark, guarded
 from rltui.verify.estimators import KNOWN, UNSAID
 from rltui.verify.reference import compared
@@ -25,7 +25,7 @@ FAR = 20.0
 """Nats between old and new log-prob of a token that no update of a policy makes."""
 
 
-def replayed(batch: Batch) -> list[Check]:
+def replayed(batch: DumpedBatch) -> list[Check]:
     """Every check that the arrays of a batch allow, in the order of the pipeline."""
     out: list[Check] = []
     for stage, name, needs, probe in STAGES:
@@ -43,7 +43,7 @@ def replayed(batch: Batch) -> list[Check]:
     return out
 
 
-def _mask(batch: Batch) -> Floats:
+def _mask(batch: DumpedBatch) -> Floats:
     """The mask, or ones in the shape of what it is for."""
     held = batch.get("mask")
     if held is not None:
@@ -52,7 +52,7 @@ def _mask(batch: Batch) -> Floats:
     return np.ones((1, 1)) if shaped is None else np.ones_like(shaped)
 
 
-def _rewards(batch: Batch) -> Iterator[Check]:
+def _rewards(batch: DumpedBatch) -> Iterator[Check]:
     rewards = _each(batch.held["rewards"])
     bad = int((~np.isfinite(rewards)).sum())
     mark: Mark = "!!" if bad else ""
@@ -70,7 +70,7 @@ def _each(values: Floats) -> Floats:
     return values if values.ndim == 1 else np.asarray(values.sum(tuple(range(1, values.ndim))))
 
 
-def _groups(batch: Batch, count: int) -> list[np.ndarray]:
+def _groups(batch: DumpedBatch, count: int) -> list[np.ndarray]:
     """The answers of each prompt, by their places; empty if the batch does not say which belong together."""
     labels, size = batch.get("groups"), batch.number("num_generations")
     if labels is not None and labels.shape[:1] == (count,):
@@ -80,7 +80,7 @@ def _groups(batch: Batch, count: int) -> list[np.ndarray]:
     return []
 
 
-def _advantages(batch: Batch) -> Iterator[Check]:
+def _advantages(batch: DumpedBatch) -> Iterator[Check]:
     stage, name = "advantages", "advantages of the batch"
     rewards, given, mask = _each(batch.held["rewards"]), batch.held["advantages"], _mask(batch)
     if given.ndim > 1:
@@ -124,7 +124,7 @@ def _apart(got: Floats, wanted: Floats) -> float:
     return float(np.abs(got - wanted).max()) / max(1e-9, float(np.abs(wanted).max()))
 
 
-def _mask_of_ids(batch: Batch) -> Iterator[Check]:
+def _mask_of_ids(batch: DumpedBatch) -> Iterator[Check]:
     ids, mask, eos = batch.held["ids"], batch.held["mask"], batch.number("eos_id")
     if ids.shape != mask.shape:
         raise ValueError(f"ids of shape {ids.shape}, mask of shape {mask.shape}")
@@ -136,7 +136,7 @@ def _mask_of_ids(batch: Batch) -> Iterator[Check]:
     yield Check("loss", "mask of the batch", mark, value if mark else "up to and including the first end", "by the ids")
 
 
-def _log_probs(batch: Batch) -> Iterator[Check]:
+def _log_probs(batch: DumpedBatch) -> Iterator[Check]:
     new, old, on = batch.held["log_probs"], batch.held["old_log_probs"], _mask(batch) > 0
     if not new.shape == old.shape == on.shape:
         raise ValueError(f"shapes {new.shape}, {old.shape} and {on.shape} differ")
@@ -153,7 +153,7 @@ def _log_probs(batch: Batch) -> Iterator[Check]:
     )
 
 
-def _sampler(batch: Batch) -> Iterator[Check]:
+def _sampler(batch: DumpedBatch) -> Iterator[Check]:
     own = batch.held["old_log_probs"] if "old_log_probs" in batch.held else batch.held["log_probs"]
     yield from compared(batch.held["sampler_log_probs"], own, _mask(batch))
 
@@ -172,7 +172,7 @@ PENALTIES: dict[str, Callable[[Floats], Floats]] = {
 """Of the log-ratio of policy and reference: the estimators of Schulman (2020)."""
 
 
-def _loss(batch: Batch) -> Iterator[Check]:
+def _loss(batch: DumpedBatch) -> Iterator[Check]:
     name, mask = "loss of the batch", _mask(batch)
     new, old, given = batch.held["log_probs"], batch.held["old_log_probs"], batch.held["advantages"]
     each = given if given.ndim > 1 else np.repeat(given[:, None], new.shape[1], axis=1)
@@ -217,7 +217,7 @@ def _loss(batch: Batch) -> Iterator[Check]:
         )
 
 
-def _kl(batch: Batch) -> Iterator[Check]:
+def _kl(batch: DumpedBatch) -> Iterator[Check]:
     gap, mask, told = batch.held["log_probs"] - batch.held["ref_log_probs"], _mask(batch), batch.number("kl")
     assert told is not None
     on = mask > 0
@@ -234,7 +234,7 @@ def _kl(batch: Batch) -> Iterator[Check]:
     yield Check("loss", "KL of the batch", "" if near else "!!", f"{told:.6g}: {what}", "k1, k2, k3 of the batch")
 
 
-STAGES: tuple[tuple[str, str, tuple[str, ...], Callable[[Batch], Iterator[Check]]], ...] = (
+STAGES: tuple[tuple[str, str, tuple[str, ...], Callable[[DumpedBatch], Iterator[Check]]], ...] = (
     ("reward", "rewards", ("rewards",), _rewards),
     ("advantages", "advantages of the batch", ("rewards", "advantages"), _advantages),
     ("log-probs", "log-probs of the batch", ("log_probs", "old_log_probs"), _log_probs),

@@ -324,8 +324,8 @@ def test_markdown_has_its_parts_in_order_and_escapes_names() -> None:
     text = render(compare([*mixed(), made("a|b`c", 0.75)], pair=("best", "dear")))
     heads = [x[3:].split(":")[0] for x in text.splitlines() if x.startswith("## ")]
     assert heads == [
-        "Good", "Bad", "Ugly", "At equal budget", "Hyperparameter signals", "Next experiments", "Best default config",
-        "Config difference",
+        "Good", "Bad", "Ugly", "Configurations", "At equal budget", "Hyperparameter signals", "Next experiments",
+        "Best default config", "Config difference",
     ]  # fmt: skip
     assert "a\\|b`c" in text
     assert "capitals: on the front" in text

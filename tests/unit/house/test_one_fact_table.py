@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "diagnosis/tail.py": "of runs of which only the ends are read, without numpy: never a verdict",
     "diagnosis/worth.py": "the slope that is carried on to the planned end, with its interval: a forecast, not a fact",
     "compare/build.py": "the middle one of several runs' bests",
+    "compare/configurations.py": "means over runs of one configuration, and the usual number of steps",
     "compare/fair.py": "shares of the way inside and outside the band of other runs",
     "compare/signals.py": "means over several runs' bests, rank correlation over runs",
     "events/digest.py": "power of the machine, and gaps between the times of rows",
