@@ -208,7 +208,7 @@ def _settled(found: Sequence[Configuration], pool: _Pool, hours: Mapping[str, fl
     name = ", ".join(f"{key} = {value}" for key, value in lead.settings.items()) or lead.runs[0]
     sure = second.beaten or 0.0
     if sure >= SURE:
-        return f"{name} is best: better than each other one with a probability of {sure:.2f} or more"
+        return f"{name} is best: better than each other one with a probability of {min(sure, 0.99):.2f} or more"
     gap = abs(lead.mean - second.mean)
     if gap <= 0.0:
         return f"Not settled: {name} and the next are equal"

@@ -53,7 +53,7 @@ KEYS: tuple[Key, ...] = (
     Key("move.page_up", "ctrl+u,pageup", "^u", "page(-1)", "page up", "Move"),
     # panes
     Key("pane.next", "tab", "Tab", "next_pane(1)", "next pane, next part of the comparison", "Panes",
-        ("main", "compare"), "good bad ugly settings next", ("compare",), rank=5),
+        ("main", "compare"), "good bad ugly seeds settings", ("compare",), rank=5),
     Key("rollouts.next", "tab", "Tab", "next_list(1)", "groups, all samples, the step's numbers", "Panes",
         ("rollouts",), "samples, numbers", ("rollouts",), rank=37),
     Key("rollouts.previous", "shift+tab", "S-Tab", "next_list(-1)", "the step's numbers, all samples, groups", "Panes",

@@ -1,14 +1,15 @@
-"""The parts of a comparison: settings, what to run next, equal budgets, two configs, notes, curves."""
+"""The parts of a comparison: seeds, settings, what to run next, equal budgets, two configs, notes, curves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number, percent
+from rltui.prose import counted
 from rltui.tui.rows import Row, clip, cut, put, title, wrap
 
 if TYPE_CHECKING:
-    from rltui.compare.model import Comparison, ConfigDiff
+    from rltui.compare.model import Comparison, ConfigDiff, Replicates
     from rltui.plots.glyphs import GlyphSet
 
 
@@ -57,6 +58,41 @@ def settings(c: Comparison, width: int) -> list[Row]:
         if len(item.keys) > 1:
             rows.append([("     ", "fg"), (cut(f"varies exactly like {', '.join(item.keys[1:])}", width - 6), "dim")])
     return rows
+
+
+def seeds(c: Comparison, width: int) -> list[Row]:
+    """Runs with the same settings as one configuration, best first, and what one setting alone does."""
+    r = c.replicates
+    if len(r.configurations) < 2:
+        return bullets(["all runs that count have the same settings, or none has known ones"], width)
+    rows = bullets([text for text in (r.settled, _chance(r)) if text], width)
+    name = max(20, min(64, width - 48))
+    heads = [put(n, w, "dim", ">") for n, w in (("runs", 6), ("mean", 9), ("95 % interval", 19), ("leader better", 14))]
+    rows += [[], [put(" settings that differ", name, "dim"), *heads]]
+    for one in r.configurations:
+        words = ", ".join(f"{key} {value}" for key, value in one.settings.items()) or one.runs[0]
+        within = "–" if one.low is None or one.high is None else f"{number(one.low)} to {number(one.high)}"
+        row: Row = [put(f" {cut(words, name - 2)}", name, "strong" if one.beaten is None else "fg")]
+        row += [put(str(len(one.runs)), 6, "fg", ">"), put(number(one.mean), 9, "fg", ">"), put(within, 19, "dim", ">")]
+        rows.append([*row, put(number(one.beaten, decimals=2, missing="–"), 14, "fg", ">")])
+    sure = [one for one in r.effects if one.q <= 0.05]
+    if r.effects:
+        none = f"{counted(len(r.effects), 'change')} of one setting tried, none goes with the metric"
+        rows += [[], [(" one setting changed, all else the same" if sure else f" {none}", "dim")]]
+    for change in sure:
+        what = f" {change.setting} {change.before} → {change.after}"
+        within = f"{number(change.value, sign=True)} ({number(change.low)} to {number(change.high)})"
+        rows.append(
+            [put(cut(what, name - 1), name, "strong"), put(within, 34, "fg", ">"), (f"   q {number(change.q)}", "dim")]
+        )
+    if r.left_out:
+        told = ", ".join(f"{run} {why}" for run, why in r.left_out.items())
+        rows += [[], *[[(" ", "fg"), (line, "dim")] for line in wrap(f"not in them: {told}", width - 2)]]
+    return [clip(row, width) for row in rows]
+
+
+def _chance(r: Replicates) -> str:
+    return "" if r.sd is None else f"from run to run with the same settings: {number(r.sd)}, pooled"
 
 
 def run_next(c: Comparison, width: int) -> list[Row]:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from rltui.compare.model import Comparison, ConfigDiff, RunLine
 
 GROUPS = ("good", "bad", "ugly")
-TABS = (*GROUPS, "settings", "next", "budget", "config", "notes")
+TABS = (*GROUPS, "seeds", "settings", "next", "budget", "config", "notes")
 NAMES = {"budget": "Equal budget", "next": "Run next"}
 ABOUT = {
     "good": "nothing broke, and within two standard errors of the best at their cost",
     "bad": "nothing broke, but they fall short",
     "ugly": "unstable, broken, or rewarded for something else",
+    "seeds": "runs with the same settings as one: what is chance, and what one setting alone does",
     "settings": "which settings go with the metric: a hint, not a proof",
     "next": "experiments that change one setting each, with what would refute them",
     "budget": "every run at the cost that all have reached, and against the 10-90 % band of the others",
@@ -296,7 +297,7 @@ class CompareScreen(PaneScreen):
             return comparison.difference(self.diff, width)
         if self.tab == "budget":
             return comparison.budget(c, width, self._own_path())
-        parts = {"settings": comparison.settings, "next": comparison.run_next}
+        parts = {"seeds": comparison.seeds, "settings": comparison.settings, "next": comparison.run_next}
         return parts.get(self.tab, comparison.notes)(c, width)
 
     def _scrolled(self, rows: list[Row], height: int) -> list[Row]:
