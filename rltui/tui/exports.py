@@ -192,8 +192,7 @@ def _stem(run: str, now: datetime) -> str:
 
 
 def _inside(directory: str, run_path: str) -> bool:
-    """Whether a directory is the run's directory or lies in it. If the run is one file, its directory may be
-    written."""
+    """Whether a directory is the run's or lies in it. If the run is one file, its directory may be written."""
     run = os.path.realpath(run_path)
     if not os.path.isdir(run):
         return False

@@ -158,8 +158,7 @@ class CompareProgress(Message):
 
 
 class Compared(Message):
-    """The comparison, or why there is none. `left_out`: names of runs that an error in rltui excludes, with the
-    error."""
+    """The comparison, or why there is none. `left_out`: runs that fail by an error in rltui, each with the error."""
 
     def __init__(
         self,

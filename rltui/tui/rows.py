@@ -25,8 +25,7 @@ def cut(text: str, width: int) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The name in at most `width` cells. Its middle is left out, because both ends distinguish it from similar
-    names."""
+    """The name in at most `width` cells. Its middle is left out, because its ends distinguish it from similar names."""
     if cell_len(text) <= width or width < 5:
         return cut(text, width)
     end = (width - 1) // 2

@@ -94,8 +94,7 @@ def theme_names() -> tuple[str, ...]:
 
 
 def textual_theme(theme: Theme) -> TextualTheme | None:
-    """The same colours for what Textual draws (scroll bars, selections). None for an ANSI theme: Textual has its
-    own."""
+    """The same colours for what Textual draws (scroll bars, selections). None for ANSI themes: Textual has its own."""
     if theme.ansi:
         return None
     colour = {role: style.color.name for role, style in theme.styles.items() if style.color is not None}

@@ -131,8 +131,7 @@ class View:
         return self.newest if self.cursor is None or self.past is None else self.past[1]
 
     def settle(self) -> None:
-        """Finds the worst open finding for each metric that is the first of a finding. Call it when the report
-        changes."""
+        """Finds the worst open finding for each first metric of a finding. Call it when the report changes."""
         self.flagged = headed(self.report) if self.report else {}
 
     @property

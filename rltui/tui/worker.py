@@ -127,8 +127,7 @@ class Worker:
         self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step, last))))
 
     def narrow(self, last_rows: int | None) -> None:
-        """Builds reports whose numbers cover only the last rows (None: all). The diagnosis still covers the whole
-        run."""
+        """Builds reports whose numbers cover only the last rows (None: all). The diagnosis covers the whole run."""
         self._last_rows = last_rows
         frame = self._newest
         if frame is not None:

@@ -214,7 +214,7 @@ def _is_memory(view: View, name: str) -> bool:
 
 
 def ahead(view: View, width: int) -> list[Block]:
-    """What runs out if it goes on like this, when, with the error, and what would change that."""
+    """What will run out if the run goes on like this, when, with the error, and what would change that."""
     found = view.newest.machine if view.newest is not None else None
     if found is None or view.cursor is not None:
         return []
