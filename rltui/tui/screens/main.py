@@ -41,7 +41,7 @@ class MainScreen(PaneScreen):
         self.order = Order()
 
     def start_over(self) -> None:
-        """Clears the selection, the scroll positions and the filter, for another run."""
+        """Clears selection, zoom, scroll positions and filter, for another run."""
         self.finding, self.metric, self.zoomed = 0, None, False
         self.tops = dict.fromkeys(ORDER, 0)
         self.end_filter()

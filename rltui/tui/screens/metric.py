@@ -204,8 +204,7 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def action_overlay(self) -> None:
-        """Overlays the next metric: first those that share a finding with this one, then flagged ones, then its
-        group."""
+        """Overlays the next metric: first those that share a finding with this one, then flagged, then its group."""
         view, own = self.view, self.view.metric(self.metric)
         told = [
             name

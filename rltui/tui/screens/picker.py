@@ -1,5 +1,4 @@
-"""Several runs were found: which one to open, which ones to compare? The list shows at once, its cells are filled
-later."""
+"""Several runs were found: which one to open, which ones to compare? The list shows at once, its cells fill later."""
 
 from __future__ import annotations
 
