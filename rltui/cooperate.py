@@ -39,8 +39,7 @@ def give_way() -> None:
 
 
 class Meanwhile(Generic[T]):
-    """Work that mostly does not need the turn, such as that of polars. Its own thread does it while the caller goes
-    on."""
+    """Work that mostly does not need the turn, such as that of polars. Its own thread does it meanwhile."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work

@@ -117,8 +117,7 @@ def line_of(text: bytes, keys: Sequence[Key]) -> int:
 
 
 def _child(source: str, at: int, wanted: Key) -> tuple[int, int] | None:
-    """Where a member of the object or list at `at` begins (its key, or the list item itself), and where its value
-    begins."""
+    """Where a member of the object or list at `at` begins (its key, or the list item), and where its value begins."""
     is_object = source[at] == "{"
     if not is_object and source[at] != "[":
         return None

@@ -31,8 +31,7 @@ COMMANDS = {
 """The module and function of each command, and what it does. If the first word names no command, the screen opens."""
 COLLECT_AFTER = 20_000
 """Objects made and not yet freed before the garbage collector runs. Start-up makes thousands that stay (classes,
-compiled patterns). At Python's 700 the collector would run a hundred times before the screen shows, and free
-nothing."""
+compiled patterns). At Python's 700 it would run a hundred times before the screen shows, and free nothing."""
 
 OVERFLOW = r"(overflow|invalid value) encountered"
 """numpy's warning about a sum that overflows, as in a log with huge values. It is not shown: the code checks whether

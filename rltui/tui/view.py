@@ -226,7 +226,7 @@ class View:
         return known.label if known else name
 
     def known(self, name: str) -> Metric | None:
-        """What the vocabulary says about a metric; None for a key that it does not know."""
+        """What the vocabulary knows about a metric; None for a key that it does not know."""
         from rltui.frameworks.load import metrics
 
         metric = self.metric(name)

@@ -92,7 +92,7 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
 
 NEAR_STEPS = 10
 NEAR_S = 60.0
-"""Notable lines belong to an onset if they are within this many steps, or, without a step, this many seconds of it."""
+"""Notable lines belong to an onset if they are within `NEAR_STEPS` of it, or `NEAR_S` if they name no step."""
 MARKS = ("step:{} ", "'step': {},", '"step": {},', " {}/", "step {} ", "step={} ")
 """How log lines name their step."""
 

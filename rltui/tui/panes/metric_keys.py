@@ -12,7 +12,7 @@ def parted(key: str) -> tuple[str, str]:
 
 
 def prefix_of(keys: list[str]) -> str:
-    """What all the keys begin with. Empty if they differ, because then nobody could tell which key has which prefix."""
+    """The prefix of all the keys. Empty if theirs differ, because nobody could tell which key has which prefix."""
     found = {parted(key)[0] for key in keys}
     return found.pop() if len(found) == 1 else ""
 

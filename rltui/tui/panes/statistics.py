@@ -1,4 +1,4 @@
-"""What is known of one metric: numbers, meaning, forecast, findings that use it, and its source."""
+"""What is known about one metric: numbers, meaning, forecast, findings that use it, and its source."""
 
 from __future__ import annotations
 

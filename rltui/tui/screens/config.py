@@ -60,7 +60,7 @@ class ConfigScreen(TextScreen):
             beside = len(source.path) <= width - 36
             rows = [[*read, (source.path, "fg")]] if beside else [read]
             rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
-            age = "" if source.note.startswith("as of ") else self._age(source.path)  # for a live run the note has it
+            age = "" if source.note.startswith("as of ") else self._age(source.path)  # the note of a live run has it
             told = (source.note, age)
             if any(told):
                 text = " · ".join(part for part in told if part)

@@ -149,7 +149,7 @@ def _ram(view: View, at: list[tuple[float, float | None]], over: Span, width: in
 
 
 class _Lines:
-    """Rows such as `RAM  ▂▂▃▅  812 of 1007 GB   640–812`; none if there is no value."""
+    """Rows such as `RAM  ▂▂▃▅  812 of 1007 GB   640–812`; no row if there is no value."""
 
     def __init__(self, view: View, seen: SampleColumns, over: Span, width: int) -> None:
         self._view, self._seen, self._over = view, seen, over

@@ -133,7 +133,7 @@ class PhasesScreen(PaneScreen):
         insight = self.insight
         waits = wrap(insight.waits.text, width - 2) if insight is not None and insight.waits is not None else []
         remarks = wrap(phases.remarks(view), width - 2)
-        slow = [] if "slow" in self._places else self._why_slow(width)  # the list of slow steps says it, if it fits
+        slow = [] if "slow" in self._places else self._why_slow(width)  # the list of slow steps, if it fits, shows it
         return [row, *slow, *told, *[[(line, "fg")] for line in waits], *[[(line, "dim")] for line in remarks]]
 
     def _step(self, width: int) -> list[Row]:
