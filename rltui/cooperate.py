@@ -1,7 +1,7 @@
-"""Whose turn it is: Python runs one thread at a time, and a key waits for whoever computes.
+"""Which thread goes first. Python runs one thread at a time, so a key waits while another thread computes.
 
-The screen takes the turn while it has something to do. Long work of other threads is done in pieces and gives way
-between two of them. Where there is no screen nobody waits.
+The screen takes the turn while it has something to do. Long work in other threads is done in pieces and gives way
+between them. If there is no screen, nobody waits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 PATIENCE_S = 0.1
-"""So long at most work waits for one turn: a screen that is held up itself does not stop the reading."""
+"""The most seconds that work waits for one turn, so that a screen that is itself held up does not stop the reading."""
 
 _free = Event()
 _free.set()
@@ -28,19 +28,18 @@ def take() -> None:
 
 
 def leave() -> None:
-    """It has nothing to do."""
+    """The calling thread has nothing to do, so other threads may go on."""
     _free.set()
 
 
 def give_way() -> None:
-    """To be called between two pieces of long work."""
+    """Waits while the screen has the turn. Call this between two pieces of long work."""
     if not _free.is_set() and get_ident() != _taken_by and not _free.wait(PATIENCE_S):
-        _free.set()  # until it is taken again
+        _free.set()  # until the turn is taken again
 
 
 class Meanwhile(Generic[T]):
-    """Work that mostly does not need the turn, as that of polars: a thread of its own does it while the caller goes
-    on."""
+    """Work that mostly does not need the turn, such as that of polars. Its own thread does it meanwhile."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -52,11 +51,11 @@ class Meanwhile(Generic[T]):
     def _run(self) -> None:
         try:
             self._done.append(self._work())
-        except BaseException as error:  # for who asks for the result
+        except BaseException as error:  # for the caller of `result`
             self._error = error
 
     def result(self) -> T:
-        """Waits until the work is done. What the work raised is raised here."""
+        """Waits until the work is done. Raises what the work raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -1,6 +1,6 @@
-"""The program's own data files: JSON or TOML, read against a type. What does not fit it is an error with file and line.
+"""The program's own data files: JSON or TOML, read against a type. A mismatch is an error with file and line.
 
-A data file's type is a `Record`. Beyond types, a record may check its values in `__post_init__` by raising ValueError.
+A data file's type is a `Record`. Besides types, a record may check its values in `__post_init__` by raising ValueError.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ class DataError(ValueError):
 
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An object of a data file: its fields, their types, and no others."""
+    """An object of a data file, with exactly the declared fields and types."""
 
 
 _ONE_AT_A_TIME = RLock()
-"""msgspec crashes the process if two threads make out the same type at once."""
+"""msgspec crashes the process if two threads work out the same type at once."""
 
 READERS: list[Callable[[], object]] = []
-"""What was made by `kept` in the modules that are loaded."""
+"""The functions that `kept` made in the loaded modules."""
 
 
 def kept(reader: Callable[[], T]) -> _lru_cache_wrapper[T]:
-    """Makes a function the reader of one data file: it reads it once, and `rltui doctor` asks it too."""
+    """Makes a function the reader of one data file: it reads the file once, and `rltui doctor` calls it too."""
     once = cache(reader)
     READERS.append(once)
     return once
 
 
 def read(file: Path, kind: type[T]) -> T:
-    """The whole of a file, as `kind`. Raises DataError."""
+    """A whole file, as `kind`. Raises DataError."""
     return (decode_toml if file.suffix == ".toml" else decode)(file.read_bytes(), kind, str(file))
 
 
 def decode(text: bytes, kind: type[T], file: str) -> T:
     """The same for a file's content; `file` is its name in errors."""
     try:
-        text.decode()  # of bytes that are no text each version of msgspec tells something else
+        text.decode()  # for bytes that are not text, each version of msgspec reports a different error
         with _ONE_AT_A_TIME:
             return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
@@ -81,7 +81,7 @@ def decode(text: bytes, kind: type[T], file: str) -> T:
 
 
 def decode_toml(text: bytes, kind: type[T], file: str) -> T:
-    """The same for TOML. The line is that of the key in a table, or of the table."""
+    """The same for TOML. The line of an error is that of the key in a table, or of the table."""
     try:
         tree = tomllib.loads(text.decode())
         with _ONE_AT_A_TIME:
@@ -98,14 +98,14 @@ def decode_toml(text: bytes, kind: type[T], file: str) -> T:
 
 
 def wrong(text: bytes, file: str, keys: Sequence[Key], problem: str) -> DataError:
-    """The error that says `problem` of the value below `keys`, for what a type cannot say (a name that another file
-    must hold)."""
+    """The error that reports `problem` for the value below `keys`, for what a type cannot express (a name that another
+    file must contain)."""
     place = ".".join(str(key) for key in keys)
     return DataError(file, line_of(text, keys), f"{place}: {problem}" if place else problem)
 
 
 def line_of(text: bytes, keys: Sequence[Key]) -> int:
-    """The line of the value below `keys` (names and indices from the top); of the last one that is there."""
+    """The line of the value below `keys` (names and indices from the top), or else of the last key that is there."""
     source = text.decode()
     at = place = _blank(source, 0)
     for key in keys:
@@ -117,7 +117,7 @@ def line_of(text: bytes, keys: Sequence[Key]) -> int:
 
 
 def _child(source: str, at: int, wanted: Key) -> tuple[int, int] | None:
-    """Where a member of the object or list at `at` stands (its key, or itself in a list), and where its value does."""
+    """Where a member of the object or list at `at` begins (its key, or the list item), and where its value begins."""
     is_object = source[at] == "{"
     if not is_object and source[at] != "[":
         return None
@@ -143,7 +143,7 @@ def _blank(source: str, at: int) -> int:
 
 
 def _toml_line(source: str, keys: Sequence[Key]) -> int:
-    """The line of the value below `keys` in a file of tables and lists of tables; of the last key that is there."""
+    """The line of the value below `keys` in a file of tables and lists of tables, or else of the last key there."""
     wanted = [str(key) for key in keys]
     found, table, seen = 1, "", Counter[str]()
     for number, line in enumerate(source.splitlines(), 1):
@@ -161,9 +161,10 @@ def _toml_line(source: str, keys: Sequence[Key]) -> int:
 
 
 def _place(tree: Any, kind: Any, message: str) -> tuple[list[Key], str]:
-    """Keys of the value that an error speaks of, and the error without its place.
+    """Keys of the value that an error is about, and the error without its place.
 
-    The library writes `[...]` for the values of a table: of all, it is the one that alone is wrong at the same place.
+    The library writes `[...]` for any value of a table. The value meant is the one that gives an error at the same
+    place even if it is alone in the table.
     """
     match = re.search(_PLACE, message)
     problem = message[: match.start()] if match else message
@@ -183,7 +184,7 @@ def _place(tree: Any, kind: Any, message: str) -> tuple[list[Key], str]:
 
 
 def _culprit(tree: Any, node: Any, kind: Any, place: str) -> Key | None:
-    """The entry of the table `node` that is wrong at `place`; the others are taken out of it."""
+    """The key of the entry of the table `node` that is wrong at `place`. The other entries are removed from `node`."""
     if not isinstance(node, dict):
         return None
     entries = dict(node)
@@ -199,7 +200,7 @@ def _culprit(tree: Any, node: Any, kind: Any, place: str) -> Key | None:
 
 
 def _line_of_byte(text: bytes) -> int:
-    """The line of the first byte that is no UTF-8."""
+    """The line of the first byte that is not UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""`rltui doctor`: what works here, what works less well and what is off, each with its reason."""
+"""`rltui doctor`: what works here, what works less well, and what is off, each with its reason."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rltui.text import clean
 OK, DEGRADED, OFF = "OK", "degraded", "off"
 
 LEAST_PYTHON = (3, 11)
-LEAST_TMUX = (3, 5)  # older ones drop synchronised output: redraws may tear
-USUAL_SIZE = (80, 24)  # below it panes fold away
+LEAST_TMUX = (3, 5)  # older ones drop synchronised output, so redraws may tear
+USUAL_SIZE = (80, 24)  # below this size, panes fold away
 
 
 class InstallCheck(Struct, frozen=True):
-    """One thing looked at. `status` is OK, degraded (works, with less) or off (does not work here)."""
+    """One thing that was checked. `status` is OK, degraded (works, with less) or off (does not work here)."""
 
     name: str
     status: str
@@ -35,9 +35,9 @@ class InstallCheck(Struct, frozen=True):
 
 
 def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
-    """Everything, in the order in which it is shown. `env` is the environment (default: this process's).
+    """All checks, in the order in which they are shown. `env` is the environment (default: this process's).
 
-    Asks the NVIDIA driver, which takes seconds where it sleeps. Raises nothing.
+    Asks the NVIDIA driver, which takes seconds if it sleeps. Raises nothing.
     """
     env = os.environ if env is None else env
     looks: list[Callable[[], list[InstallCheck]]] = [
@@ -52,7 +52,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
 
 
 def render(found: list[InstallCheck], glyphs: GlyphSet | None = None) -> str:
-    """One line a check: glyph, status, name, reason; a count at the end. `glyphs`: by default what the locale can."""
+    """One line per check: glyph, status, name, reason; a count at the end. `glyphs`: by default those of the locale."""
     glyphs = glyphs or pick(None, os.environ)
     width = max((len(c.name) for c in found), default=0)
     lines = [f"{glyphs.status(c.status)} {c.status:<8}  {c.name:<{width}}  {c.reason}" for c in found]
@@ -67,7 +67,7 @@ def python() -> InstallCheck:
 
 
 def packages() -> list[InstallCheck]:
-    """rltui and what it needs at run time, by the requirements it was installed with; nothing is imported."""
+    """rltui and the packages it needs at run time, checked against its installed requirements. Imports nothing."""
     try:
         found = [InstallCheck("rltui", OK, metadata.version("rltui"))]
         needed = [r for r in metadata.requires("rltui") or [] if "extra ==" not in r]
@@ -100,7 +100,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def terminal(env: Mapping[str, str]) -> list[InstallCheck]:
-    """Whether there is one, its colours, its characters, its size."""
+    """Whether there is a terminal, and its colours, characters and size."""
     term = clean(env.get("TERM", ""), 60)
     if not sys.stdout.isatty():
         there = InstallCheck("terminal", OFF, "standard output is no terminal: `rltui RUN` prints the report instead")
@@ -160,7 +160,7 @@ def multiplexer(env: Mapping[str, str]) -> InstallCheck:
 
 
 def notifications(env: Mapping[str, str]) -> InstallCheck:
-    """Whether a terminal's notification (OSC 9, OSC 777) gets through; by the user's settings."""
+    """Whether a terminal notification (OSC 9, OSC 777) gets through, with the user's settings."""
     try:
         own = settings.load().alerts
     except settings.SettingsError as problem:
@@ -220,7 +220,7 @@ def host() -> InstallCheck:
 
 
 def follow() -> InstallCheck:
-    """Whether the kernel tells of file changes, asked the way the follower asks it."""
+    """Whether the kernel reports file changes, asked in the way the follower asks."""
     from rltui.agent.waiter import Inotify
 
     try:
@@ -233,7 +233,7 @@ def follow() -> InstallCheck:
 
 
 def frameworks() -> InstallCheck:
-    """Whether the files of metrics and frameworks hold what they should: without them no run can be read."""
+    """Whether the metric and framework files are valid. Without them no run can be read."""
     from rltui.data_files import DataError
     from rltui.frameworks.load import check
 
@@ -258,11 +258,11 @@ DATA_OF = (
     ),
     *("rules.reward", "tui.headings"),
 )
-"""Modules with data files of their own, beside frameworks and rules."""
+"""Modules with data files of their own, besides frameworks and rules."""
 
 
 def data_files() -> InstallCheck:
-    """Whether all other data files hold what they should; each that does not is named with its line."""
+    """Whether all other data files are valid. Each invalid one is named with its line."""
     from rltui.data_files import READERS, DataError
 
     for module in DATA_OF:
@@ -277,7 +277,7 @@ def data_files() -> InstallCheck:
 
 
 def rules() -> InstallCheck:
-    """Whether every page of the rules can be read: none of the rules of one that cannot runs."""
+    """Whether every page of the rules can be read. If a page cannot be read, none of its rules runs."""
     from rltui.rules.catalogue import rules as catalogue
     from rltui.rules.catalogue import unread_pages
 
@@ -287,7 +287,7 @@ def rules() -> InstallCheck:
 
 
 def programs() -> list[InstallCheck]:
-    """Programs that are called where they are wanted."""
+    """Programs that rltui calls when it needs them."""
     ssh = shutil.which("ssh")
     slurm = shutil.which("squeue")
     return [
@@ -301,7 +301,7 @@ def programs() -> list[InstallCheck]:
 
 
 def _output(*command: str) -> str:
-    """First line that a program says about itself; empty where it cannot be asked."""
+    """The first line that a program prints about itself. Empty if it cannot be asked."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=2, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
-"""numpy's linear algebra starts a thread for each core when it is imported: that takes longer than the import, and what
-is computed here is far too small for threads."""
+"""numpy's linear algebra starts a thread for each core when it is imported. That takes longer than the import itself,
+and the computations here are far too small for threads."""
 
 _set: set[str] = set()
 
 
 def use_one_thread() -> None:
-    """To be called before numpy is imported. What the user set stays."""
+    """Call this before numpy is imported. A value that the user set stays."""
     if ONE_THREAD not in os.environ:
         os.environ[ONE_THREAD] = "1"
         _set.add(ONE_THREAD)

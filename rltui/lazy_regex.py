@@ -1,5 +1,5 @@
-"""Regular expressions that are compiled when they are first used: of hundreds, the start needs few. And one for many
-texts."""
+"""Regular expressions that are compiled at their first use, because start-up needs few of hundreds. Also one regular
+expression for many texts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, AnyStr, cast
 
 
 def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """As `re.compile`. A pattern that is wrong is told at its first use."""
+    """Like `re.compile`, but an invalid pattern raises its error at its first use."""
     return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A regex for the longest of these texts that stands at a place. Those that begin alike share their beginning: of
-    hundreds, few are then tried at each place."""
+    """A regex for the longest of these texts at a place. Texts that begin alike share their beginning, so that few of
+    hundreds are tried at each place."""
     rests: dict[str, list[str]] = {}
     one_ends = False
     for text in texts:
@@ -29,7 +29,7 @@ def any_of(texts: Iterable[str]) -> str:
 
 
 class _Lazy:
-    """Keeps each method that it was asked for, so that a later call goes straight to the compiled pattern's."""
+    """Keeps each method that was asked for, so that later calls go straight to that of the compiled pattern."""
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._made = pattern, flags

@@ -1,4 +1,4 @@
-"""Fragments become sentences, so that no text is glued with semicolons."""
+"""Turns fragments into sentences, so that no text is glued together with semicolons."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 
 def capital(text: str) -> str:
-    """The same with a capital first letter; what follows keeps its own."""
+    """The text with a capital first letter. The other letters keep their case."""
     return text[:1].upper() + text[1:]
 
 
 def ended(text: str) -> str:
-    """With one full stop, unless it already ends as a sentence does."""
+    """The text with one full stop, unless it already ends like a sentence."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -43,17 +43,17 @@ def several(count: int, one: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The same as a sentence: a capital at its start, a full stop at its end."""
+    """The text as a sentence: a capital at its start, a full stop at its end."""
     return ended(capital(text))
 
 
 def sentences(*parts: str) -> str:
-    """Each part that says something, as a sentence of its own."""
+    """Each part that is not empty, as its own sentence."""
     return " ".join(sentence(part) for part in parts if part)
 
 
 def joined(parts: Iterable[str]) -> str:
-    """`first part. Second part. Third part`: parts that say something, with no full stop at the end of the last."""
+    """`first part. Second part. Third part`: the parts that are not empty, with no full stop at the end of the last."""
     first, *rest = [part for part in parts if part] or [""]
     return " ".join((ended(first), *map(sentence, rest[:-1]), capital(rest[-1]))) if rest else first
 
@@ -65,8 +65,8 @@ def headed(head: str, parts: Sequence[str]) -> str:
 
 
 def each_once(texts: Iterable[str]) -> list[str]:
-    """Each text once. One that another begins with says no more: `n = 2` beside `n = 2 (below 8)`. What is said in two
-    brackets of the same is said in one: `n = 2 (below 8 and over 1)`."""
+    """Each text once. A text is dropped if another adds a bracket to it: `n = 2` beside `n = 2 (below 8)`. The brackets
+    of equal texts are joined: `n = 2 (below 8 and over 1)`."""
     found: dict[str, list[str]] = {}
     for text in texts:
         head, bracket, rest = text.partition(" (")

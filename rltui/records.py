@@ -1,5 +1,5 @@
-"""What is alike for all records: msgspec's, which are made ten times faster than dataclasses, when a module is imported
-as well as when it runs, and the few dataclasses that need more than those offer."""
+"""What all records have in common. Most are msgspec's, which are made ten times faster than dataclasses, both when a
+module is imported and when it runs. The few dataclasses need more than msgspec offers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 class cached(Generic[T]):  # noqa: N801  written and read like `property`
-    """A property that is worked out when it is first read. That of functools takes a lock each time below Python 3.12,
-    which costs more than most facts do."""
+    """A property that is computed when it is first read. Below Python 3.12 the one of functools takes a lock each time,
+    which costs more than most of these values do."""
 
     def __init__(self, ask: Callable[[Any], T]) -> None:
         self.ask, self.name, self.__doc__ = ask, ask.__name__, ask.__doc__
@@ -32,19 +32,19 @@ class cached(Generic[T]):  # noqa: N801  written and read like `property`
 
 
 def names(record: object) -> tuple[str, ...]:
-    """The names of the fields of a record or of its class, in order; none if it is no record."""
+    """The names of the fields of a record or of its class, in order. Empty if it is not a record."""
     if isinstance(record, Struct) or (isinstance(record, type) and issubclass(record, Struct)):
         return record.__struct_fields__
     return tuple(f.name for f in dataclasses.fields(record)) if dataclasses.is_dataclass(record) else ()
 
 
 def is_record(value: object) -> bool:
-    """Whether a value has named fields: a msgspec record or a dataclass, and no class of them."""
+    """Whether a value has named fields: a msgspec record or a dataclass instance, not a class."""
     return isinstance(value, Struct) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
 
 
 def as_dict(record: object) -> dict[str, Any]:
-    """Name -> value of the fields of a record, and of the records in them, however deep."""
+    """Name -> value of the fields of a record, and of the records in them, at any depth."""
     return {name: _plain(getattr(record, name)) for name in names(record)}
 
 

@@ -1,11 +1,11 @@
-"""The door for untrusted text: log lines, config values, completions and file names pass here once, as they enter.
+"""The entrance for untrusted text: log lines, config values, completions and file names pass through it once.
 
-What comes out holds no terminal escape, no control character, nothing that reorders or hides text, no lone surrogate
-and no secret, and is never longer than asked. What was harmless comes out as it was.
+The result holds no terminal escape, no control character, nothing that reorders or hides text, no lone surrogate and
+no secret, and it is never longer than asked. Harmless text comes out unchanged.
 
-Redaction knows secrets in two ways: by their own shape (`hf_...`, a JWT, a PEM block) and by the name before them
-(`api_key=...`). Names alone do not convict: `token` is also what a language model reads, so `num_tokens`,
-`eos_token` and every number pass (a metric must never be hidden by its name).
+Redaction recognises secrets in two ways: by their own shape (`hf_...`, a JWT, a PEM block) and by the name before them
+(`api_key=...`). A name alone is not enough: `token` is also what a language model reads, so `num_tokens`,
+`eos_token` and every number pass (a metric must never be hidden because of its name).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LINE_BREAK = lazy("\r\n|[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BLOCK_BREAK = lazy("\r\n?")
 _BLOCK_SPACE = lazy("[\t\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNSAFE = (
-    "\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 and C1 but the newline
+    "\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 and C1 except the newline
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, Arabic mark, fillers
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero-width, separators, bidi marks, overrides and isolates
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"  # fillers, variation selectors, BOM, annotations
@@ -73,7 +73,7 @@ _SHAPE_HINTS = (
     *("xox", "xapp-", "wandb_v", "gsk_", "r8_", "tgp_v", "xai-", "nvapi-", "pplx-", "npm_", "pypi-", "dckr_pat_"),
     *("lsv2_", "-----BEGIN", "hooks.slack", "webhooks"),
 )
-# A line of the body of a PEM block, for readers that see one line at a time.
+# A line inside a PEM block, for readers that see one line at a time.
 _PEM_LINE = lazy(r"^(?=[^\n]*[a-z])(?=[^\n]*[A-Z])(?=[^\n]*\d)(?:[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{64})$", re.MULTILINE)
 _AFTER = lazy(
     r"""
@@ -107,12 +107,12 @@ _VALUE = lazy(
     """,
     re.VERBOSE,
 )
-_SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # how far a value is read: no search costs the square of a line
+_SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # how far a value is read, so that no search is quadratic
 _NAME_HINT = lazy(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _WORD = lazy(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-# secret_words: a name that holds one is a secret's. key_owners, token_owners: `<owner>_key` and `<owner>_token` are
-# secrets. text_token_kinds: `<kind>_token` is a token of text.
+# secret_words: a name with one of these is that of a secret. key_owners, token_owners: `<owner>_key` and
+# `<owner>_token` are names of secrets. text_token_kinds: `<kind>_token` is a token of text.
 _NAMES = {
     kind: frozenset(words)
     for kind, words in json.loads(Path(__file__).with_name("secret_names.json").read_bytes()).items()
@@ -139,7 +139,7 @@ def clean(text: str, limit: int = 4000) -> str:
 
 
 def clean_key(text: str, limit: int = 300) -> str:
-    """`clean` of a metric's or a setting's name, remembered: the files of a sweep hold the same few hundred."""
+    """`clean` for the name of a metric or setting, cached, because the files of a sweep hold the same few hundred."""
     return _clean_key(text, limit) if len(text) <= limit else clean(text, limit)
 
 
@@ -149,7 +149,7 @@ def _clean_key(text: str, limit: int) -> str:
 
 
 def clean_block(text: str, limit: int = 4000) -> str:
-    """Like `clean`, for text of several lines (completions, tracebacks): newlines stay."""
+    """Like `clean`, for text of several lines (completions, tracebacks). Newlines stay."""
     if not text.isprintable():
         text = _ESCAPE.sub("", text)
         text = _BLOCK_BREAK.sub("\n", text)
@@ -159,15 +159,15 @@ def clean_block(text: str, limit: int = 4000) -> str:
 
 
 def shown(text: str) -> str:
-    """A page of our own in which names of files stand: without whatever would reach a terminal as a command or a
-    character that no encoding holds (a "?" stands for it). Newlines stay, nothing is redacted or cut off."""
+    """A page of our own that contains file names, without anything that a terminal would take as a command. A "?"
+    replaces a character that no encoding holds. Newlines stay, and nothing is redacted or cut off."""
     if text.isprintable():
         return text
     return _UNSAFE_IN_BLOCK.sub("", _ESCAPE.sub("", text.encode("utf-8", "replace").decode()))
 
 
 def redact(text: str) -> str:
-    """The text with every secret replaced by `[redacted]`; the name of a secret stays."""
+    """The text with every secret replaced by `[redacted]`. The name of a secret stays."""
     if any(hint in text for hint in _SHAPE_HINTS):
         text = _SHAPES.sub(REDACTED, text)
     if len(text) >= 64 and (" " not in text or "\n" in text):
@@ -182,8 +182,8 @@ def redact(text: str) -> str:
 
 
 def redact_value(key: str, value: object) -> object:
-    """A config value as it may be shown: `[redacted]` where the key names a secret, else the value with any text in it
-    redacted by shape. Numbers, booleans, None and empty values pass. Containers are walked."""
+    """A config value as it may be shown: `[redacted]` if the key names a secret, else the value with secrets in its
+    text redacted. Numbers, booleans, None and empty values pass. Each value in a container is redacted by itself."""
     if isinstance(value, dict):
         return {name: redact_value(f"{key}.{name}", inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -194,7 +194,7 @@ def redact_value(key: str, value: object) -> object:
 
 
 def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Where the values stand whose name is a secret's. Matched on the lowered text: same positions, faster."""
+    """Spans of the values whose name is that of a secret. Matched on the lowered text: same positions, faster."""
     position = 0
     while match := _NAMED.search(lowered, position):
         position = match.end("tail")
@@ -214,7 +214,7 @@ def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def _name_of(text: str, lowered: str, match: re.Match[str]) -> str:
-    """The whole name around the telling word. Of "next token" or "API key" the word before belongs to it."""
+    """The whole name around the word that gives it away. For "next token" or "API key" it includes the word before."""
     window = lowered[max(0, match.start() - 80) : match.start()]
     before = window.rstrip(_NAME_CHARACTERS)
     start = match.start() - len(window) + len(before)
@@ -234,8 +234,8 @@ def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _separates(separator: str, is_flag: bool, is_quoted: bool) -> bool:
-    """Whether what stands between name and value makes them a pair: `--flag value` and `("NAME", "value")` do, prose
-    and lists do not."""
+    """Whether the text between name and value makes them a pair: in `--flag value` and `("NAME", "value")` it does, in
+    prose and lists it does not."""
     mark = separator.strip(" \t\r\n\\")
     if mark in ("", '"', "'"):
         return mark == "" and is_flag
@@ -250,7 +250,7 @@ def _is_secret(name: str, value: str) -> bool:
     if doubt is None or _PLACEHOLDER.fullmatch(value):
         return False
     if _NUMBER.fullmatch(value):
-        # A metric of a password game is a number too, but `password: 12345678` is no metric.
+        # A metric of a password game is a number too, but `password: 12345678` is not a metric.
         return doubt == "password" and value.isdigit() and len(value) >= 4
     if doubt == "key":
         return _RANDOM.fullmatch(value) is not None
@@ -261,8 +261,8 @@ def _is_secret(name: str, value: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _doubt(name: str) -> Literal["none", "password", "key", "token"] | None:
-    """How much the name says: None, it is no secret's; "none", it is one's; "password", it is and no number is a
-    metric's; "key" or "token", the value has to look like one."""
+    """What the name says about its value. None: not a secret. "none": a secret. "password": a secret, and a number is
+    not a metric. "key" or "token": a secret only if the value looks like one."""
     words = [word.lower() for word in _WORD.findall(name)]
     if words[-1:] and words[-1] in ("id", "value", "text", "string") and len(words) > 1:
         words.pop()
@@ -281,13 +281,13 @@ def _doubt(name: str) -> Literal["none", "password", "key", "token"] | None:
 
 
 def _ascii_lower(text: str) -> str:
-    """Lower case that keeps every character's position."""
+    """Lower case in which every character keeps its position."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.translate(_ASCII_LOWER)
 
 
 def _bounded(text: str, limit: int) -> str:
-    """At most `limit` characters, the last one an ellipsis where something was left out.
+    """At most `limit` characters, the last one an ellipsis if something was left out.
 
     A cut can turn a harmless value into one that looks secret (`None` into `No…`), so the result is redacted again.
     """

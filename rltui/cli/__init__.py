@@ -30,8 +30,8 @@ COMMANDS = {
 }
 """The module and function of each command, and what it does. If the first word names no command, the screen opens."""
 COLLECT_AFTER = 20_000
-"""Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
-compiled patterns): at Python's 700 it would look a hundred times before the screen first shows, and free nothing."""
+"""Objects made and not yet freed before the garbage collector runs. Start-up makes thousands that stay (classes,
+compiled patterns). At Python's 700 it would run a hundred times before the screen shows, and free nothing."""
 
 OVERFLOW = r"(overflow|invalid value) encountered"
 """numpy's warning about a sum that overflows, as in a log with huge values. It is not shown: the code checks whether
@@ -39,7 +39,7 @@ the sum is finite, and the report says what is not known."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. Returns the exit code: 0 done, 1 a finding as severe as --fail-on says (verify: something is
+    """Runs one command. Returns the exit code: 0 done, 1 a finding as severe as --fail-on is open (verify: something is
     wrong), 2 wrong usage, 3 a crash of rltui, 130 Ctrl+C."""
     environment.use_one_thread()
     gc.set_threshold(COLLECT_AFTER)

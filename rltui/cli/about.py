@@ -1,4 +1,4 @@
-"""The commands that tell about rltui itself: the manual, the rules, the user's settings, and what works on this
+"""The commands about rltui itself: the manual, the rules, the user's settings, and what works on this
 machine."""
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Stop(Exception):  # noqa: N818
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors as one line, and with options anywhere between the runs."""
+    """argparse, but errors are one line, and options may be anywhere between the runs."""
 
     def parse_args(self, words: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
         return self.parse_intermixed_args(words)
@@ -107,7 +107,7 @@ def fail_option(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def use_lines(patterns: Sequence[str]) -> None:
-    """Sets the user's patterns for log lines. Raises Stop if one is invalid."""
+    """Sets the user's patterns for log lines. Raises Stop if one of them is invalid."""
     from rltui.readers.console import line_pattern
 
     for text in patterns:

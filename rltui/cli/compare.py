@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
-    """Yields the runs one by one. A terminal shows which one is being read, because many runs take a while."""
+    """Yields the runs one by one. A terminal shows which one is being read, because reading many runs takes a while."""
     from rltui.cli.arguments import Progress
     from rltui.text import clean
 
@@ -101,7 +101,7 @@ def run(words: list[str]) -> int:
         raise Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
     logged = {key for one in runs for key in one.curves}
     if primary and not args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
-        primary, lower = None, args.lower_is_better  # the metric of the settings is that of other runs
+        primary, lower = None, args.lower_is_better  # the metric in the settings belongs to other runs
     if args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
         raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs this metric")
     unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
@@ -122,6 +122,6 @@ def run(words: list[str]) -> int:
         from rltui.compare.markdown import render
 
         write(render(comparison, args.top), args.output)
-    if faults:  # a comparison without one of its runs
+    if faults:  # the comparison lacks one of its runs
         raise faults[0]
     return 0

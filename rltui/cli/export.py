@@ -61,10 +61,10 @@ def run(words: list[str]) -> int:
 
 
 def history_table(report: Report) -> pl.DataFrame:
-    """One row a step, in step order: `step`, `time` (UTC, null if unknown; only if some row states one), and each
+    """One row per step, in step order: `step`, `time` (UTC, null if unknown; left out if no row has one), and each
     metric under its name in the report, in its units. Null: not logged at that step; NaN: logged as NaN or an infinity.
 
-    A metric that is itself called `step` or `time` is `step (logged)` or `time (logged)`.
+    A metric that is itself called `step` or `time` becomes `step (logged)` or `time (logged)`.
     """
     import numpy as np
     import polars as pl

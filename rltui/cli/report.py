@@ -68,7 +68,7 @@ def run(words: list[str]) -> int:
             raise Stop(f"--{name} needs a number of rows, 1 or more")
     found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1 and args.newest:
-        found = [max(reversed(found), key=_newest)]  # those of one file follow each other
+        found = [max(reversed(found), key=_newest)]  # the runs of one file follow each other
     if len(found) > 1 and not args.all:
         names = "\n".join(f"  {name_of(f, found)}  ({counted(len(f.candidate.files), 'file')})" for f in found[:20])
         more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
@@ -103,7 +103,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     else:
         text = "\n".join(texts)
     write(text, getattr(args, "output", None))
-    if faults:  # a report without its diagnosis must not exit as a healthy one does
+    if faults:  # a report without its diagnosis must not exit like a healthy one
         raise faults[0]
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
 
@@ -111,7 +111,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 def _report_on(
     one: Found, args: argparse.Namespace, fmt: str, now: float | None, alone: bool
 ) -> tuple[str, int, Exception | None]:
-    """The report of one run, its worst finding and why it has no diagnosis; `alone`: it is the only one asked for."""
+    """The report of one run, its worst finding, and why it has no diagnosis. `alone`: no other run was asked for."""
     from rltui.report.build import build
     from rltui.session.run_reader import RunReader
     from rltui.text import shown
@@ -149,12 +149,12 @@ def _report_on(
         from rltui.report.checkin import append_checkin
 
         append_checkin(args.append, report)
-    halted = SEVERITIES["warning"] if report.run.state == "stalled" else 0  # `watch` warns of it, too
+    halted = SEVERITIES["warning"] if report.run.state == "stalled" else 0  # `watch` warns about it, too
     return text, max([halted, *map(_rank, report.findings)]), opened.fault
 
 
 def _check_readable(run: Run) -> None:
-    """Raises Stop if all that a run's files hold was skipped. A run that has not logged a row yet is readable."""
+    """Raises Stop if everything in a run's files was skipped. A run that has not logged a row yet is readable."""
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return

@@ -51,7 +51,7 @@ def run(words: list[str]) -> int:
     index = open_rollouts(found[0], run, opened.dumps())
     opened.close()
     if not index.entries and (alone := dumps_alone(args.run)) is not None:
-        index = alone  # there are only samples, so the run was made from their means
+        index = alone  # there are only samples: the run was made from their means
     return _told(args, index, run.id, run.path, run.framework)
 
 

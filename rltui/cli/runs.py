@@ -1,4 +1,4 @@
-"""`rltui runs`: what lies below directories, here and on other machines."""
+"""`rltui runs`: the runs below directories, here and on other machines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(words: list[str]) -> int:
                 except NotListed as problem:
                     raise Stop(str(problem)) from None
                 except NotARun:
-                    pass  # none below this one
+                    pass  # no run below this directory
         elif ":" in target:
             found += locate_runs([target], None, args.line)
         else:

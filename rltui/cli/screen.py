@@ -67,7 +67,7 @@ def run(words: list[str]) -> int:
 
 
 def _no_command(word: str) -> None:
-    """Raises Stop if a word is no file but nearly the name of a command."""
+    """Raises Stop if a word is not a file but is nearly the name of a command."""
     if os.path.exists(word) or ":" in word or os.sep in word or word == "-":
         return
     from rltui.settings.parse import nearest
@@ -77,7 +77,7 @@ def _no_command(word: str) -> None:
 
 
 def _no_screen() -> str | None:
-    """Why the terminal can hold no screen: None if it can, empty if there is no terminal."""
+    """Why the terminal cannot hold a screen. None if it can, empty if there is no terminal."""
     if not sys.stdout.isatty():
         return ""
     if os.environ.get("TERM", "") in NO_CURSOR:
@@ -130,7 +130,7 @@ def demo(words: list[str]) -> int:
 
 
 def sample_runs() -> str:
-    """Directory of the shipped sample runs: inside the installed package, beside it in a checkout."""
+    """Directory of the shipped sample runs: inside the installed package, or beside it in a checkout."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for path in (os.path.join(here, "_sample_runs"), os.path.join(os.path.dirname(here), "sample_runs")):
         if os.path.isdir(path):

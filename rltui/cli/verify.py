@@ -43,7 +43,7 @@ def run(words: list[str]) -> int:
     checks = []
     try:
         if args.adapters is not None:
-            with redirect_stdout(sys.stderr):  # what the user's functions print is no part of the result
+            with redirect_stdout(sys.stderr):  # what the user's functions print is not part of the result
                 given = load(args.adapters)
                 checks += verify(given)
                 checks += seen(given, STAGES) if args.mutants else []

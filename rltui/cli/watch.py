@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rltui.discovery.found import Found
 
 LOOK_EVERY_S = 2.0
-"""With --wait, seconds between two looks for the runs."""
+"""With --wait, seconds between two searches for the runs."""
 
 KINDS = (
     *("summary", "resumed", "opened", "worse", "better", "resolved", "stall", "recovery"),

@@ -1,4 +1,4 @@
-"""The screen. It draws a report, and everything it needs of textual is imported by its modules."""
+"""The screen, which draws a report. Its modules import everything that they need from textual."""
 
 SMALLEST = (60, 20)
 """Columns and rows that the screen needs."""

@@ -50,7 +50,7 @@ SPARING_S = 10.0
 """In bandwidth mode the screen changes by itself only after this many seconds."""
 MESSAGE_S = 8.0
 READ_S = 30.0
-"""For a message on what happened while the user was away, because it takes longer to read."""
+"""Seconds for a message about what happened while the user was away, because it takes longer to read."""
 FIRST_HINT = "↵ opens what is selected, Esc goes back, ? lists the keys, : all commands, ^s writes the report"
 INTERRUPT_S = 3.0
 """A second Ctrl+c within this many seconds quits."""
@@ -152,7 +152,7 @@ class RltuiApp(SeveralRuns):
             self.exports.read_marks()
         if self.view.sparing and not other and time.monotonic() - self._drawn < SPARING_S:
             return
-        if reads_on and self.top is not None:  # only the progress of reading has changed
+        if reads_on and self.top is not None:  # only the reading progress has changed
             self.top.redraw_edges()
         else:
             self.redraw()
@@ -287,7 +287,7 @@ class RltuiApp(SeveralRuns):
         self.redraw()
 
     def narrow(self, last_rows: int | None) -> None:
-        """Shows numbers and curves of only the last rows; None: of the whole run. The diagnosis is not narrowed."""
+        """Shows numbers and curves of only the last rows (None: of the whole run). The diagnosis is not narrowed."""
         self.follow()
         self.view.last_rows = last_rows
         self.worker.narrow(last_rows)
@@ -302,8 +302,8 @@ class RltuiApp(SeveralRuns):
         self.redraw()
 
     def ask_insight(self, around: int) -> None:
-        """Asks the worker what moved around a step, once for each state of the run. Until then the answer for an older
-        state is shown."""
+        """Asks the worker what moved around a step, once for each state of the run. Until the answer comes, the one for
+        an older state is shown."""
         asked = around, self.view.cursor
         if asked not in self.view.asked:
             self.view.asked.add(asked)
@@ -311,7 +311,7 @@ class RltuiApp(SeveralRuns):
             self.worker.insight(*asked, self.view.at if older else self.view.cursor)
 
     def ask_outlook(self) -> None:
-        """Asks for the insight at the shown step, unless that was done already, around whatever step."""
+        """Asks for the insight at the shown step, unless one around any step was already asked for."""
         if all(at != self.view.cursor for _, at in self.view.asked):
             self.ask_insight(self.view.at)
 

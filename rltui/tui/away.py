@@ -1,4 +1,4 @@
-"""While you were away: whether the user is there, and what is kept and told about the run until the return."""
+"""While you were away: whether the user is there, and what rltui keeps about the run and reports on the return."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0
-"""For so long after a return, news from the absence may still arrive, as after a machine slept."""
+"""For this long after a return, news from the absence may still arrive, for example after the machine slept."""
 
 
 class Attention:
-    """Whether the user looks: a key within this many minutes, and the terminal not known to be out of focus."""
+    """Whether the user looks: a key came within this many minutes, and the terminal is not known to be out of focus."""
 
     def __init__(self, minutes: Callable[[], float], clock: Callable[[], float] = time.monotonic) -> None:
         self._minutes = minutes
@@ -52,7 +52,7 @@ class Attention:
 
 
 class Chronicle:
-    """Keeps the record and the last look of one run. `take` is for the worker's thread only, the rest for any."""
+    """Keeps the record and the last look of one run. Only the worker's thread may call `take`, any thread the rest."""
 
     def __init__(self, found: Found, there: Callable[[], bool]) -> None:
         from rltui import settings
@@ -74,7 +74,7 @@ class Chronicle:
             self._recorder = Recorder(EventRecord(state_dir, run))
 
     def take(self, report: Report) -> list[Message]:
-        """The messages that a new report gives rise to. The first report gives what happened since the last look."""
+        """The messages that a new report causes. The first report yields what happened since the last look."""
         if not report.recording.loading.done or not report.recording.live:
             return []
         first = not self._changes.seen.began
@@ -102,7 +102,7 @@ class Chronicle:
         self._late_until = time.monotonic() + GRACE_S
 
     def digest(self) -> Digest | None:
-        """What happened while the user was away, if that was not told yet. From now on the user looks."""
+        """What happened while the user was away, unless it was already reported. From now on the user looks."""
         with self._lock, contextlib.suppress(OSError):
             made = self._digest() if time.monotonic() < self._late_until else None
             if made is not None:

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 NEAR = 12
-"""Two changed places of one style are sent as one if at most this many cells lie between them."""
+"""Two changes of the same style are sent as one if at most this many cells lie between them."""
 
 Cell = tuple[str, object]
 """A character and its style; the cell behind a wide character holds ""."""
@@ -33,7 +33,7 @@ def cells_of(segments: Iterable[Segment]) -> list[Cell]:
 
 
 def spans(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
-    """Spans (start, end) in which two rows of one length differ. Near spans are joined if that costs fewer bytes.
+    """Spans (start, end) in which two rows of equal length differ. Near spans are joined if that costs fewer bytes.
 
     A span costs a move of the cursor and a style. Up to `NEAR` cells between two spans cost less than that, but only if
     they have the same style: another style between them costs as much as a span.
@@ -91,7 +91,7 @@ class Shown:
         if old == new:
             return
         for start, stop in spans(old, new):
-            while start > 0 and new[start][0] == "":  # a wide character is sent whole
+            while start > 0 and new[start][0] == "":  # a wide character is sent as a whole
                 start -= 1
             while stop < len(new) and new[stop][0] == "":
                 stop += 1

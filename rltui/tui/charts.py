@@ -90,7 +90,7 @@ class Charts:
         has the colour of its severity from there on. Events of the run are marked only with `labels`. `level`: more or
         less smoothing. `axis`: step, time or tokens. `overlay`: another metric, over its own range. `zoom`: this many
         times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs. `series`:
-        draw these points, over the steps, and not all that is logged."""
+        draw only these points, over the steps, instead of all that is logged."""
         cut = series is not None
         at = x_of(view, name, axis) if series is None else series.steps.astype("float64")
         series = series if series is not None else view.series(name)
@@ -185,7 +185,7 @@ def _closer(first: float, last: float, around: float, zoom: int) -> tuple[float,
 
 
 def _over(values: Floats, onto: Floats) -> Floats:
-    """One metric's values, scaled to the range of another's, by their 1-99 % quantiles."""
+    """One metric's values, scaled to the range of another's by their 1-99 % quantiles."""
     import numpy as np
 
     seen, target = values[np.isfinite(values)], onto[np.isfinite(onto)]

@@ -1,4 +1,4 @@
-"""All code that depends on the inside of Textual, its terminal protocols and their versions. No other module may.
+"""All code that depends on Textual's internals, its terminal protocols and their versions. No other module may.
 
 `prepare()` runs before Textual is imported, because Textual reads its settings from the environment at import.
 """
@@ -32,7 +32,7 @@ class Inner(Struct, frozen=True):
     """A private member of Textual that we use, or replace (`patched`).
 
     `where` is `module:Class.member`. If only instances hold it, or it has no source, `seen_in` is another member whose
-    source shows it. `source`: the first digits of the SHA-256 of that source as it was when this was written.
+    source shows it. `source`: the first digits of the SHA-256 of that source when this was written.
     """
 
     where: str
@@ -43,8 +43,8 @@ class Inner(Struct, frozen=True):
 
 
 TESTED = ("8.2", "8.3")
-"""From the first version of Textual on, below the second; pyproject.toml has the same bounds. Within them no source of
-`INNER` has changed. A test checks that for the version that is installed."""
+"""Works with Textual from the first version up to, but not including, the second; pyproject.toml has the same bounds.
+Within them no source of `INNER` has changed. A test checks that for the installed version."""
 
 INNER = (
     Inner(
@@ -137,12 +137,12 @@ def over_ssh(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def prepare(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Settings that Textual reads at import. What the user has set stays."""
+    """Makes the settings that Textual reads at import. What the user has set stays."""
     environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    # No in-band resize reports and pixel mouse: if a proxy accepts them but never sends any, the layout freezes.
+    # No in-band resize reports or pixel mouse: if a proxy accepts them but never sends any, the layout freezes.
     environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
     if over_ssh(environ):
-        # After a lost connection the terminal would stay in the kitty protocol: the shell prints "13;129u" for Enter.
+        # After a lost connection the terminal would keep the kitty protocol: the shell prints "13;129u" for Enter.
         environ.setdefault("TEXTUAL_DISABLE_KITTY_KEY", "1")
 
 
@@ -197,8 +197,8 @@ class WireMeter:
 
 
 def send_changed_cells_only() -> Shown:
-    """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: for
-    a new layout or another screen the whole screen, and at the start five times."""
+    """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: the
+    whole screen for a new layout or another screen, and five times at the start."""
     from rich.cells import cell_len
     from textual._compositor import ChopsUpdate, LayoutUpdate
     from textual.strip import Strip
@@ -239,7 +239,7 @@ def send_changed_cells_only() -> Shown:
 
 
 def forget_closed_screens() -> None:
-    """Makes a cache of Textual 8.2 keep only colours. By itself it keeps the last 1,024 widgets with every line that
+    """Makes a cache of Textual 8.2 keep only colours. Otherwise it keeps the last 1,024 widgets with every line that
     they drew: 100 MB of screens that were closed long ago."""
     from textual._styles_cache import StylesCache
 
@@ -273,9 +273,9 @@ def toast(app: App[None], text: str, severity: str, seconds: float) -> None:
 
 
 def end_without_a_word(app: App[None]) -> Callable[[], BaseException | None]:
-    """Makes the app end at an error of ours with the terminal restored and nothing printed: Textual would print all
-    local variables, which hold the user's data. An error in a thread ends the app too. The returned function gives the
-    first error, for use after the end."""
+    """Makes an error in rltui end the app with the terminal restored and nothing printed, because Textual would print
+    all local variables, which hold the user's data. An error in a thread ends the app too. The returned function gives
+    the first error; call it after the end."""
     died: list[BaseException] = []
 
     def fatal(*_: object) -> None:

@@ -35,8 +35,8 @@ class Exports:
         return "\n".join(line.rstrip() for line in lines[:-1]).strip("\n")
 
     def snapshot(self) -> None:
-        """Writes the report at the step that is shown as Markdown. A drill-down, or a step in the past, comes before it
-        as text."""
+        """Writes the report at the shown step as Markdown. If a drill-down or a past step is on the screen, its text
+        comes first."""
         view, worker = self.app.view, self.app.worker
         if view.newest is None or view.report is None:  # no run is open: the list of runs
             text = f"```text\n{self.screen_text()}\n```\n"
@@ -166,8 +166,8 @@ def write_snapshot(
     """Writes a report, or other text that the user asked for, to a new file and returns its path.
 
     It goes to `cwd`, or, if that is inside the run's directory or cannot be written, to `<state_dir>/snapshots`. Its
-    name has the run and the UTC time. Only its owner can read it. It appears whole or not at all, and replaces nothing.
-    Raises OSError if neither place can be written, ValueError if both lie inside the run.
+    name contains the run and the UTC time. Only its owner can read it. It appears whole or not at all, and replaces
+    nothing. Raises OSError if neither place can be written, ValueError if both lie inside the run.
     """
     stem = _stem(name or os.path.basename(os.path.normpath(run_path)), now or datetime.now(UTC))
     problem: OSError | None = None
@@ -192,7 +192,7 @@ def _stem(run: str, now: datetime) -> str:
 
 
 def _inside(directory: str, run_path: str) -> bool:
-    """Whether a directory is that of the run, or lies in it. If the run is one file, its directory may be written."""
+    """Whether a directory is the run's or lies in it. If the run is one file, its directory may be written."""
     run = os.path.realpath(run_path)
     if not os.path.isdir(run):
         return False

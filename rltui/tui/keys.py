@@ -23,8 +23,8 @@ TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "
 
 class Key(Struct, frozen=True):
     """`keys`: Textual's names, comma-separated. `shown`: as people read them. `footer`: the text in the footer of the
-    screens in `footer_on`, in order of `rank`; if it is empty, the key is only in the help. Of a pair of keys only the
-    first has one, for both."""
+    screens in `footer_on`, in order of `rank`; if it is empty, the key is only in the help. In a pair of keys only the
+    first has a footer text, which is for both."""
 
     id: str
     keys: str
@@ -225,7 +225,7 @@ def _names() -> frozenset[str]:
 
 
 def _name(word: str) -> str | None:
-    """Textual's name of a key, which may be written as a character or as that name. None: there is no such key."""
+    """Textual's name of a key that is written as a character or as that name. None if there is no such key."""
     if len(word) == 1:
         return key_of(word)
     *modifiers, last = word.split("+")
@@ -252,7 +252,7 @@ def bindings(screen: str) -> list[Binding]:
 
 
 def shown(id: str) -> str:
-    """The key with this id as people read it, by the user's settings."""
+    """The key with this id as people read it, according to the user's settings."""
     return next(key.shown for key in _in_force if key.id == id)
 
 

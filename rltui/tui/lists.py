@@ -1,6 +1,6 @@
 """Which rows a list shows, and in what order: the filter of all lists, and the orders of the list of all metrics.
 
-In a filter space is AND, `|` OR, `!` not, `/re/` a regular expression; case does not count.
+In a filter a space is AND, `|` is OR, `!` is NOT, and `/re/` is a regular expression. Case is ignored.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class ManyOpener(Protocol):
         """The number and the state of each run that was found, from the ends of its logs."""
 
     def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
-        """The state of one run, from its whole log. None if the log is too large, or remote, to be read without a
-        request, or after `cancelled`."""
+        """The state of one run, from its whole log. None after `cancelled`, or if the log is not read without a
+        request, because it is too large or remote."""
 
     def facts(
         self,
@@ -37,8 +37,8 @@ class ManyOpener(Protocol):
         lost: Callable[[str, Exception], None],
         cancelled: Callable[[], bool],
     ) -> list[ComparedRun]:
-        """What a comparison needs to know of the picked runs, or else of all beside the run at `own`. `told` gets: runs
-        read, runs in all, name of the next. `lost` gets the name of a run that fails by a fault of rltui."""
+        """What a comparison needs to know about the picked runs, or else about all runs beside the one at `own`. `told`
+        gets: runs read, runs in all, name of the next. `lost` gets the name of a run that fails, and rltui's error."""
 
 
 class Many:
@@ -49,16 +49,16 @@ class Many:
         self.opener: ManyOpener = opener  # type: ignore[assignment]
         self.facts: tuple[ComparedRun, ...] = ()
         self.comparison: Comparison | None = None
-        self.left_out: tuple[str, ...] = ()  # names of runs that fail by a fault of rltui, each with its error
+        self.left_out: tuple[str, ...] = ()  # names of runs that an error in rltui excludes, each with the error
         self.reading: CompareProgress | None = None
-        self.fault: Exception | None = None  # the first one of ours
+        self.fault: Exception | None = None  # the first error in rltui itself
         self._cancel = Event()
         self._wanted: list[int] = []  # runs to read whole, the next first
         self._judged: set[int] = set()  # runs that were read whole
         self._judging = Lock()  # held by the only thread that reads them
 
     def judge(self, numbers: Sequence[int]) -> None:
-        """Starts to read these runs whole, one after the other, in place of those that were wanted before."""
+        """Starts to read these runs whole, one after the other. They replace the runs that were wanted before."""
         self._wanted = [number for number in numbers if number not in self._judged]
         if self._wanted and self._judging.acquire(blocking=False):
             self._thread(self._judge, lambda text: None)
@@ -80,7 +80,7 @@ class Many:
             self.judge(self._wanted)  # those that were wanted while this thread ended
 
     def judge_no_more(self) -> None:
-        """Stops that, even in the middle of a run. The run is read when it is wanted again."""
+        """Stops `judge`, even in the middle of a run. That run is read when it is wanted again."""
         self._wanted = []
         self._judged.clear()
 

@@ -30,7 +30,7 @@ class Choice(Struct, frozen=True):
 
 
 class ReportArrived(Message):
-    """A new report, from which the whole screen is drawn. A newer one replaces one that waits."""
+    """A new report, from which the whole screen is drawn. A newer one replaces one that is still waiting."""
 
     def __init__(self, report: Report) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class InsightArrived(Message):
 
 
 class FirstValuesRead(Message):
-    """The newest values, before anything else is known of the run."""
+    """The newest values, before anything else is known about the run."""
 
     def __init__(self, values: FirstValues) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class RowsRead(Message):
 
 
 class CompareProgress(Message):
-    """How many runs of the total are read, and the name of the one that is being read."""
+    """How many runs of the total were read, and the name of the one that is being read."""
 
     def __init__(self, done: int, total: int, name: str) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class CompareProgress(Message):
 
 
 class Compared(Message):
-    """The comparison, or why there is none. `left_out`: names of runs that fail by a fault of rltui, with the error."""
+    """The comparison, or why there is none. `left_out`: runs that fail by an error in rltui, each with the error."""
 
     def __init__(
         self,

@@ -174,7 +174,7 @@ class Places(App[None]):
 
 
 class SeveralRuns(Places):
-    """The part of the app that passes on what was read of other runs than the one shown."""
+    """The part of the app that passes on what was read about other runs than the one shown."""
 
     many: Many
 

@@ -25,7 +25,7 @@ def cut(text: str, width: int) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The name in at most `width` cells: what was left out is its middle, since both ends tell it from its like."""
+    """The name in at most `width` cells. Its middle is left out, because its ends distinguish it from similar names."""
     if cell_len(text) <= width or width < 5:
         return cut(text, width)
     end = (width - 1) // 2
@@ -86,7 +86,7 @@ def title(width: int, key: str, name: str, right: Row | None = None, focus: bool
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken between words. A word that is longer is broken too."""
+    """Lines of at most `width` cells, broken between words. A longer word is broken too."""
     lines: list[str] = []
     line, used = "", 0
     for word in text.split():

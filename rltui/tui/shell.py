@@ -1,5 +1,5 @@
 """What panes, screens, commands, alerts and exports may ask of the app. They import this protocol and not the app,
-which imports them all, so that there is no circle."""
+which imports them all, to avoid an import cycle."""
 
 from __future__ import annotations
 

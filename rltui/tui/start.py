@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rltui.tui.worker import FrameSource
 
 WOKEN_WITHIN_S = 0.0005
-"""While the screen waits for input, another thread gets its turn after so long. While the screen works, it is Python's
-usual 5 ms, so that the work is rarely interrupted."""
+"""Seconds after which another thread gets its turn while the screen waits for input. While the screen works, this is
+Python's usual 5 ms, so that the work is rarely interrupted."""
 
 T = TypeVar("T")
 
@@ -60,10 +60,10 @@ class _Selector(selectors.DefaultSelector):
 
 
 COLLECT_AFTER = 2_000
-"""With a run on the screen: objects made, and not yet freed, before the garbage collector looks. It takes 1 to 2 ms."""
+"""With a run on the screen: objects made and not yet freed before the garbage collector runs. That takes 1 to 2 ms."""
 
 UNASKED_MOST = 1 << 25
-"""The list of runs reads a run whole by itself only if it has at most this many bytes."""
+"""The list of runs reads a whole run unasked only if the run has at most this many bytes."""
 
 MOST_COMPARED = 24
 """If the user picked no runs, at most this many are compared, because each is read to its end."""
@@ -84,7 +84,7 @@ class SessionOpener:
         self._ahead: list[Found] = []  # what `first_values` found, for the `find` that follows
 
     def first_values(self) -> FirstValues | None:
-        """The newest values, if there is one run, on this machine, and it is not played again."""
+        """The newest values, if there is just one run, it is on this machine, and it is not played again."""
         if self.replay is not None or not all(os.path.exists(target) for target in self.targets):
             return None
         from rltui.report.names import first_values
@@ -185,7 +185,7 @@ def start(
     mouse: bool | None = None,
     replay: float | None = None,
 ) -> int:
-    """Runs the screen on these targets. Returns the exit code. Why something could not be opened goes to stderr."""
+    """Runs the screen on these targets. Returns the exit code. Prints to stderr why something could not be opened."""
     compat.prepare()
     if "-" in targets:
         from rltui.session.locate import take_standard_input
@@ -245,9 +245,9 @@ def start(
 
 
 def collect_little(opening: int) -> None:
-    """Called when a run was read. What exists now stays for long and is not looked at again. What the screen makes from
-    now on is collected often and in small parts, because keys must wait for a collection."""
-    if opening > 1:  # frees what is left of the run before
+    """Called when a run was read. What exists now lives long, so the collector need not look at it again. What the
+    screen makes from now on is collected often and in small parts, because keys wait during a collection."""
+    if opening > 1:  # frees what is left of the previous run
         gc.unfreeze()
         gc.collect()
     gc.freeze()

@@ -28,12 +28,12 @@ CHART_ROLES = {
     "clipped": "dim",
     "other": "dim",
 }
-"""Roles that panes and charts use, and the role of the theme whose style they have."""
+"""Roles that panes and charts use, each with the theme role whose style it takes."""
 
 
 class Theme(Struct, frozen=True):
-    """`styles`: by role. `selection`: added to each segment of the selected row. `ansi`: it uses the terminal's own
-    colours, which must not be turned into RGB."""
+    """`styles`: by role. `selection`: added to each segment of the selected row. `ansi`: whether the theme uses the
+    terminal's own colours, which must not be turned into RGB."""
 
     name: str
     ansi: bool
@@ -48,7 +48,7 @@ def _folder() -> Traversable:
 
 
 def parse_theme(text: str) -> Theme:
-    """A theme from TOML. A wrong one raises ValueError, KeyError, TypeError, AttributeError or StyleSyntaxError."""
+    """A theme from TOML. An invalid one raises ValueError, KeyError, TypeError, AttributeError or StyleSyntaxError."""
     data = tomllib.loads(text)
     ansi, background = bool(data["ansi"]), str(data["bg"])
     ground = Style() if ansi else Style(bgcolor=background)
@@ -72,7 +72,7 @@ def parse_theme(text: str) -> Theme:
 
 @cache
 def load_theme(name: str) -> Theme:
-    """A theme by name: a shipped one, or else the user's. Raises ValueError that names the theme and the problem."""
+    """A theme by name: a shipped one, or else the user's. Raises a ValueError that names the theme and the problem."""
     try:
         shipped = _folder().joinpath(f"{name}.toml")
         text = shipped.read_text(encoding="utf-8") if shipped.is_file() else settings.theme_texts()[name]
@@ -94,7 +94,7 @@ def theme_names() -> tuple[str, ...]:
 
 
 def textual_theme(theme: Theme) -> TextualTheme | None:
-    """The same colours for what Textual draws (scroll bars, selections). None for an ANSI theme: Textual has one."""
+    """The same colours for what Textual draws (scroll bars, selections). None for ANSI themes: Textual has its own."""
     if theme.ansi:
         return None
     colour = {role: style.color.name for role, style in theme.styles.items() if style.color is not None}

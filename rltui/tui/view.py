@@ -27,14 +27,14 @@ SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "n
 """Units as the screen writes them. Units that the metric's name already says (reward, loss) are left out."""
 
 ASK_AGAIN_S = 10.0
-"""An insight costs too much for every row of a live run: it is asked for again only after this many seconds..."""
+"""An insight for every row of a live run costs too much: it is asked for again only after this many seconds..."""
 STILL_ASK_S = 60.0
-"""...and after this many while no row comes."""
+"""...or after this many if no row comes."""
 REPLAY_ASK_S = 1.0
 INSIGHTS = 16
 
 STRIDE = 12
-"""A growing axis gets longer by one part in this many of its length at a time."""
+"""A growing axis is extended by one part in this many of its length at a time."""
 
 
 class View:
@@ -60,7 +60,7 @@ class View:
         self.mark: int | None = None  # the step that `m` marked
         self.paused = False
         self.several = False  # the run was picked from a list, to which Esc leads back
-        self.last_rows: int | None = None  # numbers are of the last this many rows; None: of the whole run
+        self.last_rows: int | None = None  # numbers cover only the last this many rows; None: the whole run
         self.now = 0.0
         self.wire = ""
         self.message = ""
@@ -90,7 +90,7 @@ class View:
             self.past, self.cursor = None, None
             self.insights.clear()
         if new.loading.done and before is not None and not before.loading.done:
-            self.insights.clear()  # they know only a part of the run
+            self.insights.clear()  # they cover only a part of the run
             self.asked.clear()
         self.first, self.newest = None, report
         moving = new.live or (self.replaying and report.run.state == "running")
@@ -117,7 +117,7 @@ class View:
 
     @property
     def outlook(self) -> Insight | None:
-        """The newest insight at the step that is shown, around whatever step: for all of it except the moves."""
+        """The newest insight at the shown step, computed around any step. All but its moves hold for the shown step."""
         known = [insight for (_, at), insight in self.insights.items() if at == self.cursor]
         return known[-1] if known else None
 
@@ -131,13 +131,13 @@ class View:
         return self.newest if self.cursor is None or self.past is None else self.past[1]
 
     def settle(self) -> None:
-        """Finds the worst open finding for each metric that is a finding's first. Call it when the report changes."""
+        """Finds the worst open finding for each first metric of a finding. Call it when the report changes."""
         self.flagged = headed(self.report) if self.report else {}
 
     @property
     def ages(self) -> bool:
-        """Whether the header changes with time alone: the age of the last step, or, if the machine cannot be reached or
-        a file cannot be read, of the last news."""
+        """Whether the header changes with time alone. It shows the age of the last step, or of the last news if the
+        machine cannot be reached or a file cannot be read."""
         if self.newest is None:
             return True
         link, stall = self.newest.recording.link, self.newest.recording.stall
@@ -155,7 +155,7 @@ class View:
         return steps.first, steps.last
 
     def axis(self) -> tuple[int, int]:
-        """First and last step of sparklines. While the run goes on, the end moves by several steps at once. If not,
+        """First and last step of sparklines. While the run goes on, the end moves by several steps at once. Otherwise
         each new step would shift every bar, and every shifted bar is sent to the terminal."""
         first, last = self.span
         if self.newest is None or self.newest.run.state != "running":
@@ -176,8 +176,8 @@ class View:
         return open_ones[0] if open_ones and open_ones[0].severity != "info" else None
 
     def open_findings(self) -> list[Finding]:
-        """Open findings: first the root of the one that the verdict rests on, then worst first, each symptom below its
-        root."""
+        """Open findings. The root of the one that the verdict rests on comes first, then the worst. Each symptom is
+        below its root."""
         if self.report is None:
             return []
         found = [f for f in self.report.findings if f.status == "active"]
@@ -192,7 +192,7 @@ class View:
         ]
 
     def name_of(self, metric: str) -> str | None:
-        """The report's name for a metric, which is given by canonical name or raw key."""
+        """The report's name for a metric that is given by its canonical name or raw key."""
         return name_of(self.report, metric) if self.report else None
 
     @property
@@ -210,7 +210,7 @@ class View:
         return self.recording.series.get(metric.key) if metric and self.recording else None
 
     def recent(self, name: str, count: int) -> list[float]:
-        """The last this many values of a metric, the newest last."""
+        """The last `count` values of a metric, the newest last."""
         if self.first is not None:
             return self.first.metrics[name].values[-count:].tolist()
         series = self.series(name)
@@ -226,7 +226,7 @@ class View:
         return known.label if known else name
 
     def known(self, name: str) -> Metric | None:
-        """What the vocabulary says about a metric; None for a key that it does not know."""
+        """What the vocabulary knows about a metric; None for a key that it does not know."""
         from rltui.frameworks.load import metrics
 
         metric = self.metric(name)

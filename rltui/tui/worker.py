@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from rltui.session.run_reader import RunReader
 
 POLL_S = 1.0
-"""Most seconds that a source sleeps before it looks whether the screen was closed."""
+"""The most seconds that a source sleeps before it checks whether the screen was closed."""
 LOOK_EVERY_S = 1.0
-"""While there is no run yet, seconds between two looks for one."""
+"""Seconds between two searches for a run, while there is none yet."""
 FIRST_DRAWN_S = 0.5
-"""Most seconds that reading waits until the first values are on the screen."""
+"""The most seconds that reading waits until the first values are on the screen."""
 LAST_WRITE_S = 1.0
-"""Most seconds that quitting waits for a file that the user has just asked for."""
+"""The most seconds that quitting waits for a file that the user has just asked for."""
 
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class FrameSource(Protocol):
         """Waits for news, at most `timeout_s` seconds. None if there is nothing new."""
 
     def close(self) -> None:
-        """Makes a `next_frame` that waits end soon."""
+        """Makes a waiting `next_frame` end soon."""
 
     def ask(self, question: Callable[[RunReader], T]) -> T:
         """The answer to a question about the run, which does not change meanwhile."""
@@ -73,17 +73,17 @@ class Opener(Protocol):
         """What can be opened, newest first. Raises an exception with a text for the user if there is nothing."""
 
     def open(self, index: int) -> FrameSource:
-        """Opens one of the runs that `find` gave."""
+        """Opens one of the runs that `find` returned."""
 
 
 class Worker:
-    """Finds, opens and follows a run in a daemon thread, until `stop`. A second one answers questions about it."""
+    """Finds, opens and follows a run in a daemon thread, until `stop`. A second thread answers questions about it."""
 
     def __init__(self, app: App[None], opener: Opener) -> None:
         self.app = app
         self.opener = opener
         self._stop = Event()
-        self.fault: Exception | None = None  # the first one of ours
+        self.fault: Exception | None = None  # the first error in rltui itself
         self._source: FrameSource | None = None
         self._choices: tuple[Choice, ...] = ()
         self.there: Callable[[], bool] = lambda: True  # whether the user is there
@@ -93,7 +93,7 @@ class Worker:
         self.first_shown: Callable[[], None] = lambda: None  # called when the first values are on the screen
         self._chronicle: Chronicle | None = None
         self._newest: Frame | None = None
-        self._last_rows: int | None = None  # numbers are of the last this many rows; None: of all
+        self._last_rows: int | None = None  # numbers cover only the last this many rows; None: all
         self._opening = 0  # number of the newest opening; loops of older ones end
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
@@ -127,7 +127,7 @@ class Worker:
         self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step, last))))
 
     def narrow(self, last_rows: int | None) -> None:
-        """Makes reports with the numbers of the last rows only (None: of all). The diagnosis stays that of the run."""
+        """Builds reports whose numbers cover only the last rows (None: all). The diagnosis covers the whole run."""
         self._last_rows = last_rows
         frame = self._newest
         if frame is not None:
@@ -138,8 +138,8 @@ class Worker:
         self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, until))))
 
     def write(self, what: str, write: Callable[[], str]) -> None:
-        """Calls `write`, which returns the path that it wrote, and tells the app. One thread writes, in the order of
-        the requests, so that the newer of two writes to one file counts."""
+        """Calls `write`, which returns the path that it wrote, and reports the path to the app. One thread writes in
+        the order of the requests, so the newer of two writes to one file counts."""
 
         def work() -> None:
             try:
@@ -173,8 +173,8 @@ class Worker:
         self._thread(work)
 
     def rollouts(self, asker: MessagePump, files: tuple[str, ...], revision: int, query: Query) -> None:
-        """Reads a page of rollouts and sends it to `asker`. A newer request replaces one that waits. `revision` is that
-        of the run: after new rows the files are looked at again."""
+        """Reads a page of rollouts and sends it to `asker`. A newer request replaces one that waits. `revision` is the
+        run's: after new rows the worker looks at the files again."""
 
         def work(source: FrameSource) -> Message | None:
             from rltui.report.rollouts_page import RolloutBrowser
@@ -195,7 +195,7 @@ class Worker:
         self._ask("rollouts", work)
 
     def whole(self, report: Report, step: int | None) -> Report:
-        """The report with its outlook, or the report as it stood at a step. It asks the run on the caller's thread, so
+        """The report with its outlook, or the report as it stood at a step. Queries the run on the caller's thread, so
         the UI thread must not call it. Raises ValueError if no run is open."""
         from rltui.report.build import build, with_outlook
 
@@ -296,7 +296,7 @@ class Worker:
         from rltui.report.summaries import SummaryCache  # it loads numpy, which the screen need not wait for
 
         cache, shown, told = SummaryCache(), Event(), False
-        found = getattr(source, "found", None)  # a replay has none: it tells no news
+        found = getattr(source, "found", None)  # a replay has none, because it reports no news
         chronicle = self._chronicle = Chronicle(found, self.there) if found is not None else None
         try:
             while not self._stop.is_set() and opening == self._opening:
@@ -308,9 +308,9 @@ class Worker:
                         self._post(ReportArrived(report))
                         for message in chronicle.take(report) if chronicle is not None else ():
                             self._post(message)
-                    except Exception as error:  # the next row may do better
+                    except Exception as error:  # the next row may work
                         self._failed("this row is not shown", error)
-                    if not shown.is_set():  # to read on at once would slow the drawing of the first values
+                    if not shown.is_set():  # reading on at once would slow the drawing of the first values
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
                         shown.set()
@@ -327,7 +327,7 @@ class Worker:
             source.close()
 
     def _failed(self, what: str, error: Exception) -> None:
-        """A fault of ours: told on the screen now, and as every other when the screen is left."""
+        """Reports an error in rltui itself: on the screen now, and like any other error when the screen is left."""
         from rltui.evidence.guard import error_text  # not before the first paint
 
         self.fault = self.fault or error

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 ARROW = (" → ", "dim")
 CHANGE, NUMBER, SINCE, LIFE = 8, 7, 5, 11
 LONGEST_TITLE, LONGEST_LABEL = 54, 21
-"""Cells that titles and names of metrics get at most."""
+"""The most cells that titles and metric names get."""
 LEAST_TITLE, LEAST_LABEL = 16, 11
-"""Cells from which on they can be told apart: a pane that has not so many shows fewer numbers."""
+"""The fewest cells in which they can be told apart. A pane with less room shows fewer numbers."""
 HINT = 12
-"""Cells from which on the config value behind a finding is shown."""
+"""The fewest cells in which the config value behind a finding is shown."""
 WHOLE, WORDS = 120, 92
-"""Narrower panes show no middle, life and hint of a finding; still narrower ones only the glyph of its severity."""
+"""Panes narrower than `WHOLE` leave out the middle, life and hint of a finding. Those narrower than `WORDS` also show
+only the glyph of its severity."""
 TINY = 5e-4
 """Smaller values are written as `3e-4`."""
 
@@ -38,7 +39,7 @@ class FindingColumns(Struct, frozen=True):
     words: int
     title: int
     label: int
-    numbers: int  # of first → mid → last that are shown
+    numbers: int  # how many of first → mid → last are shown
     unit: int
     change: int
     before_since: str
@@ -47,7 +48,7 @@ class FindingColumns(Struct, frozen=True):
 
     @classmethod
     def of(cls, width: int, titles: int, labels: int, units: int, last_step: int) -> FindingColumns:
-        """`titles`, `labels`, `units`: the longest ones. `last_step`: the greatest number in the column of steps."""
+        """`titles`, `labels`, `units`: the longest lengths. `last_step`: the greatest number in the column of steps."""
         whole = width >= WHOLE
         words = 12 if width >= WORDS else 2
         before = "  since " if whole else "  "
@@ -162,7 +163,7 @@ def _head(view: View, width: int, focus: bool, items: list[Listed], cols: Findin
 
 
 def fitting(view: View, name: str, value: float | None) -> str:
-    """A value that fits into its column. A small one is `3e-4`, and not cut off."""
+    """A value that fits into its column. A small one is written as `3e-4`, not cut off."""
     text = view.value(name, value)
     if not value or view.unit(name) == "%" or (len(text) <= NUMBER and abs(value) >= TINY):
         return text
@@ -221,7 +222,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, cols: FindingColu
     if f.evidence:
         row += [put(cut(_called(f), cols.title - 1), cols.title, name_role)]
         row += _numbers(view, f.evidence[0], cols, selected, role if selected else "fg")
-    else:  # nothing was measured, so the title has the room of the numbers
+    else:  # nothing was measured, so the title gets the room of the numbers
         row.append(put(_called(f), cols.title + cols.measured, name_role))
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
     row += [(cols.before_since if onset else " " * len(cols.before_since), "dim"), put(onset, cols.since, "fg", ">")]

@@ -22,7 +22,7 @@ SEEKS = {"critical": "finding.next_critical", "warning": "finding.next_warning"}
 
 
 def _idle(view: View) -> list[str]:
-    """Ids of the keys that jump to findings of a severity, if none of it is open."""
+    """Ids of the keys that jump to findings of a severity of which none is open."""
     findings = view.report.findings if view.report is not None else ()
     there = {finding.severity for finding in findings if finding.status == "active"}
     return [key for severity, key in SEEKS.items() if severity not in there]

@@ -130,13 +130,12 @@ MOST = 16
 """The pane asks for room for this many GPUs; the GPU screen has all."""
 
 
-"""States of a run that needs this machine no more."""
 SLACK_S = 60.0
-"""Samples so soon after the newest row of a run are taken to be of its time."""
+"""Samples within this many seconds after a run's newest row count as samples of the run."""
 
 
 def of_another_time(view: View) -> bool:
-    """Whether the run was over before the first sample: what this machine does now has nothing to do with it."""
+    """Whether the run was over before the first sample, so that this machine's present state says nothing about it."""
     report, recording = view.report, view.recording
     if report is None or recording is None or not report.run.over:
         return False

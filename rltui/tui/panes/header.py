@@ -68,8 +68,8 @@ def state(view: View, width: int) -> Row:
 
 
 class UnderWay(NamedTuple):
-    """What a live run does now. `name` of the phase, empty if the log announces none. `seconds` since it began, or
-    since the last sign of life. `usual_s`, `high_s`: median and 95th percentile of what it takes in this run."""
+    """What a live run does now. `name`: the phase, empty if the log announces none. `seconds`: since it began, or since
+    the last sign of life. `usual_s`, `high_s`: median and 95th percentile of what it takes in this run."""
 
     name: str
     seconds: float
@@ -78,7 +78,7 @@ class UnderWay(NamedTuple):
 
 
 def under_way(view: View) -> UnderWay | None:
-    """The step or phase that a live run is in; None of a run that is not live, not running or seen in the past."""
+    """The step or phase that a live run is in. None if the run is not live, not running, or seen in the past."""
     report, frame = view.newest, view.recording
     card = frame.stall if frame is not None and frame.live and frame.loading.done else None
     if report is None or card is None or card.since is None or view.replaying or view.cursor is not None:

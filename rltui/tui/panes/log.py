@@ -49,7 +49,7 @@ def events(view: View) -> list[Note]:
 
 
 def coming(view: View) -> list[Forecast]:
-    """What is forecast if the run goes on like this, without its end, which the header shows."""
+    """The forecasts for a run that goes on like this, except for its end, which the header shows."""
     return [f for f in view.outlook.forecasts if f.what != "end"] if view.outlook else []
 
 
@@ -92,13 +92,13 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
 
 NEAR_STEPS = 10
 NEAR_S = 60.0
-"""Notable lines within this many steps of an onset belong to it; or this many seconds, if they name no step."""
+"""Notable lines belong to an onset if they are within `NEAR_STEPS` of it, or `NEAR_S` if they name no step."""
 MARKS = ("step:{} ", "'step': {},", '"step": {},', " {}/", "step {} ", "step={} ")
 """How log lines name their step."""
 
 
 def log_line_of(view: View, step: int) -> tuple[int, bool] | None:
-    """Index of the first log line of a step, and whether that is sure (from its time or text) or only estimated from
+    """Index of the first log line of a step, and whether that is certain (from its time or text) or only estimated from
     the share of steps before it. None without a log."""
     lines = view.recording.log if view.recording else ()
     if not lines:

@@ -1,4 +1,4 @@
-"""How the column of keys shows those of one heading."""
+"""How the key column shows the keys below one heading."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def parted(key: str) -> tuple[str, str]:
 
 
 def prefix_of(keys: list[str]) -> str:
-    """What all the keys begin with; empty if they differ, as nobody could tell whose prefix is whose."""
+    """The prefix of all the keys. Empty if theirs differ, because nobody could tell which key has which prefix."""
     found = {parted(key)[0] for key in keys}
     return found.pop() if len(found) == 1 else ""
 
 
 def key_in(key: str, prefix: str, width: int) -> str:
-    """The key below a heading that has its prefix; one that is too long without its middle."""
+    """The key below a heading that has its prefix. If it is too long, its middle is left out."""
     return shortened(key.removeprefix(prefix), width)

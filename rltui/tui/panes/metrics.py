@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 KINDS = ("metric", "constant", "missing")
 MOST_DECIMALS = 5
 RECENT = 50
-"""The last this many points decide how many decimals a metric has, so that its width is steady."""
+"""The last this many points decide how many decimals a metric has, so that its width does not change."""
 
 
 class MetricLine(Struct, frozen=True):
-    """A line of the list: a heading, a blank, a metric, or a metric that is not logged. `prefix`: of the keys below a
-    heading, if all begin with it, so that each is shown without it."""
+    """A line of the list: a heading, a blank, a metric, or a metric that is not logged. `prefix`: what all keys below a
+    heading begin with, so that each is shown without it."""
 
     kind: str  # "heading" | "blank" | "metric" | "constant" | "missing"
     name: str = ""
@@ -76,7 +76,7 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     chosen: list[str] = []
     used: set[str] = set()
     heading_of = {n: heading.name for heading, names in groups for n, _ in names}
-    if narrow:  # there is room for few, so those that are logged come first
+    if narrow:  # there is room for few, so logged metrics come first
         logged = view.listed
         turns.sort(key=lambda name: name not in logged)
     for name in dict.fromkeys([*flagged, *pinned, *turns]):
@@ -90,7 +90,7 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
 
 
 def constant(view: View, name: str) -> bool:
-    """Whether it was logged more than once, always with the same value."""
+    """Whether the metric was logged more than once, always with the same value."""
     metric = view.metric(name)
     return metric is not None and metric.count > 1 and not metric.nan and metric.min == metric.max
 
@@ -268,7 +268,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     decimals = fixed_decimals(recent) if recent else None
     tiny = decimals is not None and decimals > MOST_DECIMALS
     if tiny:
-        decimals = None  # a learning rate: written as 3e-6
+        decimals = None  # a learning rate is written as 3e-6
     row: Row = [
         start,
         (f"{glyph} ", "dim" if later else role or "fg"),
@@ -277,7 +277,7 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     row += [(" ", "fg"), *_spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)]
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
-        decimals = None  # would read as zero
+        decimals = None  # it would read as zero
     shown = "0" if tiny and now == 0 else view.value(line.name, now, decimals)  # 0.000 could be any small rate
     row += [put(shown, cols.now, strong, ">"), put(f" {view.unit(line.name)}", cols.unit, "dim")]
     moved = _moved(metric, finding if view.last_rows is None else None, scale)

@@ -37,7 +37,7 @@ def draw(view: View, pane: str, width: int, height: int, focus: bool) -> list[Ro
 
 
 def _first(view: View, values: FirstValues, pane: str, width: int, height: int, focus: bool) -> list[Row]:
-    """The same with the newest values, in the places where they will stay. The rest is still being read."""
+    """The same with the newest values, in their final places. The rest is still being read."""
     if pane == "metrics":
         from rltui.tui.panes import metrics
 

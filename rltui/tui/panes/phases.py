@@ -46,7 +46,7 @@ def seconds(view: View, item: PhaseItem) -> float | None:
 
 
 def colour(view: View, item: PhaseItem) -> str:
-    """The colour of a phase. Only if a finding is open: in a healthy run a high share is a note, not an alarm."""
+    """The colour of a phase, only if a finding is open: in a healthy run a high share is a note, not an alarm."""
     return "warn" if item.status == "high" and view.worst is not None else ""
 
 
@@ -138,8 +138,8 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
 
 
 def _clock(view: View, now: UnderWay, name_w: int, bar_w: int) -> Row:
-    """What the run does now, since when, and how much of the usual time for it that is. What is over the longest usual
-    time is coloured."""
+    """What the run does now, for how long, and how much of the usual time that is. The row is a warning if it takes
+    over `SLOW` times the longest usual time."""
     late = now.high_s is not None and now.seconds > SLOW * now.high_s
     role = "warn" if late else "ink"
     usual = now.usual_s

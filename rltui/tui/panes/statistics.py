@@ -1,4 +1,4 @@
-"""What is known of one metric: numbers, meaning, forecast, findings that use it, and its source."""
+"""What is known about one metric: numbers, meaning, forecast, findings that use it, and its source."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
 
 
 def _here(view: View, name: str) -> str:
-    """What the reward of this run contains: that depends on where its config puts the KL penalty."""
+    """What the reward of this run contains, which depends on where its config puts the KL penalty."""
     from rltui.report.markdown_metrics import reward_note
 
     known = view.known(name)

@@ -48,7 +48,7 @@ class PaneLayout(Layout):
 
 
 def typed(text: str, event: events.Key) -> str:
-    """A line of text after a key: a printable one, Backspace, or Ctrl+u, which empties it."""
+    """The line of text after a key: a printable one, Backspace, or Ctrl+u, which empties the line."""
     if event.key == "backspace":
         return text[:-1]
     if event.key == "ctrl+u":
@@ -57,7 +57,7 @@ def typed(text: str, event: events.Key) -> str:
 
 
 class PaneScreen(Screen[None]):
-    """A screen of panes. Subclasses say which panes (`PANES`), where (`places`) and with what (`draw`)."""
+    """A screen of panes. Subclasses define which panes (`PANES`), where (`places`) and with what (`draw`)."""
 
     NAME: ClassVar[str] = ""
     PANES: ClassVar[tuple[str, ...]] = ()
@@ -66,7 +66,7 @@ class PaneScreen(Screen[None]):
     BINDING_GROUP_TITLE = "rltui"
 
     def __init__(self) -> None:
-        super().__init__(name=self.NAME)  # no id, as a screen that is closing may still have it
+        super().__init__(name=self.NAME)  # no id, because a closing screen may still have it
         compat.bind(self, keys.bindings(self.NAME))
         self._layout = PaneLayout()
         self._places: Places = {}
@@ -88,7 +88,7 @@ class PaneScreen(Screen[None]):
         raise NotImplementedError
 
     def leave(self) -> bool:
-        """Ends a filter, zoom or cursor. False if there is none, so that only the screen can be left."""
+        """Ends a filter, zoom or cursor. False if there is none, so that only the screen itself can be left."""
         return self.end_filter()
 
     # -- drawing -------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class PaneScreen(Screen[None]):
         return [Pane(name) for name in (*self.PANES, "footer")]
 
     def arranged(self, size: Size) -> Places:
-        """The places of all panes. Below the smallest size only one, which says so."""
+        """The places of all panes. Below the smallest size: only one pane, which says so."""
         if size.width < LEAST.width or size.height < LEAST.height:
             self._places = {"footer": Region(0, 0, size.width, size.height)}
         else:
@@ -126,11 +126,11 @@ class PaneScreen(Screen[None]):
             compat.arrange_again(self)
         for pane in self.query(Pane):
             place = self._places.get(pane.id or "")
-            if place and place.size == pane.size:  # the others get their rows with their new size
+            if place and place.size == pane.size:  # the other panes get their rows with their new size
                 pane.show(self._content(pane.id or "", place))
 
     def fill(self, places: Places) -> None:
-        """Gives rows to panes that get another size now, so that they are not blank first."""
+        """Gives rows to panes whose size changes now, so that they are not blank at first."""
         for pane in self.query(Pane):
             place = places.get(pane.id or "")
             if place and place.size != pane.size:
@@ -160,7 +160,7 @@ class PaneScreen(Screen[None]):
         return ()
 
     def redraw_edges(self) -> None:
-        """Draws again what changes while nothing arrives: the first pane, those with a clock and the footer."""
+        """Redraws what changes while nothing arrives: the first pane, the panes with a clock and the footer."""
         for pane in self.query(Pane):  # a screen that is just being opened has none yet
             place = self._places.get(pane.id or "")
             if place and pane.id in (self.PANES[0], "footer", *self.clocks()):
@@ -208,7 +208,7 @@ class PaneScreen(Screen[None]):
         event.prevent_default()
         self.redraw()
 
-    # -- keys that work alike everywhere -------------------------------------------------------------------------
+    # -- keys that work the same everywhere ----------------------------------------------------------------------
 
     def action_escape(self) -> None:
         if self.leave():
@@ -239,7 +239,7 @@ class PaneScreen(Screen[None]):
         self.rltui.open_named(name)
 
     def action_zoom(self) -> None:
-        """Goes back from a pane that was zoomed to its own screen."""
+        """Closes the screen of a zoomed pane."""
         self.rltui.close_screen()
 
     def action_snapshot(self) -> None:
@@ -305,7 +305,7 @@ class PaneScreen(Screen[None]):
         self.rltui.pause()
 
     def action_narrow(self) -> None:
-        """Shows the last 200 rows, the last 50, or the whole run again. Skips those that are more than the run has."""
+        """Shows the last 200 rows, the last 50, or the whole run again. Skips a number that is above the run's rows."""
         rows = self.view.newest.run.steps.rows if self.view.newest else 0
         fewer = next((last for last in LAST_ROWS if last < min(rows, self.view.last_rows or rows)), None)
         if fewer is None and self.view.last_rows is None:
@@ -340,7 +340,7 @@ def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int |
 
 
 class Pane(Widget, can_focus=False):
-    """Shows rows, and paints only those again that changed."""
+    """Shows rows, and repaints only those that changed."""
 
     DEFAULT_CSS = "Pane { width: 1fr; height: 1fr; }"
 

@@ -38,7 +38,7 @@ def must_hold(insight: Insight, width: int) -> list[Block]:
 
 
 def _reward(insight: Insight, width: int) -> list[Block]:
-    """The values that the reward takes, because a binary reward has another healthy course than a graded one."""
+    """The values that the reward takes, because a healthy binary reward moves differently from a graded one."""
     if insight.rewards is None:
         return []
     text = insight.rewards.text
@@ -149,7 +149,7 @@ class PipelineScreen(TextScreen):
 
 
 class CoverageScreen(TextScreen):
-    """What is not logged, which checks that blocks, and how to log it in this framework. Then what is not known, and
+    """What is not logged, which checks this blocks, and how to log it in this framework. Then what is not known, and
     the checks that do not apply to this kind of run."""
 
     NAME = "coverage"

@@ -84,7 +84,7 @@ def verbs(app: Shell) -> Iterable[Verb]:
 
 
 def typed(app: Shell, query: str) -> Iterable[Verb]:
-    """Commands with a word of their own: `step 340` moves the step cursor, `last 100` narrows to this many rows,
+    """Commands that take an argument: `step 340` moves the step cursor, `last 100` narrows to this many rows,
     `explain ID` opens a rule or page, `append STATUS.md` writes a check-in entry there."""
     if found := re.fullmatch(r"(?:step|at)?\s*(\d+)", query):
         step = int(found[1])
@@ -99,8 +99,8 @@ def typed(app: Shell, query: str) -> Iterable[Verb]:
 
 
 def found(app: Shell, query: str, screen: str, used: Mapping[str, int]) -> list[Verb]:
-    """The commands that fit what was typed, best first. Of commands that fit alike, and of all if nothing was typed,
-    those that were run most often come first, then those whose key works on this screen."""
+    """The commands that fit what was typed, best first. Among equally good ones, or all if nothing was typed, those
+    that were run most often come first, then those whose key works on this screen."""
     query = query.strip()
     order = {key.id: i for i, key in enumerate(on(screen))}
     known = sorted(verbs(app), key=lambda verb: (-used.get(verb.name, 0), verb.key not in order))

@@ -33,7 +33,7 @@ ABOUT = {
 SPARK = 24
 LEAST_FRONT = 11  # rows of the front's plot with its legend
 FRONT, CURVES, LEAST_CURVES = 13, 22, 9
-"""Rows of the front if curves stand below it, and of these at most and at least."""
+"""Rows of the front if curves are below it, and the most and the fewest rows of the curves."""
 AXES = ("tokens", "gpu_hours", "hours", "steps")
 
 
@@ -322,7 +322,7 @@ class CompareScreen(PaneScreen):
         self.action_move(end * 1_000_000)
 
     def action_axis(self) -> None:
-        """Takes the next cost for the table and the front."""
+        """Switches the table and the front to the next cost."""
         self.axis = (self.axis + 1) % len(AXES)
         self.redraw()
 

@@ -60,7 +60,7 @@ class ConfigScreen(TextScreen):
             beside = len(source.path) <= width - 36
             rows = [[*read, (source.path, "fg")]] if beside else [read]
             rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
-            age = "" if source.note.startswith("as of ") else self._age(source.path)  # for a live run the note says it
+            age = "" if source.note.startswith("as of ") else self._age(source.path)  # the note of a live run has it
             told = (source.note, age)
             if any(told):
                 text = " · ".join(part for part in told if part)
@@ -116,7 +116,7 @@ class ConfigScreen(TextScreen):
         return blocks
 
     def _age(self, path: str) -> str:
-        """The age of a file's newest row, and how late its writer is known to be. Only for a run that is followed."""
+        """The age of a file's newest row, and the known delay of its writer. Only for a run that is followed."""
         frame = self.view.recording
         source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
         if source is None:

@@ -75,7 +75,7 @@ class DecisionScreen(TextScreen):
         return text, [*rows, []]
 
     def _no_gain(self) -> str:
-        """Why the gain of more steps is not given."""
+        """Why the gain of more steps is not shown."""
         run = self.view.report.run if self.view.report else None
         if run is not None and run.over:
             return f"the run has {'ended' if run.state == 'finished' else run.state}, so no more steps will come"
@@ -124,7 +124,7 @@ class DecisionScreen(TextScreen):
 
 
 def _holds(insight: Insight, width: int) -> list[Block]:
-    """What must hold and does not. For the rest, how many hold or are not known, and the key that lists all."""
+    """What must hold but does not. For the rest: how many hold or are not known, and the key that lists all."""
     count = {status: sum(one.status == status for one in insight.invariants) for status in ("pass", "unknown")}
     told: Row = [(f" {count['pass']}", "strong"), (" hold, ", "fg"), (f"{count['unknown']}", "strong")]
     told += [(" are not known from what is logged, ", "fg"), ("P", "key"), (" lists them", "dim")]

@@ -29,11 +29,11 @@ GUTTER = 8
 ROOMY = 10
 """If a chart has this many rows, its text may have its own row."""
 LOWEST = 4
-"""Least rows of a chart and its caption."""
+"""The fewest rows of a chart with its caption."""
 SUMMARY = 3
 TO_DO = "to do: "
 READABLE = 100
-"""Most columns of a text that has the whole width."""
+"""The most columns of a text that has the whole width."""
 
 
 class FindingScreen(PaneScreen):
@@ -128,7 +128,7 @@ class FindingScreen(PaneScreen):
         ]
 
     def _to_do(self, finding: Finding, width: int) -> list[Row]:
-        """The first thing to do, on a screen on which the causes would push it out of sight."""
+        """The first thing to do, if the screen is so narrow that the causes would push it out of sight."""
         if width >= 120 or not finding.fixes or finding.status == "resolved":
             return []
         lines = wrapped(fix_line(finding.fixes[0]), width - len(TO_DO) - 2, 2)
@@ -163,7 +163,7 @@ class FindingScreen(PaneScreen):
             caption = self._caption(evidence, width, i == self.row, 2 if each >= ROOMY else 1)
             rows += caption
             tall = max(3, each + 1 - len(caption))
-            if self.charts.drawn:  # a chart takes a while: one at a time, so that keys work in between
+            if self.charts.drawn:  # a chart takes a while, so each redraw draws one, and keys work in between
                 rows += [[]] * tall
             else:
                 rows += self._chart(finding, evidence, width, tall)

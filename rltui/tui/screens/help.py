@@ -15,7 +15,7 @@ from rltui.tui.screens.text import Block, TextScreen
 
 UNEVEN = 2
 AROUND = 8
-"""Rows of the screen that hold no keys."""
+"""Rows of the screen that show no keys."""
 LEGEND = (
     ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? not known", "dim"), ("● live", "ok"),
     ("◆ best step or checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
@@ -53,7 +53,7 @@ class HelpScreen(TextScreen):
         each = width // columns - 2
         rows = rows_of(self.about, each, self.view.glyphs.enter)
         if columns == 2:
-            if len(rows) > 2 * (self.size.height - AROUND):  # all keys at once are worth more than air
+            if len(rows) > 2 * (self.size.height - AROUND):  # all keys at once are worth more than blank rows
                 rows = [row for row in rows if row]
             left, right = _halves(rows)
             pairs: Iterator[tuple[Row, Row]] = zip_longest(left, right, fillvalue=[])
@@ -69,7 +69,7 @@ class HelpScreen(TextScreen):
 
 
 def _halves(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Two columns: cut between two groups if both are then about equally long, else in the middle of a group."""
+    """Two columns, cut between two groups if both are then about equally long, else in the middle of a group."""
     gaps = [i for i, row in enumerate(rows) if not row]
     at = min(gaps, key=lambda i: max(i, len(rows) - i), default=len(rows))
     if max(at, len(rows) - at) > len(rows) // 2 + UNEVEN:

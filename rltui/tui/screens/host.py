@@ -149,7 +149,7 @@ def _ram(view: View, at: list[tuple[float, float | None]], over: Span, width: in
 
 
 class _Lines:
-    """Rows such as `RAM  ▂▂▃▅  812 of 1007 GB   640–812`; none if there is no value."""
+    """Rows such as `RAM  ▂▂▃▅  812 of 1007 GB   640–812`; no row if there is no value."""
 
     def __init__(self, view: View, seen: SampleColumns, over: Span, width: int) -> None:
         self._view, self._seen, self._over = view, seen, over
@@ -214,7 +214,7 @@ def _is_memory(view: View, name: str) -> bool:
 
 
 def ahead(view: View, width: int) -> list[Block]:
-    """What runs out if it goes on like this, when, with the error, and what would change that."""
+    """What will run out if the run goes on like this, when, with the error, and what would change that."""
     found = view.newest.machine if view.newest is not None else None
     if found is None or view.cursor is not None:
         return []

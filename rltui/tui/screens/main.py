@@ -41,7 +41,7 @@ class MainScreen(PaneScreen):
         self.order = Order()
 
     def start_over(self) -> None:
-        """Selects nothing, as for another run."""
+        """Clears selection, zoom, scroll positions and filter, for another run."""
         self.finding, self.metric, self.zoomed = 0, None, False
         self.tops = dict.fromkeys(ORDER, 0)
         self.end_filter()
@@ -95,7 +95,7 @@ class MainScreen(PaneScreen):
         return panes.phases.needed(view) if pane == "phases" else panes.gpu.needed(view)
 
     def _side(self, room: int) -> list[tuple[str, int]]:
-        """Rows of step time, GPU and log in one column. If room is short, the log loses first, then GPU, then step
+        """Rows of step time, GPU and log in one column. If room is short, the log loses rows first, then GPU, then step
         time."""
         time, gpus = self._needed("phases"), self._needed("gpu")
         rest = room - time - gpus - 2

@@ -49,7 +49,7 @@ class MetricScreen(PaneScreen):
         self.beside: str | None = None  # BAND, or the id of another run
         self._beside: tuple[object, Beside | None] = None, None
         self.zoomed = 1
-        self.painted = False  # the chart is drawn later, because it takes as long as all the rest
+        self.painted = False  # the chart is drawn later, because it takes as long as everything else
         self.charts = Charts()
 
     def places(self, size: Size) -> Places:
@@ -180,7 +180,7 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def action_smooth(self, by: int) -> None:
-        """More or less smoothing; 0: the usual one."""
+        """More or less smoothing. 0: the usual smoothing."""
         self.level = max(-LEVELS, min(self.level + by, LEVELS)) if by else 0
         self.redraw()
 
@@ -194,7 +194,7 @@ class MetricScreen(PaneScreen):
         return was > 1
 
     def action_axis(self) -> None:
-        """Takes the next x axis that this run logs."""
+        """Switches to the next x axis that this run logs."""
         for _ in AXES:
             self.axis = (self.axis + 1) % len(AXES)
             if x_of(self.view, self.metric, AXES[self.axis]) is not None:
@@ -204,7 +204,7 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def action_overlay(self) -> None:
-        """Lays the next metric over this one: first those in one finding with it, then flagged ones, then its group."""
+        """Overlays the next metric: first those that share a finding with this one, then flagged, then its group."""
         view, own = self.view, self.view.metric(self.metric)
         told = [
             name
@@ -254,7 +254,7 @@ class MetricScreen(PaneScreen):
         self.redraw()
 
     def take(self, message: Compared | CompareProgress | Differs) -> None:
-        """Says how far the other runs are read."""
+        """Shows how far the other runs are read."""
         if self.beside is not None and isinstance(message, CompareProgress):
             self.rltui.say(f"reading the runs beside this one: {message.done + 1} of {message.total}, {message.name}")
         elif self.beside is not None and isinstance(message, Compared):

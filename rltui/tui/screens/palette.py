@@ -1,5 +1,5 @@
-"""The command palette: a line to type in, and the commands that fit, best first. Enter runs what fits all that was
-typed before it, also if both come in one write."""
+"""The command palette: a line to type in, and the commands that fit, best first. Enter runs the command that fits all
+that was typed before it, even if text and Enter arrive in one write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PaletteScreen(PaneScreen):
 
     @property
     def listed(self) -> list[commands.Verb]:
-        """What fits the pattern; asked again only if that changes."""
+        """The commands that fit the pattern. They are looked up again only if the pattern changes."""
         if self._found[0] != self.pattern:
             found = commands.found(self.rltui, self.pattern or "", self.opened_on, self.used)
             self._found = self.pattern, found

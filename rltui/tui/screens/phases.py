@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 NAME = 19
 TAIL, SHORT_TAIL = 32, 19
 WITH_USUAL = 70
-"""A narrower screen leaves out what is usual."""
+"""A narrower screen leaves out the usual values."""
 MOST_SLOW = 24
 TELLING = 0.005
-"""A change by a smaller part of the step is not shown: it is not worth a fix."""
+"""A change smaller than this share of the step is not shown, because it is not worth a fix."""
 FINEST = 0.01
 
 
@@ -34,7 +34,7 @@ def _seconds(by: float, whole: float) -> str:
 
 
 def _took(seconds: float | None, whole: float) -> str:
-    """Seconds of a phase. If they are next to nothing in a step, only that, and not their microseconds."""
+    """Seconds of a phase. If they are next to nothing in a step, `<0.01` instead of microseconds."""
     if seconds and whole >= 1 and abs(seconds) < FINEST:
         return f"<{FINEST}"
     return "0" if seconds == 0 else number(seconds, missing="–")
@@ -64,7 +64,7 @@ class PhasesScreen(PaneScreen):
 
     @property
     def insight(self) -> Insight | None:
-        """What is known of the step that is shown. Until that is computed, what was asked at the same cursor."""
+        """The insight at the shown step. Until it is computed: the newest one that was asked for at the same cursor."""
         return self.view.insights.get((self.view.at, self.view.cursor)) or self.view.outlook
 
     def redraw(self) -> None:
@@ -133,7 +133,7 @@ class PhasesScreen(PaneScreen):
         insight = self.insight
         waits = wrap(insight.waits.text, width - 2) if insight is not None and insight.waits is not None else []
         remarks = wrap(phases.remarks(view), width - 2)
-        slow = [] if "slow" in self._places else self._why_slow(width)  # if the list of slow steps fits, it says it
+        slow = [] if "slow" in self._places else self._why_slow(width)  # the list of slow steps, if it fits, shows it
         return [row, *slow, *told, *[[(line, "fg")] for line in waits], *[[(line, "dim")] for line in remarks]]
 
     def _step(self, width: int) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Several runs were found: which one to open, which ones to compare? The list shows at once, its cells come later."""
+"""Several runs were found: which one to open, which ones to compare? The list shows at once, its cells fill later."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class PickerScreen(PaneScreen):
         self.redraw()
 
     def _judge_shown(self, numbers: list[int]) -> None:
-        """Starts to read the runs in sight whole, when the ends of all have been read."""
+        """Starts to read the whole logs of the runs in sight, once the log ends of all runs were read."""
         wanted = [n for n in numbers if n in self.rows and self.rows[n].decision is None]
         if self.basis and wanted != self.wanted:
             self.wanted = wanted
             self.rltui.many.judge(wanted)
 
     def _leave_them(self) -> None:
-        """Stops this reading for another screen. It goes on when the list is drawn again."""
+        """Stops this reading while another screen is open. It goes on when the list is drawn again."""
         self.wanted = []
         self.rltui.many.judge_no_more()
 
@@ -193,7 +193,7 @@ class PickerScreen(PaneScreen):
             self._select(self.selected + 1)
 
     def action_compare(self) -> None:
-        """Compares the selected runs; if none is selected, those that pass the filter; without a filter, those that
+        """Compares the selected runs. If none is selected: those that pass the filter. Without a filter: those that
         `ManyOpener.facts` takes by itself."""
         picked = [n for n in self.order if n in self.picked]
         self._leave_them()

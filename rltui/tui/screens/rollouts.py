@@ -33,7 +33,7 @@ class RolloutsScreen(PaneScreen):
     PANES: ClassVar[tuple[str, ...]] = ("header", "groups", "numbers", "prompt", "left", "right")
 
     def __init__(self, step: int | None = None) -> None:
-        """`step`: whose rollouts are shown first; None: those of the step cursor, or the newest."""
+        """`step`: its rollouts are shown first. None: those of the step cursor, or the newest."""
         super().__init__()
         self.step = step
         self.page: RolloutPage | None = None
