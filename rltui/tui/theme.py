@@ -109,5 +109,5 @@ def textual_theme(theme: Theme) -> TextualTheme | None:
         background=theme.background,
         surface=theme.background,
         panel=theme.selection.bgcolor.name if theme.selection.bgcolor else theme.background,
-        dark=colour["strong"] > theme.background,
+        dark=colour["strong"].lower() > theme.background.lower(),
     )
