@@ -203,7 +203,7 @@ class LogLines:
             self.bars.launched()
         anew = any(note.kind == "resume" or (note.kind == "start" and step is not None) for note in notes)
         if anew or any(note.kind in FATAL for note in notes):  # a count that goes back after it is of another attempt
-            self.rows.resumed()
+            self.intake.resumed(self.at)
         if anew:
             self.news.resumed(step)
         matters = bool(notes or configs) or self.notes.fails

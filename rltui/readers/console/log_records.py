@@ -190,10 +190,12 @@ class LogRows:
         """Whether it is open which lines count the steps."""
         return self._courses.in_doubt
 
-    def resumed(self) -> None:
-        """The log says that the run goes on from a checkpoint: counts go back."""
-        for row in self._courses.resumed():
+    def resumed(self) -> list[StepRow]:
+        """The log says that the run goes on from a checkpoint: counts go back. Returns the rows that waited."""
+        rows = self._courses.resumed()
+        for row in rows:
             self._put(row)
+        return rows
 
     def look_ahead(self) -> None:
         """Saves which rows wait, as what is read now may go on."""

@@ -85,6 +85,10 @@ class RowIntake:
         """Adds the rows that wait, as the log ends here for now."""
         self._plan(self._rows.look_back(), line)
 
+    def resumed(self, line: int) -> None:
+        """Adds the rows that wait, as another attempt may begin below this line."""
+        self._plan(self._rows.resumed(), line)
+
     def _plan(self, rows: Iterable[StepRow], line: int) -> None:
         for row in rows:
             if row.total is not None:
