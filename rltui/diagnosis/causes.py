@@ -104,7 +104,7 @@ def weighed(rule: Rule, ground: Ground, spell: Spell, guard: Guard) -> tuple[Wei
 
 
 def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
-    of = text.part
+    of, spell = text.part, replace(spell, direct=text.outside)
     if of is not None and all(ground.test(test, spell).answer != "met" for test in of.tests):
         absent = f"neither log nor config speaks of {of.what}"
         return Weighed(Cause(text.text, None, None, "contradicted", absent, ""), text.name)

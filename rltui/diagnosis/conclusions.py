@@ -23,7 +23,7 @@ from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Coverage, Diagnosis, Finding
-from rltui.evidence.ranking import ranking, usable
+from rltui.evidence.ranking import FEWEST_ROWS, Ranking, ranking, usable
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.readers.formats import formats
 from rltui.rules.catalogue import having, unread_pages
@@ -90,7 +90,7 @@ class Conclusions:
         farmed_at, doubted = (_began(lives, Trait.FARMS_REWARD, least) for least in (WARNING, NOTICE))
         rank = partial(ranking, look, farmed=farmed_at is not None, doubted=doubted is not None)
         ranked = guard.ask("ranking of steps", None, rank)
-        broken_at, of_all = breakdown(lives), ranked
+        broken_at, of_all = _broken_at(lives, ranked, look), ranked
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
         if broken_at is not None:
@@ -187,6 +187,17 @@ FEW_ROWS = 100
 def breakdown(lives: Mapping[Key, Life]) -> int | None:
     """Step at which the first critical fault began that spoils what comes after it; None if there is none."""
     return _began(lives, Trait.BREAKS_POLICY, CRITICAL)
+
+
+def _broken_at(lives: Mapping[Key, Life], ranked: Ranking | None, look: Look) -> int | None:
+    """The step from which the ranking cannot be trusted. A fault that spoils only the train reward counts if the train
+    reward ranks and there are enough rows before it to rank by."""
+    broken, spoiled = breakdown(lives), _began(lives, Trait.SPOILS_REWARD, CRITICAL)
+    reward = look.facts.metric(look.reward)
+    if spoiled is None or ranked is None or ranked.held_out or reward is None:
+        return broken
+    before = int(reward.series.steps.searchsorted(spoiled))
+    return _first(broken, spoiled) if before >= FEWEST_ROWS else broken
 
 
 def _began(lives: Mapping[Key, Life], trait: Trait, least: int) -> int | None:

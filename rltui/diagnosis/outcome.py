@@ -42,7 +42,8 @@ class Spell(Struct, frozen=True):
     """The steps from which to which a finding was open. `onset` None: not known. `early`: by how many steps the onset
     may be too early, as for a fall that only the next evaluation showed. `level`: the one now, or the
     highest of one that is over; `peak`: the highest of the episode. `moved`: the metric that dates it. `heads`: the one
-    that it heads, which tells of several validation sets which it is about. `first`: the first step of the log."""
+    that it heads, which tells of several validation sets which it is about. `first`: the first step of the log.
+    `direct`: the cause that is tested shows in the same step, as the policy need not learn anything for that."""
 
     onset: int | None
     end: int
@@ -52,6 +53,7 @@ class Spell(Struct, frozen=True):
     heads: str = ""
     peak: int = 0
     first: int = 0
+    direct: bool = False
 
     @property
     def late(self) -> int:

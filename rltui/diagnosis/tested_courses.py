@@ -51,6 +51,8 @@ SET_OUT = 2.5
 on a straight way from 0)."""
 ROOM = 0.5
 """By this share of its level the number of an update may exceed those before."""
+UPDATES = 3
+"""Newest rows whose updates may have changed the answers of a row: its own update comes after them, and dates err."""
 FEW = 3
 """Rows before a step that show where a metric with a trend was."""
 CLEAR = 4.0
@@ -279,10 +281,11 @@ def _as_before(look: Look, test: Calm, spell: Spell) -> Outcome:
         if usual > SET_OUT * band.value > 0.0 and usual > band.value + CLEAR * update.noise:
             text = f"{label_of(name)} had set out before: {value_of(name, usual)} ({value_of(name, band.value)} before)"
             return Outcome("unmet", text, at=step)
-        now, room = float(update.values[at]), max(CLEAR * update.noise, ROOM * abs(usual))
+        newest = update.values[max(0, at - UPDATES + 1) : at + 1]
+        now, room = float(newest.max()), max(CLEAR * update.noise, ROOM * abs(usual))
         told.append(f"{label_of(name)} {value_of(name, now)} ({value_of(name, usual)} before)")
         if now > usual + room:
-            return Outcome("unmet", f"the update of step {step} was none of the usual: {told[-1]}", at=step)
+            return Outcome("unmet", f"the update before step {step} was none of the usual: {told[-1]}", at=step)
     if (other := _written_otherwise(look, test, step)) is not None:
         return other
     placed = fact_of(look, test.place) is not None

@@ -14,7 +14,7 @@ from rltui.diagnosis.tested_numbers import AROUND
 from rltui.evidence.alike_prompts import alike_prompts
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
-from rltui.evidence.one_score import BOUNDS, LENGTH, one_score
+from rltui.evidence.one_score import BOUNDS, LENGTH, one_score, one_value
 from rltui.evidence.signal import num
 from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
@@ -83,13 +83,29 @@ def _level(facts: MetricFacts | None, spell: Spell) -> float | None:
 def _one_score(look: Look, test: GaveOneScore, spell: Spell) -> Outcome:
     tried = [one_score(name, look.logged, spell.end) for name in dict.fromkeys((look.reward, *BOUNDS))]
     found = max((one for one in tried if one is not None), key=lambda one: one.rows, default=None)
-    if found is None or found.rows < SEVERAL:
-        return Outcome("unmet", "the scores of a batch differ, or nothing tells whether they do")
+    if found is None or found.rows < SEVERAL or not _about(found.since, spell):
+        return _one_part(look, spell)
     told = f"every answer got {num(found.value)} in {found.rows} rows since step {found.since}"
     if found.lengths is None:
         return missing(look, LENGTH)
     low, high = (num(length) for length in found.lengths)
     return Outcome("unmet" if found.alike else "met", f"{told}, while {label_of(LENGTH)} is {low} to {high}")
+
+
+def _one_part(look: Look, spell: Spell) -> Outcome:
+    """Whether one part of the reward is the same number since about the onset, and not its highest, as if solved."""
+    for name, series in look.family(PARTS).items():
+        found = one_value(series, spell.end)
+        below = found is not None and found[0] < float(series.values.max())
+        if found is not None and below and found[1] >= SEVERAL and _about(found[2], spell):
+            value, rows, since = found
+            return Outcome("met", f"{name} is {num(value)} in all {rows} rows since step {since}")
+    return Outcome("unmet", "the scores of a batch differ, or nothing tells whether they do")
+
+
+def _about(step: int, spell: Spell) -> bool:
+    """Whether a step is the finding's onset, as far as that can be dated."""
+    return spell.onset is None or abs(step - spell.onset) <= spell.early + spell.late
 
 
 def _opposed(look: Look, test: Opposed, spell: Spell) -> Outcome:

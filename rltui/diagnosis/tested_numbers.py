@@ -161,7 +161,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         return missing(look, test.metric)
     label = label_of(facts.name)
     onset = spell.onset if spell.onset is not None else spell.end
-    late = spell.late + spell.early
+    late, before = spell.late + spell.early, spell.late if spell.direct else JUST_BEFORE
     for shift in reversed(shifts_about(facts, onset, onset + late)):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
         gap = gap_before(facts, shift.step)
@@ -169,7 +169,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             continue
         if test.way == "up" and _ramps(facts, shift.step):
             continue
-        near = onset - JUST_BEFORE <= shift.step <= onset + late + gap
+        near = onset - before <= shift.step <= onset + late + gap
         beside = 1 if test.one_row else _beside(facts)
         if test.one_row and not stands_on_both_sides(facts.values, facts.series.steps, shift):
             continue

@@ -60,3 +60,14 @@ def one_score(name: str, logged: Callable[[str], Series | None], until: int | No
     lengths = lengths[np.isfinite(lengths)]
     span = (float(lengths.min()), float(lengths.max())) if len(lengths) > 1 else None
     return OneScore(float(x[-1]), n - begin, int(reward.steps[begin]), begin == 0, span)
+
+
+def one_value(series: Series, until: int) -> tuple[float, int, int] | None:
+    """The value that a metric has in all its newest points up to a step, the number of these points, and the step of
+    the first. None if it never had another one."""
+    part = series.where(series.steps <= until)
+    other = np.flatnonzero(part.values != part.values[-1]) if len(part) else []
+    if not len(other):
+        return None
+    begin = int(other[-1]) + 1
+    return float(part.values[-1]), len(part) - begin, int(part.steps[begin])

@@ -14,7 +14,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, MetricFacts, alone
 from rltui.evidence.one_length import FORMAL, one_length
 from rltui.evidence.present import in_a_row, jumped
-from rltui.evidence.shifts import Shift
+from rltui.evidence.shifts import Shift, at_once
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import running_medians, trend
 from rltui.frameworks.parts import is_task
@@ -142,7 +142,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif (ratio < p["warn"] or empty > p["empty"]) and not solved(look):
         gain = (held_out is not None and held_out >= p["gain_se"]) or _paid(look, None, p)
-        unpaid = not gain
+        unpaid = not gain and not _too_early(look, p)
         level = WARNING if worse or unpaid else level
 
     def text() -> str:
@@ -159,10 +159,11 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _jumped(look: Look, p: Params) -> Shift | None:
-    """The newest jump of the mean length that is as large as the rule notices. No trend shows it."""
+    """The newest jump of the mean length from one row to the next that is as large as the rule notices. No trend shows
+    it. What takes some rows is learnt, and a gain while it is learnt belongs to it."""
     length = look.facts.metric("response_length_mean")
     far = [s for s in length.shifts if (s.after - p["notice"] * s.before) * (p["notice"] - 1.0) > 0.0] if length else []
-    return far[-1] if far else None
+    return next((s for s in reversed(far) if length is not None and at_once(length.series, s)), None)
 
 
 def _paid(look: Look, since: int | None, p: Params) -> bool:
@@ -173,6 +174,13 @@ def _paid(look: Look, since: int | None, p: Params) -> bool:
     if step is None or not goals:
         return gained(look, p["gain_se"])
     return any((errors_of(goal.beyond(step)) or 0.0) >= p["gain_se"] for _, goal in goals) and not farmed(look)
+
+
+def _too_early(look: Look, p: Params) -> bool:
+    """Whether the length jumped so recently that the newest points of the goals, which would show a gain from it, began
+    before the jump."""
+    jumped = _jumped(look, p)
+    return jumped is not None and any(goal.now.first_step < jumped.step for _, goal in _goals(look))
 
 
 def _goals(look: Look) -> list[tuple[str, MetricFacts]]:

@@ -22,6 +22,7 @@ from rltui.rules.base import PARTS, Memory, Params, dead_groups, logged_for, pol
 from rltui.rules.gains import validation_gained
 from rltui.rules.logged import holes
 from rltui.rules.minus_its_part import minus_its_part
+from rltui.rules.part_source import another_policy, part_at_fault
 from rltui.run.sums import median
 
 LEAST = 10
@@ -48,7 +49,8 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     if lasting and lasting[0].level >= WARNING:
         return lasting
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
-    others = flaky or lasting or _no_number(look, graded, p) or _repeats(look, p) or _never_differs(look, p)
+    others = flaky or lasting or _no_number(look, graded, p) or part_at_fault(look, p) or _repeats(look, p)
+    others = others or _never_differs(look, p)
     minus = None if others else minus_its_part(look)
     return others or ([minus] if minus is not None else not_followed(look, p, memory))
 
@@ -191,25 +193,8 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
     text += "varied from row to row before: a number is repeated, and nothing is measured."
     lost = max(len(x) - begin, int(series.steps[-1]) - step)
-    level = CRITICAL if lost >= p["lost_rows"] and not _another_policy(look, step) else WARNING
+    level = CRITICAL if lost >= p["lost_rows"] and not another_policy(look, step) else WARNING
     return [Signal(level, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
-
-
-ANOTHER = 2.0
-"""Factor: answers this many times longer or shorter than before come from a policy that broke."""
-
-
-def _another_policy(look: Look, step: int) -> bool:
-    """Whether answers have another length or entropy since a step: all of them may then be the same."""
-    for name in ("response_length_mean", "entropy"):
-        if (found := look.facts.metric(name)) is None:
-            continue
-        before = found.values[: int(found.series.steps.searchsorted(step))]
-        if not len(before) or (usual := median(before)) <= 0.0:
-            continue
-        if not 1.0 / ANOTHER <= found.now.value / usual <= ANOTHER:
-            return True
-    return False
 
 
 def _never_differs(look: Look, p: Params) -> list[Signal]:
@@ -218,7 +203,7 @@ def _never_differs(look: Look, p: Params) -> list[Signal]:
     found = one_score(look.reward, look.logged)
     if found is None or not found.all_rows or found.value <= 0 or found.rows < p["repeat_rows"] or found.alike:
         return []
-    if len(look.family(PARTS)) > 1:
+    if len(parts := look.family(PARTS)) > 1 and any(float(one.values.max()) <= 0.0 for one in parts.values()):
         return []  # the parts show which one all answers earn and which one none does
     held_out = look.facts.metric("val_score")
     if held_out is not None and p["right"] <= held_out.now.value <= 1.0:
