@@ -18,9 +18,10 @@ from rltui.evidence.one_score import BOUNDS, LENGTH, one_score, one_value
 from rltui.evidence.signal import num
 from rltui.evidence.stretches import SEVERAL
 from rltui.evidence.trends import mirrored, upside_down
+from rltui.evidence.turned import turned
 from rltui.plots.numbers import percent
 from rltui.rules.base import PARTS
-from rltui.rules.expected_grading import BecameAlike, ByChance, GaveOneScore, Opposed, Stopped, UpsideDown
+from rltui.rules.expected_grading import BecameAlike, ByChance, GaveOneScore, Opposed, PartTurned, Stopped, UpsideDown
 from rltui.run.table import Floats, Ints
 
 AGREE = 0.05
@@ -177,6 +178,15 @@ def _stopped(look: Look, test: Stopped, spell: Spell) -> Outcome:
     return Outcome("met" if near else "unmet", told, EXACT)
 
 
+def _part_turned(look: Look, test: PartTurned, spell: Spell) -> Outcome:
+    for name, series in look.family(PARTS).items():
+        about = int(series.steps.searchsorted((spell.onset or 0) - spell.late))
+        found = turned(series, look.logged, about)
+        if found is not None and _about(found.since, spell):
+            return Outcome("met", f"{name} went {num(found.before)} → {num(found.after)} at step {found.since}")
+    return Outcome("unmet", "no part of the reward changed its sign")
+
+
 OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     ByChance: _by_chance,
     BecameAlike: _alike_prompts,
@@ -184,4 +194,5 @@ OF_GRADING: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Opposed: _opposed,
     UpsideDown: _upside_down,
     Stopped: _stopped,
+    PartTurned: _part_turned,
 }

@@ -66,7 +66,9 @@ def one_value(series: Series, until: int) -> tuple[float, int, int] | None:
     """The value that a metric has in all its newest points up to a step, the number of these points, and the step of
     the first. None if it never had another one."""
     part = series.where(series.steps <= until)
-    other = np.flatnonzero(part.values != part.values[-1]) if len(part) else []
+    if not len(part):
+        return None
+    other = np.flatnonzero(part.values != part.values[-1])
     if not len(other):
         return None
     begin = int(other[-1]) + 1

@@ -55,9 +55,9 @@ SIGNS = 2
 policy is logged."""
 SCALED = frozenset(
     {"score_mean", "score_min", "score_max", "reward_mean", "reward_min", "reward_max", "reward_std"}
-    | {"return_mean", "return_min", "return_max"}
+    | {"return_mean", "return_min", "return_max", "reward_component_mean", "reward_component_std"}
 )
-"""Metrics in the unit of the reward."""
+"""Metrics in the unit of the reward. Of its parts any one may be what changed."""
 
 
 class Rescale(Struct, frozen=True):

@@ -14,7 +14,16 @@ from msgspec import Meta
 from rltui.data_files import Record
 from rltui.rules.bounds import NUMBERS, SETS, Bound, Unmet, Words, as_number, plain
 from rltui.rules.expected_drift import AlwaysEqual, IsPenalty, Retraced, Stays, Steady, WeightsStand, WentUp
-from rltui.rules.expected_grading import BecameAlike, ByChance, GaveOneScore, Opposed, Stopped, Unpaid, UpsideDown
+from rltui.rules.expected_grading import (
+    BecameAlike,
+    ByChance,
+    GaveOneScore,
+    Opposed,
+    PartTurned,
+    Stopped,
+    Unpaid,
+    UpsideDown,
+)
 from rltui.rules.expected_length import CouldCost, TookOfLimit
 from rltui.rules.expected_validation import HeldOut
 
@@ -391,6 +400,7 @@ Test = (
     | TookOfLimit
     | HeldOut
     | Stopped
+    | PartTurned
     | TaskScore
     | Updates
     | Stands

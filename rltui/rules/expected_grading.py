@@ -63,3 +63,10 @@ class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
     metrics: tuple[Words, ...]
     unmet: Unmet = "contradicts"
     decisive: bool = True
+
+
+class PartTurned(Record, frozen=True, tag="part turned", tag_field="test"):
+    """About the onset, a part of the reward changed its sign within one row, while the policy was as before."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = False

@@ -58,11 +58,13 @@ def _repeats(look: Look, name: str, series: Series, p: Params) -> Signal | None:
     same = np.flatnonzero(x != x[-1])
     begin = int(same[-1]) + 1 if len(same) else 0
     ahead = x[begin - 2 * rows : begin]
-    if begin < 2 * rows or np.count_nonzero(ahead[1:] == ahead[:-1]) > p["repeat_share"] * len(ahead):
+    if begin < 2 * rows:
         return None
     value, step = float(x[-1]), int(series.steps[begin])
     left = abs(value - median(ahead)) >= AT_ONCE * sd_m(ahead) > 0.0
-    if not (left or x[:begin].min() < value < x[:begin].max()) or not _answers_differ(look, step, p):
+    within = x[:begin].min() < value < x[:begin].max()
+    varied = np.count_nonzero(ahead[1:] == ahead[:-1]) <= p["repeat_share"] * len(ahead)
+    if not (left or (within and varied)) or not _answers_differ(look, step, p):
         return None
     lasted = len(x) - begin
     text = f"The part {name} of the reward is {num(value)} to the last digit in {lasted} rows since step {step}, and "
@@ -74,23 +76,26 @@ def _repeats(look: Look, name: str, series: Series, p: Params) -> Signal | None:
 def _answers_differ(look: Look, step: int, p: Params) -> bool:
     """Whether the policy still writes different answers since a step, and as before. False if nothing shows it."""
     entropy, length = look.facts.metric("entropy"), look.facts.metric("response_length_mean")
-    if another_policy(look, step):
+    if another_policy(look, step, JUST_BEFORE):
         return False
     if entropy is not None:
         return tail(entropy.values, int(p["repeat_rows"])) >= p["certain"]
     return length is not None and bool(np.ptp(length.values[length.series.steps >= step]) > 0.0)
 
 
+JUST_BEFORE = 20
+"""Rows before a step that show how the policy wrote by then: over a whole run its answers may grow severalfold."""
 ANOTHER = 2.0
 """Factor: answers this many times longer or shorter than before come from a policy that broke."""
 
 
-def another_policy(look: Look, step: int) -> bool:
-    """Whether answers have another length or entropy since a step: all of them may then be the same."""
+def another_policy(look: Look, step: int, rows: int = 0) -> bool:
+    """Whether answers have another length or entropy since a step: all of them may then be the same. `rows`: compares
+    with so many rows before the step; 0: with all of them."""
     for name in ("response_length_mean", "entropy"):
         if (found := look.facts.metric(name)) is None:
             continue
-        before = found.values[: int(found.series.steps.searchsorted(step))]
+        before = found.values[: int(found.series.steps.searchsorted(step))][-rows:]
         if not len(before) or (usual := median(before)) <= 0.0:
             continue
         if not 1.0 / ANOTHER <= found.now.value / usual <= ANOTHER:

@@ -11,7 +11,7 @@ from rltui.evidence.clock import enough, worth
 from rltui.evidence.lifted import lifted
 from rltui.evidence.look import Look
 from rltui.evidence.model import Mark
-from rltui.evidence.one_score import one_score
+from rltui.evidence.one_score import BOUNDS, one_score
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_m
@@ -24,6 +24,7 @@ from rltui.rules.logged import holes
 from rltui.rules.minus_its_part import minus_its_part
 from rltui.rules.part_source import another_policy, part_at_fault
 from rltui.run.sums import median
+from rltui.run.table import Series
 
 LEAST = 10
 """Rows that show a level."""
@@ -41,18 +42,22 @@ def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]
     same number again and again. Or its sign changed at one row, or it counts one of its parts with the wrong sign, or
     validation does not follow its leap."""
     graded = tuple(dict.fromkeys((look.reward, "reward_mean")))  # the judged reward and the trained one
-    for name in graded:
-        if (over := _turned_over(look, name, memory)) is not None:
+    judged = {name: series for name in graded if (series := look.series(name)) is not None}
+    parts = look.family(PARTS)
+    for name, series in {**judged, **(parts if len(parts) > 1 else {})}.items():
+        if (over := _turned_over(look, name, series, memory)) is not None:
             return [over]
     newest = look.outages[-1] if look.outages else None
     lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
     if lasting and lasting[0].level >= WARNING:
         return lasting
     flaky = next((found for name in graded if (found := _comes_and_goes(look, name, p))), [])
-    others = flaky or lasting or _no_number(look, graded, p) or part_at_fault(look, p) or _repeats(look, p)
-    others = others or _never_differs(look, p)
-    minus = None if others else minus_its_part(look)
-    return others or ([minus] if minus is not None else not_followed(look, p, memory))
+    missing = flaky or lasting or _no_number(look, graded, p)
+    constant = part_at_fault(look, p) or _repeats(look, p) or _never_differs(look, p)
+    if found := max((missing, constant), key=lambda told: told[0].level if told else 0):
+        return found
+    minus = minus_its_part(look)
+    return [minus] if minus is not None else not_followed(look, p, memory)
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
@@ -75,12 +80,11 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     return Signal(level, text, tuple(proofs), onset_step=outage.since)
 
 
-def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
-    """A reward has had the opposite sign since one row. This ends when it is back at half of its old value without the
-    policy having learnt the opposite, or when validation shows that the policy is not trained the wrong way round."""
-    series, turn, read = look.series(name), f"turned {name}", f"read {name}"
-    if series is None:
-        return None
+def _turned_over(look: Look, name: str, series: Series, memory: Memory) -> Signal | None:
+    """A reward, or a part of it, has had the opposite sign since one row. This ends when it is back at half of its old
+    value without the policy having learnt the opposite, or when validation shows that the policy is not trained the
+    wrong way round."""
+    turn, read = f"turned {name}", f"read {name}"
     if turn not in memory:
         found = turned(series, look.logged, int(memory.get(read, 0)) - FRESH)
         memory[read] = len(series)
@@ -93,11 +97,13 @@ def _turned_over(look: Look, name: str, memory: Memory) -> Signal | None:
     if _learns(look, step) or (back and not wrong):
         del memory[turn]
         return None
-    called = reward_name(look, name)
+    part = name not in BOUNDS
+    called = f"The part {name} of the reward" if part else reward_name(look, name)
     text = f"{called} went from {num(before)} to {num(after)} at once at step {step}, beyond all values before, and "
     text += "the policy was as before: as if its sign were turned."
     text += " It is up again only as the policy has learnt what it pays for since." if wrong else ""
-    return Signal(CRITICAL, text, ((name, f"{num(before)} before, {num(after)} after"),), onset_step=step)
+    proofs = ((series.key if part else name, f"{num(before)} before, {num(after)} after"),)
+    return Signal(CRITICAL, text, proofs, subject=name if part else None, onset_step=step)
 
 
 def _learns(look: Look, step: int) -> bool:

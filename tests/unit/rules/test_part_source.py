@@ -72,6 +72,19 @@ def test_a_part_that_is_not_measured_any_more_is_named(
     assert abs(found["onset_step"] - SINCE) <= 2
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_part_whose_sign_turned_is_named_though_the_total_keeps_its_sign(tmp_path: Path, seed: int) -> None:
+    def turned(row: Row, step: int) -> None:
+        row[PART] *= -1.0 if step > SINCE else 1.0
+
+    found = fault(tmp_path / "run", turned, seed)
+    assert found is not None
+    assert found["severity"] == "critical"
+    assert "is_right" in found["summary"]
+    assert "sign" in found["causes"][0]["text"]
+    assert found["causes"][0]["status"] == "supported"
+
+
 def as_it_is(row: Row, step: int) -> None:
     pass
 
