@@ -48,6 +48,7 @@ the name ends the traceback."""
 _ENDS = ("oom", "killed", "fault", "failed")
 _SAYS_MORE = frozenset(("end", "oom", "killed", "fault"))
 """Kinds of a line whose words are not only those that may end a log."""
+_LAST = _SAYS_MORE | frozenset(LAST_WORDS)
 _DIGITS = lazy(r"[\d.]+")
 
 
@@ -195,15 +196,19 @@ class NoteFinder:
             if len(self._open) < 64:
                 self._open[key] = _Traceback(bare=True, begun=line, lead=frame[1])
         ended: str | None = None  # the last line of a traceback says more than its words
+        quoted = False  # code that a traceback shows is not what the program says
         if key in self._open:
             traceback = self._open[key]
             ended = self._follow(key, message.removeprefix(traceback.lead))
+            quoted = key in self._open and message.removeprefix(traceback.lead).startswith(_INSIDE)
             if ended is not None:
                 out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
         held = _held(message)
         for rule in _rules() if held else ():
             if rule.kind in seen and not rule.ungraded:
+                continue
+            if quoted and rule.kind in _LAST:
                 continue
             if rule.kind in LAST_WORDS and (ended is not None or not seen.isdisjoint(_SAYS_MORE)):
                 continue

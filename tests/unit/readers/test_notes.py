@@ -197,3 +197,17 @@ def test_a_line_that_was_told_once_is_none_of_which_nothing_was_taken(tmp_path: 
     (tmp_path / "train.log").write_text("".join(a + b + c for a, b, c in zip(lines, told, other, strict=True)))
     source = reported(tmp_path / "train.log")["run"]["sources"][0]
     assert [(left["count"], left["text"]) for left in source["left_out"]] == [(60, "wrote 1 rows of 12 columns")]
+
+
+@pytest.mark.parametrize("lead", ["", RAY, "[rank0]: "])
+def test_code_that_a_traceback_shows_is_not_what_the_program_says(lead: str) -> None:
+    text = [
+        "{'loss': 0.1, 'reward': 0.5, 'step': 1}",
+        f"{lead}Traceback (most recent call last):",
+        f'{lead}  File "train.py", line 8, in reward',
+        f'{lead}    raise RuntimeError("No space left on device") if full else MemoryError("CUDA out of memory")',
+        f"{lead}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.37 GiB.",
+    ]
+    notes = read("console", ("\n".join(text) + "\n").encode()).notes
+    assert {note.kind for note in notes} == {"traceback", "oom"}
+    assert all("raise" not in note.text for note in notes)
