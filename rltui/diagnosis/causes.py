@@ -20,7 +20,18 @@ from rltui.frameworks.spelling import words_of
 from rltui.plots.numbers import setting_value
 from rltui.prose import each_once, sentences
 from rltui.rules.bounds import as_number
-from rltui.rules.expectation import AnyOf, Calm, Configured, HeldLevel, MetricMoved, PenaltyOff, Stands, Test, Updates
+from rltui.rules.expectation import (
+    AnyOf,
+    Calm,
+    Configured,
+    HeldLevel,
+    LittleByLittle,
+    MetricMoved,
+    PenaltyOff,
+    Stands,
+    Test,
+    Updates,
+)
 from rltui.rules.expected_drift import IsPenalty, Steady
 from rltui.rules.expected_length import CouldCost
 from rltui.rules.expected_validation import HeldOut
@@ -87,7 +98,7 @@ class Weighed(Struct, frozen=True):
     alone: str = ""
 
 
-Assumable = (Calm, Configured, CouldCost, HeldLevel, HeldOut, IsPenalty, MetricMoved, Stands, Steady)
+Assumable = (Calm, Configured, CouldCost, HeldLevel, HeldOut, IsPenalty, LittleByLittle, MetricMoved, Stands, Steady)
 """Tests that may be conditions instead of proofs."""
 
 

@@ -32,7 +32,7 @@ from rltui.frameworks.load import metrics
 from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change
 from rltui.rules.bounds import NUMBERS
-from rltui.rules.expectation import Jumped, MetricMoved, Outgrew, Stands
+from rltui.rules.expectation import Jumped, LittleByLittle, MetricMoved, Outgrew, Stands
 
 BESIDE_IT = 10
 """How many points give the level just before a step, and the level now."""
@@ -96,11 +96,25 @@ def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Ou
         if after is None or after.points < FIRST or after.first_step <= reference.last_step:
             continue
         one = _compared(test, reference, after, label, since, _beside_it(test, facts, spell, reference, after))
+        if one.answer == "met" and reference is facts.start and (stood := _stood(test, facts, after, spell)):
+            one = replace(one, answer="unknown", text=f"{label} {stood}", long=True)
         if one.answer == "met" and test.first and (late := _moved_later(facts, reference, after, spell)):
             one = replace(one, answer="unmet", text=f"{label} {late}")
         if found is None or (one.answer, found.answer) in (("met", "unmet"), ("met", "unknown"), ("unknown", "unmet")):
             found = one
     return found
+
+
+def _stood(test: MetricMoved, facts: MetricFacts, after: Level, spell: Spell) -> str:
+    """What says that a metric that moved since the start has stood where it is for so long before the onset that it
+    explains nothing. Empty if it went on moving, by at least half of what is asked of it."""
+    if spell.onset is None:
+        return ""
+    until = spell.onset - max(JUST_BEFORE, spell.late)
+    then = facts.median_within(None, until, NOW_POINTS)
+    if then is None or until <= facts.start.last_step or abs(after.value - then) >= test.by * abs(then) / 2:
+        return ""
+    return f"was {value_of(facts.name, then)} by step {until}, long before, which proves nothing"
 
 
 def _begun_by(facts: MetricFacts, spell: Spell, onset: int) -> int:
@@ -178,6 +192,19 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
+
+
+def _little_by_little(look: Look, test: LittleByLittle, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None or spell.onset is None:
+        return missing(look, test.metric)
+    for shift in shifts_about(facts, spell.onset, spell.onset + spell.late + spell.early):
+        near = abs(shift.step - spell.onset) <= spell.late + spell.early
+        far = abs(shift.after - shift.before) >= test.by * min(1.0, abs(shift.before) or 1.0)
+        if near and far and stands_on_both_sides(facts.values, facts.series.steps, shift):
+            was, now = value_of(facts.name, shift.before), value_of(facts.name, shift.after)
+            return Outcome("unmet", f"{label_of(facts.name)} went {was} → {now} at once at step {shift.step}")
+    return Outcome("met", f"{label_of(facts.name)} moved little by little")
 
 
 def _ramps(facts: MetricFacts, step: int) -> bool:
@@ -310,6 +337,7 @@ def _set_out(facts: MetricFacts, now: float, to: float, onset: int) -> bool:
 OF_NUMBERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     MetricMoved: _moved,
     Jumped: _jumped,
+    LittleByLittle: _little_by_little,
     Outgrew: _outgrew,
     Stands: _stands,
 }

@@ -112,6 +112,17 @@ class Faded(Record, frozen=True, tag="faded", tag_field="test"):
     decisive: bool = False
 
 
+class LittleByLittle(Record, frozen=True, tag="little by little", tag_field="test"):
+    """The metric did not go by `by` of its level, or of 1 if that is less, within one row about the onset: what a
+    policy learns takes more rows. `assumed`: a condition of the cause, not a proof of it."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0)]
+    assumed: bool = True
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class RoseAgain(Record, frozen=True, tag="rose again", tag_field="test"):
     """The metric had come down to at most this `share` of its earlier value. Shortly before the onset it rose to about
     that value again, at once or within a warm-up: a schedule that begins anew."""
@@ -376,6 +387,7 @@ Test = (
     | NoneMoved
     | Noisier
     | Faded
+    | LittleByLittle
     | RoseAgain
     | UnlikeSet
     | Calm
