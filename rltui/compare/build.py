@@ -53,7 +53,7 @@ def compare(
     axis = cost if cost is not None else _axis(totals, scores)
     ugly = {run.id: flags(run) for run in runs}
     healthy = [run for run in scores if not ugly[run]]
-    learned = [run for run in healthy if scores[run].learned]  # the others are no better than at their own start
+    learned = [run for run in healthy if scores[run].learned]  # the others did not improve on their own start
     fronts = {name: fair.front({r: scores[r] for r in learned}, curves[name]) for name in COSTS}
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
     lines = [
@@ -101,7 +101,7 @@ def compare(
 
 
 def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Comparison:
-    """`compare` with the user's settings; the metric in them counts only if one of the runs logs it."""
+    """`compare` with the user's settings. Their primary metric is used only if one of the runs logs it."""
     logged = {key for run in runs for key in run.curves}
     fits = any(key == own.primary or key.startswith(f"{own.primary}:") for key in logged if own.primary)
     return compare(
@@ -210,8 +210,7 @@ def _experiments(
 
 
 def _default(best: ComparedRun | None, runs: Sequence[ComparedRun]) -> ConfigDiff | None:
-    """The best run's settings compared with what most runs use; None if no run can be a default or there is only one
-    run."""
+    """The best run's settings compared with what most runs use. None if there is no best run or only one run."""
     if best is None or len(runs) < 2:
         return None
     common = usual([run.settings for run in runs])
