@@ -37,7 +37,7 @@ def compare(
     cost: str | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Compares `runs`; the best come first.
+    """Compares `runs`. In the result the best runs come first.
 
     `cost`: the cost of the Pareto front (one of `COSTS`; default: the first that every scored run logs). `pair`: ids of
     two runs whose configs are compared; raises KeyError for an unknown id.
@@ -113,7 +113,7 @@ def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Compari
 
 
 def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str, Scored]) -> str | None:
-    """The first cost that is known for every scored run: tokens, GPU hours, hours, steps."""
+    """The first of these costs that is known for every scored run: tokens, GPU hours, hours, steps."""
     return next((n for n in COSTS if scores and all(totals[n][run] is not None for run in scores)), None)
 
 
@@ -160,7 +160,7 @@ def _order(line: RunLine, scores: Mapping[str, Scored]) -> tuple[int, float, str
 
 
 def _shared(good: Sequence[ComparedRun], rest: Sequence[ComparedRun], lines: Sequence[RunLine]) -> tuple[str, ...]:
-    """What the good runs have in common and most of the others do not: settings, then the levels of health metrics."""
+    """What the good runs have in common and most others do not: settings, then levels of health metrics."""
     out = [
         f"{good[0].spelled.get(key, key)} = {value} in all {len(good)} good runs, in {count} of the {len(rest)} others"
         for key, value, count in shared_by([r.settings for r in good], [r.settings for r in rest])

@@ -9,7 +9,7 @@ from rltui.compare.model import Change, ConfigDiff
 from rltui.text import clean
 
 TEXT_LIMIT = 80
-SHARED = 0.5  # if a larger share of the other runs has the value too, it says nothing about the good ones
+SHARED = 0.5  # if a larger share of the other runs has the value too, it does not set the good runs apart
 
 
 def as_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What to run next: up to six experiments. Each changes one variable and says what would refute it."""
+"""What to run next: up to six experiments. Each changes one variable and states what would refute it."""
 
 from __future__ import annotations
 
