@@ -16,7 +16,7 @@ MARKS = ("<think>", "</think>")
 WORDS = ("the", "answer", "is", "42", "first", "add", "them")
 SAMPLES = ("one two three", "four five", "six seven eight nine ten")
 ASKED = ("what is a", "tell us the", "how much is")
-"""Three prompts, with one word for each position, and three sample answers. No word is used twice."""
+"""Three sample answers and three prompts of three words each. No word of a sample occurs twice or in a prompt."""
 
 
 class StubTokenizer:

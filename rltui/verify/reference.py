@@ -93,7 +93,7 @@ def _matrix(values: Any) -> Any:
 
 
 def _hint(sampler: Floats, trainer: Floats, on: np.ndarray) -> str:
-    """What explains the difference, if possible the common mistake that causes it."""
+    """The common mistake that explains the difference, or else a list of other causes."""
 
     def near(a: Floats, b: Floats, where: np.ndarray) -> bool:
         return bool(where.any()) and float(np.abs(a - b)[where].mean()) <= APART_DOUBT

@@ -73,7 +73,7 @@ def _gae(adapters: Adapters) -> Iterator[Check]:
 
 
 def _whitened(wanted: Floats) -> list[Floats]:
-    """`wanted`, whitened by the mean and spread of all tokens that count, as verl does in the same function."""
+    """`wanted`, whitened by the mean and spread of all tokens that count, as verl does right away."""
     held = wanted[MASK > 0]
     return [(wanted - held.mean()) / held.std(ddof=free) * MASK for free in (0, 1)]
 
