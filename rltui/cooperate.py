@@ -1,7 +1,7 @@
-"""Which thread goes first. Python runs one thread at a time, so a key waits while another thread computes.
+"""Which thread goes first. Python runs one thread at a time, so a key press waits while another thread computes.
 
 The screen takes the turn while it has something to do. Long work in other threads is done in pieces and gives way
-between them. If there is no screen, nobody waits.
+between them. If there is no screen, nothing waits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 PATIENCE_S = 0.1
-"""The most seconds that work waits for one turn, so that a screen that is itself held up does not stop the reading."""
+"""The most seconds that work waits for its turn, so that a blocked screen does not stop the reading."""
 
 _free = Event()
 _free.set()
@@ -21,7 +21,7 @@ _taken_by = 0
 
 
 def take() -> None:
-    """The calling thread goes first from now on."""
+    """From now on the calling thread goes first."""
     global _taken_by
     _taken_by = get_ident()
     _free.clear()
@@ -35,11 +35,11 @@ def leave() -> None:
 def give_way() -> None:
     """Waits while the screen has the turn. Call this between two pieces of long work."""
     if not _free.is_set() and get_ident() != _taken_by and not _free.wait(PATIENCE_S):
-        _free.set()  # until the turn is taken again
+        _free.set()  # until some thread takes the turn again
 
 
 class Meanwhile(Generic[T]):
-    """Work that mostly does not need the turn, such as that of polars. Its own thread does it meanwhile."""
+    """Work that mostly does not need the turn, such as that of polars. It runs in a thread of its own."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -51,7 +51,7 @@ class Meanwhile(Generic[T]):
     def _run(self) -> None:
         try:
             self._done.append(self._work())
-        except BaseException as error:  # for the caller of `result`
+        except BaseException as error:  # `result` raises it for its caller
             self._error = error
 
     def result(self) -> T:

@@ -1,6 +1,7 @@
-"""The program's own data files: JSON or TOML, read against a type. A mismatch is an error with file and line.
+"""Reads the program's own data files, JSON or TOML, and checks them against a type. A mismatch is an error with file
+and line.
 
-A data file's type is a `Record`. Besides types, a record may check its values in `__post_init__` by raising ValueError.
+The type of a data file is a `Record`. It may also check its values in `__post_init__`, which raises ValueError.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _BYTE = r" \(byte (\d+)\)$"
 
 
 class DataError(ValueError):
-    """A data file does not hold what it should. `line` counts from 1."""
+    """A data file does not have the content that its type requires. `line` counts from 1."""
 
     def __init__(self, file: str, line: int, problem: str) -> None:
         super().__init__(f"{file}:{line}: {problem}")
@@ -41,11 +42,11 @@ class DataError(ValueError):
 
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An object of a data file, with exactly the declared fields and types."""
+    """An object in a data file, with exactly the declared fields and types."""
 
 
 _ONE_AT_A_TIME = RLock()
-"""msgspec crashes the process if two threads work out the same type at once."""
+"""msgspec crashes the process if two threads analyse the same type at once."""
 
 READERS: list[Callable[[], object]] = []
 """The functions that `kept` made in the loaded modules."""
@@ -59,12 +60,12 @@ def kept(reader: Callable[[], T]) -> _lru_cache_wrapper[T]:
 
 
 def read(file: Path, kind: type[T]) -> T:
-    """A whole file, as `kind`. Raises DataError."""
+    """The content of a whole file as `kind`. Raises DataError."""
     return (decode_toml if file.suffix == ".toml" else decode)(file.read_bytes(), kind, str(file))
 
 
 def decode(text: bytes, kind: type[T], file: str) -> T:
-    """The same for a file's content; `file` is its name in errors."""
+    """The JSON text of a file as `kind`; `file` is its name in errors. Raises DataError."""
     try:
         text.decode()  # for bytes that are not text, each version of msgspec reports a different error
         with _ONE_AT_A_TIME:
@@ -81,7 +82,7 @@ def decode(text: bytes, kind: type[T], file: str) -> T:
 
 
 def decode_toml(text: bytes, kind: type[T], file: str) -> T:
-    """The same for TOML. The line of an error is that of the key in a table, or of the table."""
+    """Like `decode`, for TOML. The line of an error is that of the key in its table, or of the table."""
     try:
         tree = tomllib.loads(text.decode())
         with _ONE_AT_A_TIME:
@@ -98,14 +99,14 @@ def decode_toml(text: bytes, kind: type[T], file: str) -> T:
 
 
 def wrong(text: bytes, file: str, keys: Sequence[Key], problem: str) -> DataError:
-    """The error that reports `problem` for the value below `keys`, for what a type cannot express (a name that another
-    file must contain)."""
+    """The error that reports `problem` for the value at the path `keys`. For conditions that a type cannot express (a
+    name that another file must contain)."""
     place = ".".join(str(key) for key in keys)
     return DataError(file, line_of(text, keys), f"{place}: {problem}" if place else problem)
 
 
 def line_of(text: bytes, keys: Sequence[Key]) -> int:
-    """The line of the value below `keys` (names and indices from the top), or else of the last key that is there."""
+    """The line of the value at the path `keys` (names and indices from the top), or of the last key that exists."""
     source = text.decode()
     at = place = _blank(source, 0)
     for key in keys:
@@ -117,7 +118,8 @@ def line_of(text: bytes, keys: Sequence[Key]) -> int:
 
 
 def _child(source: str, at: int, wanted: Key) -> tuple[int, int] | None:
-    """Where a member of the object or list at `at` begins (its key, or the list item), and where its value begins."""
+    """Where the member `wanted` of the object or list at `at` begins (its key, or the list item), and where its value
+    begins. None if there is no such member."""
     is_object = source[at] == "{"
     if not is_object and source[at] != "[":
         return None
@@ -143,7 +145,8 @@ def _blank(source: str, at: int) -> int:
 
 
 def _toml_line(source: str, keys: Sequence[Key]) -> int:
-    """The line of the value below `keys` in a file of tables and lists of tables, or else of the last key there."""
+    """The line of the value at the path `keys` in a file of tables and lists of tables, or else of the last key that
+    exists."""
     wanted = [str(key) for key in keys]
     found, table, seen = 1, "", Counter[str]()
     for number, line in enumerate(source.splitlines(), 1):
@@ -161,9 +164,9 @@ def _toml_line(source: str, keys: Sequence[Key]) -> int:
 
 
 def _place(tree: Any, kind: Any, message: str) -> tuple[list[Key], str]:
-    """Keys of the value that an error is about, and the error without its place.
+    """The keys of the value that an error is about, and the error without its place.
 
-    The library writes `[...]` for any value of a table. The value meant is the one that gives an error at the same
+    The library writes `[...]` for any value in a table. The value meant is the one that causes an error at the same
     place even if it is alone in the table.
     """
     match = re.search(_PLACE, message)
@@ -184,7 +187,7 @@ def _place(tree: Any, kind: Any, message: str) -> tuple[list[Key], str]:
 
 
 def _culprit(tree: Any, node: Any, kind: Any, place: str) -> Key | None:
-    """The key of the entry of the table `node` that is wrong at `place`. The other entries are removed from `node`."""
+    """The key of the entry of the table `node` that is wrong at `place`. Removes the other entries from `node`."""
     if not isinstance(node, dict):
         return None
     entries = dict(node)

@@ -1,4 +1,4 @@
-"""`rltui doctor`: what works here, what works less well, and what is off, each with its reason."""
+"""`rltui doctor`: what works on this machine, what works less well, and what does not work, each with its reason."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rltui.text import clean
 OK, DEGRADED, OFF = "OK", "degraded", "off"
 
 LEAST_PYTHON = (3, 11)
-LEAST_TMUX = (3, 5)  # older ones drop synchronised output, so redraws may tear
+LEAST_TMUX = (3, 5)  # older versions drop synchronised output, so redraws may tear
 USUAL_SIZE = (80, 24)  # below this size, panes fold away
 
 
 class InstallCheck(Struct, frozen=True):
-    """One thing that was checked. `status` is OK, degraded (works, with less) or off (does not work here)."""
+    """One thing that was checked. `status` is OK, degraded (works with limits) or off (does not work here)."""
 
     name: str
     status: str
@@ -37,7 +37,7 @@ class InstallCheck(Struct, frozen=True):
 def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
     """All checks, in the order in which they are shown. `env` is the environment (default: this process's).
 
-    Asks the NVIDIA driver, which takes seconds if it sleeps. Raises nothing.
+    Queries the NVIDIA driver, which takes seconds if the driver sleeps. Raises nothing.
     """
     env = os.environ if env is None else env
     looks: list[Callable[[], list[InstallCheck]]] = [
@@ -52,7 +52,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
 
 
 def render(found: list[InstallCheck], glyphs: GlyphSet | None = None) -> str:
-    """One line per check: glyph, status, name, reason; a count at the end. `glyphs`: by default those of the locale."""
+    """One line per check with glyph, status, name and reason, then the counts. `glyphs`: default from the locale."""
     glyphs = glyphs or pick(None, os.environ)
     width = max((len(c.name) for c in found), default=0)
     lines = [f"{glyphs.status(c.status)} {c.status:<8}  {c.name:<{width}}  {c.reason}" for c in found]
@@ -67,7 +67,7 @@ def python() -> InstallCheck:
 
 
 def packages() -> list[InstallCheck]:
-    """rltui and the packages it needs at run time, checked against its installed requirements. Imports nothing."""
+    """Checks rltui and the packages that it needs at run time against its installed requirements. Imports nothing."""
     try:
         found = [InstallCheck("rltui", OK, metadata.version("rltui"))]
         needed = [r for r in metadata.requires("rltui") or [] if "extra ==" not in r]
@@ -81,7 +81,7 @@ def packages() -> list[InstallCheck]:
 
 
 def package(name: str, requirement: str) -> InstallCheck:
-    """One package against its requirement (`textual>=8.2`)."""
+    """Checks one package against its requirement (`textual>=8.2`)."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -220,7 +220,7 @@ def host() -> InstallCheck:
 
 
 def follow() -> InstallCheck:
-    """Whether the kernel reports file changes, asked in the way the follower asks."""
+    """Whether the kernel reports file changes, tested in the same way as the follower uses it."""
     from rltui.agent.waiter import Inotify
 
     try:
@@ -258,7 +258,7 @@ DATA_OF = (
     ),
     *("rules.reward", "tui.headings"),
 )
-"""Modules with data files of their own, besides frameworks and rules."""
+"""Modules that have their own data files, except frameworks and rules."""
 
 
 def data_files() -> InstallCheck:
@@ -301,7 +301,7 @@ def programs() -> list[InstallCheck]:
 
 
 def _output(*command: str) -> str:
-    """The first line that a program prints about itself. Empty if it cannot be asked."""
+    """The first line that a command prints. Empty if the command cannot be run or takes too long."""
     try:
         done = subprocess.run(command, capture_output=True, timeout=2, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Variables that this process sets for itself, which commands of the user must not inherit."""
+"""Environment variables that this process sets for itself. The user's commands must not inherit them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _set: set[str] = set()
 
 
 def use_one_thread() -> None:
-    """Call this before numpy is imported. A value that the user set stays."""
+    """Limits numpy to one thread. Call this before numpy is imported. A value that the user set is kept."""
     if ONE_THREAD not in os.environ:
         os.environ[ONE_THREAD] = "1"
         _set.add(ONE_THREAD)

@@ -1,5 +1,5 @@
-"""Regular expressions that are compiled at their first use, because start-up needs few of hundreds. Also one regular
-expression for many texts."""
+"""Regular expressions that are compiled at their first use, because start-up needs only a few of the hundreds. Also
+builds one regular expression for many texts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """A regex for the longest of these texts at a place. Texts that begin alike share their beginning, so that few of
-    hundreds are tried at each place."""
+    """A regex for the longest of these texts that matches at a position. Texts with a common beginning share it, so
+    that only a few of the hundreds are tried at each position."""
     rests: dict[str, list[str]] = {}
     one_ends = False
     for text in texts:
@@ -29,7 +29,7 @@ def any_of(texts: Iterable[str]) -> str:
 
 
 class _Lazy:
-    """Keeps each method that was asked for, so that later calls go straight to that of the compiled pattern."""
+    """Keeps each method that was used, so that later calls go straight to the compiled pattern's method."""
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._made = pattern, flags

@@ -1,4 +1,4 @@
-"""Turns fragments into sentences, so that no text is glued together with semicolons."""
+"""Turns fragments into sentences, so that no text is a chain of fragments with semicolons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERBS = {" that is ": " that are ", " that holds ": " that hold ", " that state
 
 
 def several(count: int, one: str) -> str:
-    """`1 row that is no object`, `3 rows that are no object`: a count before words that describe one thing."""
+    """A count with words that describe one thing: `1 row that is no object`, `3 rows that are no object`."""
     if count == 1:
         return f"{count} {one}"
     head, *rest = re.split(r"(?= that )", one, maxsplit=1)
@@ -43,17 +43,17 @@ def several(count: int, one: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text as a sentence: a capital at its start, a full stop at its end."""
+    """The text as a sentence, with a capital at its start and a full stop at its end."""
     return ended(capital(text))
 
 
 def sentences(*parts: str) -> str:
-    """Each part that is not empty, as its own sentence."""
+    """The parts that are not empty, each as its own sentence."""
     return " ".join(sentence(part) for part in parts if part)
 
 
 def joined(parts: Iterable[str]) -> str:
-    """`first part. Second part. Third part`: the parts that are not empty, with no full stop at the end of the last."""
+    """`first part. Second part. Third part`: the parts that are not empty, without a full stop after the last."""
     first, *rest = [part for part in parts if part] or [""]
     return " ".join((ended(first), *map(sentence, rest[:-1]), capital(rest[-1]))) if rest else first
 
@@ -65,8 +65,8 @@ def headed(head: str, parts: Sequence[str]) -> str:
 
 
 def each_once(texts: Iterable[str]) -> list[str]:
-    """Each text once. A text is dropped if another adds a bracket to it: `n = 2` beside `n = 2 (below 8)`. The brackets
-    of equal texts are joined: `n = 2 (below 8 and over 1)`."""
+    """Each text once. A text is dropped if another one adds a bracket to it: `n = 2` if there is `n = 2 (below 8)`. The
+    brackets of equal texts are joined: `n = 2 (below 8 and over 1)`."""
     found: dict[str, list[str]] = {}
     for text in texts:
         head, bracket, rest = text.partition(" (")

@@ -1,4 +1,4 @@
-"""What all records have in common. Most are msgspec's, which are made ten times faster than dataclasses, both when a
+"""Helpers for all records. Most are msgspec structs, which are ten times faster to make than dataclasses, both when a
 module is imported and when it runs. The few dataclasses need more than msgspec offers."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 class cached(Generic[T]):  # noqa: N801  written and read like `property`
-    """A property that is computed when it is first read. Below Python 3.12 the one of functools takes a lock each time,
-    which costs more than most of these values do."""
+    """A property that is computed when it is first read. Before Python 3.12, `functools.cached_property` takes a lock
+    each time, which costs more than computing most of these values."""
 
     def __init__(self, ask: Callable[[Any], T]) -> None:
         self.ask, self.name, self.__doc__ = ask, ask.__name__, ask.__doc__
@@ -44,7 +44,7 @@ def is_record(value: object) -> bool:
 
 
 def as_dict(record: object) -> dict[str, Any]:
-    """Name -> value of the fields of a record, and of the records in them, at any depth."""
+    """Name -> value for the fields of a record. Records in the fields also become dicts, at any depth."""
     return {name: _plain(getattr(record, name)) for name in names(record)}
 
 

@@ -1,10 +1,10 @@
-"""The entrance for untrusted text: log lines, config values, completions and file names pass through it once.
+"""Makes untrusted text safe: log lines, config values, completions and file names pass through here once.
 
-The result holds no terminal escape, no control character, nothing that reorders or hides text, no lone surrogate and
-no secret, and it is never longer than asked. Harmless text comes out unchanged.
+The result contains no terminal escape, no control character, nothing that reorders or hides text, no lone surrogate and
+no secret, and it is never longer than requested. Harmless text stays unchanged.
 
 Redaction recognises secrets in two ways: by their own shape (`hf_...`, a JWT, a PEM block) and by the name before them
-(`api_key=...`). A name alone is not enough: `token` is also what a language model reads, so `num_tokens`,
+(`api_key=...`). A name alone is not enough: a `token` is also what a language model reads, so `num_tokens`,
 `eos_token` and every number pass (a metric must never be hidden because of its name).
 """
 
@@ -107,12 +107,12 @@ _VALUE = lazy(
     """,
     re.VERBOSE,
 )
-_SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # how far a value is read, so that no search is quadratic
+_SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # most characters read of a value: no search is quadratic
 _NAME_HINT = lazy(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _WORD = lazy(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-# secret_words: a name with one of these is that of a secret. key_owners, token_owners: `<owner>_key` and
-# `<owner>_token` are names of secrets. text_token_kinds: `<kind>_token` is a token of text.
+# secret_words: a name that contains one of these names a secret. key_owners, token_owners: `<owner>_key` and
+# `<owner>_token` name secrets. text_token_kinds: `<kind>_token` is a token of text.
 _NAMES = {
     kind: frozenset(words)
     for kind, words in json.loads(Path(__file__).with_name("secret_names.json").read_bytes()).items()
@@ -139,7 +139,8 @@ def clean(text: str, limit: int = 4000) -> str:
 
 
 def clean_key(text: str, limit: int = 300) -> str:
-    """`clean` for the name of a metric or setting, cached, because the files of a sweep hold the same few hundred."""
+    """`clean` for the name of a metric or setting. Cached, because the files of a sweep hold the same few hundred
+    names."""
     return _clean_key(text, limit) if len(text) <= limit else clean(text, limit)
 
 
@@ -159,8 +160,8 @@ def clean_block(text: str, limit: int = 4000) -> str:
 
 
 def shown(text: str) -> str:
-    """A page of our own that contains file names, without anything that a terminal would take as a command. A "?"
-    replaces a character that no encoding holds. Newlines stay, and nothing is redacted or cut off."""
+    """A page of our own that contains file names, without anything that a terminal would treat as a command. "?"
+    replaces a character that UTF-8 cannot encode. Newlines stay, and nothing is redacted or cut off."""
     if text.isprintable():
         return text
     return _UNSAFE_IN_BLOCK.sub("", _ESCAPE.sub("", text.encode("utf-8", "replace").decode()))
@@ -182,7 +183,7 @@ def redact(text: str) -> str:
 
 
 def redact_value(key: str, value: object) -> object:
-    """A config value as it may be shown: `[redacted]` if the key names a secret, else the value with secrets in its
+    """A config value that is safe to show: `[redacted]` if the key names a secret, else the value with secrets in its
     text redacted. Numbers, booleans, None and empty values pass. Each value in a container is redacted by itself."""
     if isinstance(value, dict):
         return {name: redact_value(f"{key}.{name}", inner) for name, inner in value.items()}
@@ -194,7 +195,8 @@ def redact_value(key: str, value: object) -> object:
 
 
 def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Spans of the values whose name is that of a secret. Matched on the lowered text: same positions, faster."""
+    """Spans of the values whose name is that of a secret. Matches on the lower-case text, which has the same positions
+    and is faster to search."""
     position = 0
     while match := _NAMED.search(lowered, position):
         position = match.end("tail")
@@ -214,7 +216,8 @@ def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def _name_of(text: str, lowered: str, match: re.Match[str]) -> str:
-    """The whole name around the word that gives it away. For "next token" or "API key" it includes the word before."""
+    """The whole name around the word that suggests a secret. For "next token" or "API key" it includes the word
+    before."""
     window = lowered[max(0, match.start() - 80) : match.start()]
     before = window.rstrip(_NAME_CHARACTERS)
     start = match.start() - len(window) + len(before)
@@ -224,7 +227,7 @@ def _name_of(text: str, lowered: str, match: re.Match[str]) -> str:
 
 
 def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with these spans (ascending) replaced."""
+    """The text with these spans (in ascending order) replaced by `[redacted]`."""
     parts: list[str] = []
     position = 0
     for start, end in spans:
@@ -234,7 +237,7 @@ def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _separates(separator: str, is_flag: bool, is_quoted: bool) -> bool:
-    """Whether the text between name and value makes them a pair: in `--flag value` and `("NAME", "value")` it does, in
+    """Whether the text between name and value makes them a pair. In `--flag value` and `("NAME", "value")` it does; in
     prose and lists it does not."""
     mark = separator.strip(" \t\r\n\\")
     if mark in ("", '"', "'"):
@@ -245,7 +248,7 @@ def _separates(separator: str, is_flag: bool, is_quoted: bool) -> bool:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Whether `value` under `name` has to be hidden."""
+    """Whether `value` under `name` must be hidden."""
     doubt = _doubt(name)
     if doubt is None or _PLACEHOLDER.fullmatch(value):
         return False
@@ -261,8 +264,8 @@ def _is_secret(name: str, value: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _doubt(name: str) -> Literal["none", "password", "key", "token"] | None:
-    """What the name says about its value. None: not a secret. "none": a secret. "password": a secret, and a number is
-    not a metric. "key" or "token": a secret only if the value looks like one."""
+    """What the name shows about its value. None: not a secret. "none": a secret without doubt. "password": a secret,
+    even if it is a number of 4 or more digits. "key" or "token": a secret only if the value looks like one."""
     words = [word.lower() for word in _WORD.findall(name)]
     if words[-1:] and words[-1] in ("id", "value", "text", "string") and len(words) > 1:
         words.pop()
@@ -281,15 +284,16 @@ def _doubt(name: str) -> Literal["none", "password", "key", "token"] | None:
 
 
 def _ascii_lower(text: str) -> str:
-    """Lower case in which every character keeps its position."""
+    """The text in lower case, with every character at its old position."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.translate(_ASCII_LOWER)
 
 
 def _bounded(text: str, limit: int) -> str:
-    """At most `limit` characters, the last one an ellipsis if something was left out.
+    """The text with at most `limit` characters; the last one is an ellipsis if something was cut off.
 
-    A cut can turn a harmless value into one that looks secret (`None` into `No…`), so the result is redacted again.
+    A cut can turn a harmless value into one that looks like a secret (`None` into `No…`), so the result is redacted
+    again.
     """
     while len(text) > limit:
         kept = text[: max(0, limit - 1)]

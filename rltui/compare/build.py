@@ -37,7 +37,7 @@ def compare(
     cost: str | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Compares `runs`; the best come first.
+    """Compares `runs`. In the result the best runs come first.
 
     `cost`: the cost of the Pareto front (one of `COSTS`; default: the first that every scored run logs). `pair`: ids of
     two runs whose configs are compared; raises KeyError for an unknown id.
@@ -53,7 +53,7 @@ def compare(
     axis = cost if cost is not None else _axis(totals, scores)
     ugly = {run.id: flags(run) for run in runs}
     healthy = [run for run in scores if not ugly[run]]
-    learned = [run for run in healthy if scores[run].learned]  # the others are no better than at their own start
+    learned = [run for run in healthy if scores[run].learned]  # the others did not improve on their own start
     fronts = {name: fair.front({r: scores[r] for r in learned}, curves[name]) for name in COSTS}
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
     lines = [
@@ -101,7 +101,7 @@ def compare(
 
 
 def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Comparison:
-    """`compare` with the user's settings; the metric in them counts only if one of the runs logs it."""
+    """`compare` with the user's settings. Their primary metric is used only if one of the runs logs it."""
     logged = {key for run in runs for key in run.curves}
     fits = any(key == own.primary or key.startswith(f"{own.primary}:") for key in logged if own.primary)
     return compare(
@@ -113,7 +113,7 @@ def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Compari
 
 
 def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str, Scored]) -> str | None:
-    """The first cost that is known for every scored run: tokens, GPU hours, hours, steps."""
+    """The first of these costs that is known for every scored run: tokens, GPU hours, hours, steps."""
     return next((n for n in COSTS if scores and all(totals[n][run] is not None for run in scores)), None)
 
 
@@ -160,7 +160,7 @@ def _order(line: RunLine, scores: Mapping[str, Scored]) -> tuple[int, float, str
 
 
 def _shared(good: Sequence[ComparedRun], rest: Sequence[ComparedRun], lines: Sequence[RunLine]) -> tuple[str, ...]:
-    """What the good runs have in common and most of the others do not: settings, then the levels of health metrics."""
+    """What the good runs have in common and most others do not: settings, then levels of health metrics."""
     out = [
         f"{good[0].spelled.get(key, key)} = {value} in all {len(good)} good runs, in {count} of the {len(rest)} others"
         for key, value, count in shared_by([r.settings for r in good], [r.settings for r in rest])
@@ -210,8 +210,7 @@ def _experiments(
 
 
 def _default(best: ComparedRun | None, runs: Sequence[ComparedRun]) -> ConfigDiff | None:
-    """The best run's settings compared with what most runs use; None if no run can be a default or there is only one
-    run."""
+    """The best run's settings compared with what most runs use. None if there is no best run or only one run."""
     if best is None or len(runs) < 2:
         return None
     common = usual([run.settings for run in runs])

@@ -1,4 +1,4 @@
-"""Config values as text, the difference of two configs, the usual values of many, and what the good runs share."""
+"""Config values as text, the difference between two configs, the usual values of many, and what the good runs share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rltui.compare.model import Change, ConfigDiff
 from rltui.text import clean
 
 TEXT_LIMIT = 80
-SHARED = 0.5  # if a larger share of the other runs has the value too, it says nothing about the good ones
+SHARED = 0.5  # if a larger share of the other runs has the value too, it does not set the good runs apart
 
 
 def as_text(value: object) -> str:
@@ -34,8 +34,8 @@ def diff(a: str, config_a: Mapping[str, object], b: str, config_b: Mapping[str, 
 
 
 def usual(configs: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """The most frequent value of each setting that more than half of the runs have; of equally frequent ones the first
-    in order."""
+    """The most frequent value of each setting that more than half of the runs have. Among equally frequent values it is
+    the first in alphabetical order."""
     out: dict[str, object] = {}
     for key in sorted({key for config in configs for key in config}):
         values = [config[key] for config in configs if config.get(key) is not None]
@@ -48,8 +48,8 @@ def usual(configs: Sequence[Mapping[str, object]]) -> dict[str, object]:
 def shared_by(
     good: Sequence[Mapping[str, object]], others: Sequence[Mapping[str, object]]
 ) -> list[tuple[str, str, int]]:
-    """(key, value, number of others with it) of settings that all good runs share and at most half of the others
-    have."""
+    """(key, value, number of others with it) for each setting whose value all good runs share and at most half of the
+    others have."""
     if len(good) < 2 or not others:
         return []
     out = []

@@ -1,9 +1,9 @@
-"""Runs with the same settings are replicates of one configuration: what differs between them is chance. Their spread
-says how sure the order of configurations is, and which single changes go with a better metric.
+"""Runs with the same settings are replicates of one configuration: they differ only by chance. Their spread shows how
+sure the order of configurations is, and which single changes go with a better metric.
 
-The spread of replicates is pooled over all configurations that have several, as three seeds alone say little about it,
-and intervals come from Student's t with the degrees of freedom of that pool. A percentile bootstrap of three values
-covers the mean in about two of three cases only, whatever its stated rate.
+The spread of replicates is pooled over all configurations that have several, because three seeds alone show little
+about it. Intervals come from Student's t with the degrees of freedom of that pool. A percentile bootstrap of three
+values covers the mean in only about two of three cases, whatever its stated rate.
 """
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ SURE = 0.95
 WHAT = re.compile(
     r"(?i)(?:^|[._])(?:dataset|train_(?:files?|data)|task|env(?:ironment)?|reward_(?:func\w*|model|type|fn))"
 )
-"""Names of settings that say what is trained on, which other comparisons leave out as they hold paths."""
+"""Matches names of settings that state what is trained on. Other comparisons leave these out because they hold
+paths."""
 MOST_WORDS = 200
 Settings = tuple[tuple[str, str], ...]
 
 
 class _Pool(Struct, frozen=True):
-    """Standard deviation of replicates, and the degrees of freedom that it rests on; 0 of both if none has any."""
+    """Standard deviation of replicates and its degrees of freedom; both 0 if no configuration has replicates."""
 
     sd: float
     df: int
 
     def error(self, *counts: int) -> float:
-        """Standard error of a mean of so many runs, or of the difference of two such means."""
+        """Standard error of the mean of that many runs, or, for two counts, of the difference between two such
+        means."""
         return self.sd * sqrt(sum(1.0 / n for n in counts))
 
     @property
     def half_width(self) -> float:
-        """Standard errors to each side of an interval of `SURE`."""
+        """Half the width of a confidence interval at level `SURE`, in standard errors."""
         low, high = 0.0, 1000.0
         for _ in range(60):
             middle = (low + high) / 2
@@ -63,8 +65,8 @@ def replicates(
     hours: Mapping[str, float | None],
     higher_is_better: bool,
 ) -> Replicates:
-    """The configurations, best first, and the changes of one setting that go with the metric. `broken`: id of a run ->
-    why it counts in none. `hours`: GPU hours of each run, or hours."""
+    """The configurations, best first, and the effect of each change of a single setting. `broken`: id of a run -> why
+    it counts in no configuration. `hours`: GPU hours of each run, or hours."""
     usual = float(np.median([run.last_step for run in runs if run.last_step])) if any(r.last_step for r in runs) else 0
     left, members = dict[str, str](), defaultdict[Settings, list[ComparedRun]](list)
     for run in runs:
@@ -115,7 +117,8 @@ def _left_out(run: ComparedRun, scores: Mapping[str, Scored], broken: Mapping[st
 
 
 def _identity(run: ComparedRun) -> Settings:
-    """The settings, and what is trained on what for which reward: runs that differ in these are no replicates."""
+    """The settings, the model, the algorithm, the data and the parts of the reward. Runs that differ in any of these
+    are not replicates."""
     held = {key: as_text(value) for key, value in run.settings.items()}
     for key, value in run.raw_config.items():
         if WHAT.search(key) and isinstance(value, str | int | float) and len(str(value)) <= MOST_WORDS:
@@ -139,7 +142,7 @@ def _differing(identities: Sequence[Settings]) -> frozenset[str]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The interquartile mean of four values or more, which one odd run does not move; else the mean."""
+    """The mean; for four values or more the interquartile mean, which one odd run does not move."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     cut = len(ordered) // 4
     return float(ordered[cut : len(ordered) - cut].mean())
@@ -156,7 +159,8 @@ def _pool(groups: Sequence[Sequence[float]]) -> _Pool:
 
 
 def _beaten(gap: float, pool: _Pool, lead: int, own: int) -> float:
-    """How sure the leading configuration is better than one that lies `gap` behind it: 0.5 of equal ones."""
+    """The probability that the leading configuration is better than one that lies `gap` behind it; 0.5 if they are
+    equal."""
     error = pool.error(lead, own)
     if error <= 0.0:
         return 1.0 if gap > 0 else 0.5
@@ -168,7 +172,7 @@ def _effects(
     ordered: Sequence[tuple[Settings, list[ComparedRun]]], scores: Mapping[str, Scored], pool: _Pool
 ) -> tuple[PairedEffect, ...]:
     """For each change of one setting: the mean difference over all pairs of configurations that differ in nothing else,
-    with its interval. Text values and numbers alike; p is corrected over all changes (Benjamini-Hochberg)."""
+    with its interval. Covers text values and numbers. p is corrected over all changes (Benjamini-Hochberg)."""
     pairs = defaultdict[tuple[str, str, str], list[tuple[float, int, int]]](list)
     for (one, own), (other, others) in combinations(ordered, 2):
         a, b = dict(one), dict(other)
@@ -223,6 +227,7 @@ def _settled(found: Sequence[Configuration], pool: _Pool, hours: Mapping[str, fl
 
 
 MANY = 20
-"""More seeds than anybody runs."""
+"""Nobody runs more additional seeds than this."""
 MANY_DF = 2.1
-"""Standard errors of an interval of `SURE` once more seeds give some 20 degrees of freedom."""
+"""Half the width of a confidence interval at level `SURE`, in standard errors, once more seeds give about 20 degrees
+of freedom."""

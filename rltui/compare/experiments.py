@@ -1,4 +1,4 @@
-"""What to run next: up to six experiments. Each changes one variable and says what would refute it."""
+"""What to run next: up to six experiments. Each changes one variable and states what would refute it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 MOST = 6
-FIXES = 2  # of one finding
-SEEDS = 3  # runs with the same settings: fewer do not show how large chance is
-LIKELY_Q = 0.2  # enough for an experiment, but no proof
+FIXES = 2  # most fixes of one finding
+SEEDS = 3  # runs with the same settings: fewer do not show how much chance alone changes
+LIKELY_Q = 0.2  # strong enough to try in an experiment, but not proof
 _ONE_KEY = re.compile(r"[\w./+-]+")
 BRACKET = (0.5, 2.0)  # around the best run's learning rate
 LONGER = 1.5
 BUDGET = ("total_steps", "total_epochs")
-"""More of these goes with a better metric simply because more time does; the experiment `longer` tests that."""
+"""Settings of length. A larger value goes with a better metric simply because the run is longer; the experiment
+`longer` tests that."""
 
 
 def propose(
@@ -111,7 +112,7 @@ class _Plan:
         return any(_as_texts(run.settings) == wanted for run in self.others)
 
     def replicate(self) -> Iterator[Experiment]:
-        """Another seed of the best run, until there are three: their spread is the noise of every comparison."""
+        """Another seed of the best run, until there are three. Their spread is the noise of every comparison."""
         if len(self.seeds) >= SEEDS - 1:
             return
         rivals = [
@@ -138,7 +139,8 @@ class _Plan:
         )
 
     def settings(self, signals: Sequence[SettingSignal]) -> Iterator[Experiment]:
-        """Moves each leading setting of the best run one value further, or between two values that were tried."""
+        """Moves each leading setting of the best run in its good direction, beyond or between the values that were
+        tried."""
         for signal in signals:
             value = self.base.settings.get(signal.setting)
             if not _is_number(value) or signal.rho is None or signal.q is None or signal.q > LIKELY_Q:
@@ -159,7 +161,8 @@ class _Plan:
             )
 
     def _step(self, setting: str, value: float, up: bool) -> float | None:
-        """Half way (in ratio) to the next value that was tried on that side; twice or half if there is none."""
+        """The geometric mean of `value` and the next one that was tried on that side; twice or half `value` if none
+        was."""
         tried = {float(str(v)) for r in (self.base, *self.others) if _is_number(v := r.settings.get(setting))}
         beyond = sorted(v for v in tried if (v > value if up else v < value))
         if value <= 0:
@@ -194,7 +197,7 @@ class _Plan:
                 )
 
     def longer(self) -> Iterator[Experiment]:
-        """More steps, if the best run was still getting better at its end."""
+        """More steps, if the best run was still improving at its end."""
         last = self.base.last_step
         if last is None or self.score.best_step < 0.9 * last or "total_steps" not in self.base.settings:
             return
@@ -211,7 +214,7 @@ class _Plan:
         )
 
     def held_out(self) -> Iterator[Experiment]:
-        """Switches validation on, if the runs are ranked by prompts that they train on."""
+        """Switches validation on, if the runs are ranked by a metric of the prompts that they train on."""
         if self.base.validates or (self.primary.name is not None and self.primary.name.startswith("val")):
             return
         yield self._make(
@@ -224,8 +227,8 @@ class _Plan:
         )
 
     def bracket(self) -> Iterator[Experiment]:
-        """Half and twice the run's learning rate, the one setting that always matters. Not in the direction that a
-        finding of the run warns of, and no rate that was tried."""
+        """Half and twice the run's learning rate, the one setting that always matters. Leaves out the direction that a
+        finding of the run warns of, and rates that were tried."""
         lr = self.base.settings.get("lr")
         if not _is_number(lr):
             return
@@ -251,7 +254,7 @@ class _Plan:
             )
 
     def rivals(self) -> Iterator[Experiment]:
-        """Other seeds of the next healthy runs: all that can be proposed if no config is recorded."""
+        """Other seeds of the next healthy runs. Nothing else can be proposed if no config is recorded."""
         for run in self.healthy_others[:2]:
             yield self._seed(run, f"another seed of {run.id}", "another", "the next run by the primary metric")
         if len(self.healthy_others) == 1:

@@ -1,4 +1,4 @@
-"""Comparing like with like: equal budgets, the Pareto front of quality and cost, a run beside the others."""
+"""Fair comparison: equal budgets, the Pareto front of quality and cost, a run beside the others."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-OTHERS = 4  # fewer make no band
+OTHERS = 4  # fewer other runs are not enough for a band
 GRID = 200  # most steps at which a run is compared with the others
-LASTING = 3  # points of the grid: fewer are a dip, not "behind since"
+LASTING = 3  # points of the grid: fewer are only a dip
 LOW, HIGH = 0.1, 0.9
 
 
 def total(cost: RunCurve | None) -> float | None:
-    """What the whole run cost; None if that is not known or not finite."""
+    """What the whole run cost; None if unknown or not finite."""
     return float(cost.values[-1]) if cost is not None and isfinite(cost.values[-1]) else None
 
 
 def best_within(score: Scored, cost: RunCurve | None, budget: float) -> float | None:
-    """The best smoothed value (more is better) that a run had reached when it had cost `budget`; None if that is not
-    known. A run that cost a little more in the end is compared too, as any run can be ended early."""
+    """The best smoothed value (more is better) that a run had reached when it had cost `budget`; None if unknown. A run
+    that ended up costing more than `budget` is included, because any run can be ended early."""
     if cost is None or total(cost) is None:
         return None
     spent = np.interp(score.steps, cost.steps, cost.values)
@@ -42,7 +42,7 @@ def at_equal(
     scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]
 ) -> tuple[float | None, dict[str, float]]:
     """(budget, run -> best smoothed value within it). The budget is the largest that all runs of known cost reached.
-    Runs of unknown cost are left out. (None, {}) if the cost of fewer than two is known."""
+    Runs of unknown cost are left out. (None, {}) if fewer than two costs are known."""
     import polars as pl
 
     known = {run: cost for run in scores if (cost := costs.get(run)) is not None and total(cost) is not None}
@@ -62,8 +62,8 @@ def at_equal(
 
 
 def front(scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]) -> tuple[str, ...]:
-    """Runs of known cost that no other beats, the cheapest first: no other had reached as good a value at the same
-    cost. Of runs with equal cost and value the first by name stays."""
+    """Runs of known cost that no other run beats, cheapest first: no other had reached as good a value at the same
+    cost. If several have equal cost and value, the first by name stays."""
     totals = {run: spent for run in scores if (spent := total(costs.get(run))) is not None}
     kept: list[str] = []
     best = -np.inf
@@ -76,7 +76,7 @@ def front(scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]) ->
 
 
 def band(run: str, scores: Mapping[str, Scored]) -> Band | None:
-    """A run compared with the 10 % and 90 % quantiles of the others at the same step; None if no step has four
+    """A run compared with the 10 % and 90 % quantiles of the others at the same step; None if no step has at least four
     others."""
     import polars as pl
 
@@ -122,14 +122,14 @@ def _held(grid: pl.DataFrame, other: Scored) -> pl.DataFrame:
 
 
 def since(outside: np.ndarray, steps: np.ndarray) -> int | None:
-    """The step (or other x) from which on all points are outside; None if these are fewer than `LASTING`."""
+    """The step (or other x) from which on all points are outside; None if there are fewer than `LASTING` of them."""
     inside = np.flatnonzero(~outside)
     start = 0 if not len(inside) else int(inside[-1]) + 1
     return int(steps[start]) if len(outside) - start >= LASTING else None
 
 
 class Beside(Struct, frozen=True):
-    """Lines (x, values) to draw behind those of the run, and their label. `words`: how the run compares with them."""
+    """Lines (x, values) to draw behind those of the run, with a label. `words`: how the run compares with them."""
 
     label: str
     lines: tuple[tuple[Floats, Floats], ...]
@@ -158,8 +158,9 @@ def beside_one(run: ComparedRun, name: str, axis: str) -> Beside | None:
 def beside_many(
     runs: Sequence[ComparedRun], name: str, axis: str, at: Floats, values: Floats, direction: str, words: str
 ) -> Beside | None:
-    """The 10-90 % band of the others, wherever there are four of them, and since when the run (`values` at `at`) is
-    outside. `direction`: which way is good (up, down, none). `words`: name of the x axis. None: too few others."""
+    """The 10-90 % band of the others, at points that at least four of them cover, and since when the run (`values` at
+    `at`) is outside. `direction`: which way is good (up, down, none). `words`: name of the x axis. None if there are
+    too few others."""
     known = [found for run in runs if (found := line(run, name, axis)) is not None and len(found[0]) > 1]
     fit = np.isfinite(values) & np.isfinite(at)
     if len(known) < OTHERS or not fit.any():
@@ -185,7 +186,7 @@ def beside_many(
 
 
 def _smoothed(values: Floats) -> Floats:
-    """A centred mean over a fiftieth of the points: the band is to show levels, not the noise of single steps."""
+    """A centred mean over a fiftieth of the points, so that the band shows levels, not the noise of single steps."""
     width = max(1, len(values) // 50) | 1
     if width == 1:
         return values

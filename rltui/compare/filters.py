@@ -1,4 +1,4 @@
-"""Which of the runs are compared: the newest, by state, by id or tag, by config values."""
+"""Selects the runs to compare: the newest, by state, by id or tag, by config values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDER: dict[str, Callable[[float, float], bool]] = {
 
 
 class BadFilter(ValueError):  # noqa: N818
-    """A filter that cannot be parsed; the text says how to write one."""
+    """A filter that cannot be parsed. The message shows how to write one."""
 
 
 class Filters(Struct, frozen=True):

@@ -15,19 +15,20 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 
 GAIN_SHARE = 0.5
-"""A good run gains at least half of what the best run gains over its own start: a run is not good just by being
+"""A good run gains over its own start at least half of what the best run gains: a run is not good just because it is
 cheap."""
 
 SPARED = ("pause-and-fix", "abort-now")
 CONDEMNED = ("stop-use-best", *SPARED)
-"""Decisions against going on."""
+"""Decisions against continuing the run."""
 
 
 def flags(run: ComparedRun) -> tuple[Flag, ...]:
-    """What makes a run ugly: instability, NaN, collapse, KL blow-up, reward that is not the task, an early end.
+    """What makes a run ugly: instability, NaN, collapse, KL blow-up, a reward that does not measure the task, an early
+    end.
 
-    The present verdict decides. If it says to go on, no finding makes the run ugly. Else each active warning or
-    critical finding counts. A resolved one does not."""
+    The current verdict decides. If it is to continue, no finding makes the run ugly. Otherwise each active warning or
+    critical finding counts, and resolved ones do not."""
     words = tables.readings().ugly
     out = [
         Flag(words[f.id], f.id, f.summary or f.title)
@@ -51,8 +52,8 @@ def group(
     healthy: Sequence[str],
     costs: Mapping[str, RunCurve | None],
 ) -> tuple[Group, str]:
-    """The group and why. `healthy`: ids of the scored runs that are not ugly. `costs`: run -> its cost over the
-    steps."""
+    """The group, and the reason for it. `healthy`: ids of the scored runs that are not ugly. `costs`: run -> its cost
+    over the steps."""
     if ugly:
         return "ugly", ", ".join(flag.word for flag in ugly)
     own = scores.get(run.id)
@@ -64,7 +65,7 @@ def group(
         return "bad", verdict
     top_gain = max(scores[other].gain for other in healthy)
     behind_any = any(scores[other].best_good > own.best_good for other in healthy)
-    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best of all may have started high
+    if own.gain < GAIN_SHARE * top_gain and behind_any:  # the best run may have started high
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
     spent = fair.total(costs.get(run.id))
     reached = {o: scores[o].best_good for o in healthy}
@@ -82,7 +83,7 @@ def group(
 
 
 def _against(run: ComparedRun) -> str | None:
-    """The verdict, if it is against going on; else None. A run that is to stop as its task is solved did well."""
+    """The verdict if it is against continuing, else None. A run to be stopped because its task is solved did well."""
     if run.decision in SPARED:
         return f"verdict {run.badge}"
     if run.decision != "stop-use-best" or not having(Trait.SOLVED).isdisjoint(run.because):
@@ -92,13 +93,14 @@ def _against(run: ComparedRun) -> str | None:
 
 
 def condition(run: ComparedRun) -> str:
-    """Healthy, or what is still open: even a good run may have active findings, as one whose task is solved."""
+    """Healthy, or what is still open. Even a good run may have active findings, for example that its task is
+    solved."""
     titles = dict.fromkeys(f.title for f in open_roots(run))
     return f"not broken ({', '.join(titles)})" if titles else "healthy"
 
 
 def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-    """What limits the runs that are not good: root findings by frequency, with the first supported cause."""
+    """What limits `runs`: their root findings by frequency, each with its first supported cause."""
     counted: Counter[str] = Counter()
     told: dict[str, str] = {}
     for run in runs:
@@ -112,7 +114,7 @@ def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
 
 
 def readings(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-    """The entries of the checklist that apply: how runs failed, and what is usually done about it."""
+    """The checklist entries that apply: how runs failed, and what is usually done about it."""
     out = []
     for line in tables.readings().readings:
         hit = [run.id for run in runs if any(f.id in line.when for f in open_roots(run))]

@@ -1,4 +1,4 @@
-"""A comparison as Markdown: Good, Bad, Ugly, settings, what to run next. It shows only numbers of the object."""
+"""A comparison as Markdown: Good, Bad, Ugly, settings, what to run next. Every number is from the comparison object."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rltui.report.escape import code, fenced, plain, table
 
 SHOWN = 12  # rows of a table, unless asked for more
 QUOTED = 240  # most characters of a flag's text
-ALIKE = 6  # most names of settings that vary together; the rest is counted
+ALIKE = 6  # most names that are listed of settings that vary together; the rest is counted
 UNKNOWN = "n/a"
 
 
 def render(c: Comparison, top: int = SHOWN) -> str:
-    """The whole comparison; `top` rows in the tables of runs and settings."""
+    """The whole comparison, with at most `top` rows in the tables of runs and settings."""
     parts = [
         _summary(c),
         _group(c, "good", "Good: nothing broke, and within two standard errors of the best at their cost", top),
@@ -209,8 +209,8 @@ def _configurations(c: Comparison, top: int) -> list[str]:
 
 
 SETTINGS, LEFT_OUT, SURE_Q = 4, 8, 0.05
-"""Most settings of a row, most runs that are named as left out, and the false discovery rate up to which a change is
-listed."""
+"""Most settings in a row, most runs that are named as left out, and the highest false discovery rate at which a change
+is listed."""
 
 
 def _signals(c: Comparison, top: int) -> list[str]:

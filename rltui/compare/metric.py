@@ -17,12 +17,12 @@ from rltui.evidence.metric import alone
 from rltui.frameworks.load import metrics
 from rltui.run.table import Series
 
-OFFERED = 6  # most metrics that are offered if no logged one is known to rank runs
+OFFERED = 6  # most metrics that are suggested if no logged one is known to rank runs
 
 
 class Scored(Struct, frozen=True):
-    """The primary metric of one run. `good`: the smoothed curve, with its sign turned so that more is better. `luck`:
-    by how many standard errors the best may lie above the others by chance."""
+    """The primary metric of one run. `good`: the smoothed curve, with its sign set so that more is better. `luck`: by
+    how many standard errors the best may exceed the other values by chance."""
 
     steps: Floats
     good: Floats
@@ -40,23 +40,24 @@ class Scored(Struct, frozen=True):
 
     @property
     def gain(self) -> float:
-        """How much better the best is than the first window; positive if better."""
+        """How much better the best value is than the first window; positive if better."""
         return (self.best - self.first) * self.sign
 
     @property
     def noise(self) -> float:
-        """How much two values may differ by chance: two standard errors of a difference; 0 if the error is unknown."""
+        """How much two values may differ by chance: two standard errors of a difference; 0 if the standard error is
+        unknown."""
         return 2 * sqrt(2) * (self.se or 0.0)
 
     @property
     def learned(self) -> bool:
-        """Whether the gain is more than chance: noise, and `luck`, as the best of many means is high by chance."""
+        """Whether the gain exceeds chance: the noise, and `luck`, because the best of many means is high by chance."""
         return self.gain > self.noise + self.luck * (self.se or 0.0)
 
 
 def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: bool) -> Primary:
     """The metric that ranks the runs: the user's, else the first in the order that more than half of the runs log, else
-    the one of the order that most runs log."""
+    the one in the order that most runs log."""
     names = [name for run in runs for name in run.curves]
     counts = Counter(names)
     if wanted is not None:
@@ -93,7 +94,7 @@ def _fits(name: str, line: PrimaryChoice) -> bool:
 
 
 def _label(name: str) -> str:
-    """The data set or reward function if the name has one, else the vocabulary's short name."""
+    """The data set or reward function if the metric's name holds one, else the vocabulary's short name."""
     canonical, _, member = name.partition(":")
     known = metrics().get(canonical)
     return member or (known.label if known is not None else name)
@@ -104,9 +105,9 @@ def _falls(name: str) -> bool:
 
 
 def score(name: str, curve: RunCurve, higher_is_better: bool, before: int | None = None) -> Scored:
-    """The score from the facts of the metric, so that best, first and last are those of the run's own report. With too
-    few points for a best value it is the mean of all, without an error. `before`: the step from which on the run was
-    broken; a mean of evaluations before it holds none after it."""
+    """The score from the facts of the metric, so that best, first and last equal those in the run's own report. If
+    there are too few points for a best value, it is the mean of all, without a standard error. `before`: the step from
+    which on the run was broken. A mean of evaluations before that step includes none after it."""
     n = len(curve)
     series = Series(name, curve.steps, curve.values, np.arange(n), np.full(n, np.nan))
     known = metrics().get(name.partition(":")[0])

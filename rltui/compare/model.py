@@ -1,4 +1,4 @@
-"""The parts of a comparison. Field names are those of its JSON (`rltui.compare/1`); None: unknown."""
+"""The parts of a comparison. The field names are those of its JSON (`rltui.compare/1`). None means unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COSTS = ("tokens", "gpu_hours", "hours", "steps")
 
 
 class Primary(Struct, frozen=True):
-    """The metric that ranks the runs. `how`: why this one. `runs`: how many log it."""
+    """The metric that ranks the runs. `how`: why it was chosen. `runs`: how many log it."""
 
     name: str | None
     label: str
@@ -26,7 +26,8 @@ class Primary(Struct, frozen=True):
 
 
 class Flag(Struct, frozen=True):
-    """`word`: nan, crashed, kl-blow-up, ... `finding`: id of the rule behind it, None if there is none."""
+    """Why a run is ugly. `word`: nan, crashed, kl-blow-up, ... `finding`: id of the rule behind it, None if there is
+    none."""
 
     word: str
     finding: str | None
@@ -34,7 +35,7 @@ class Flag(Struct, frozen=True):
 
 
 class Band(Struct, frozen=True):
-    """A run compared with the 10-90 % band of the others at the same step. Shares are of the steps with enough
+    """A run compared with the 10-90 % band of the others at the same step. Shares refer to the steps with enough
     others."""
 
     others: int
@@ -59,7 +60,8 @@ class RunHead(Struct, frozen=True):
 
 
 class RunLine(RunHead, frozen=True):
-    """One run. `best` is the best of the smoothed primary metric, `se` its standard error, `last` the newest."""
+    """One run. `best` is the best smoothed value of the primary metric, `se` its standard error, `last` the newest
+    value."""
 
     group: Group
     because: str
@@ -69,7 +71,7 @@ class RunLine(RunHead, frozen=True):
     first: float | None
     last: float | None
     cost: Mapping[str, float | None]
-    at_equal: Mapping[str, float | None]  # the primary at the budget that all scored runs reached
+    at_equal: Mapping[str, float | None]  # cost -> best primary metric at the budget that all scored runs reached
     on_front: bool
     flags: tuple[Flag, ...]
     limits: tuple[str, ...]  # titles of the open root findings
@@ -84,7 +86,8 @@ class Bin(Struct, frozen=True):
 
 
 class SettingSignal(Struct, frozen=True):
-    """A setting and the primary metric over the runs. `rho`, `p`, `q` are None for text values and for few runs."""
+    """How a setting goes with the primary metric over the runs. `rho`, `p`, `q` are None for text values and for too
+    few runs."""
 
     setting: str
     keys: tuple[str, ...]  # settings that always change together, so their effects cannot be told apart
@@ -131,8 +134,8 @@ class ConfigDiff(Struct, frozen=True):
 
 class Configuration(Struct, frozen=True):
     """Runs with the same settings. `settings`: those that differ between configurations. `mean` of the primary metric,
-    interquartile from four runs on; `low`, `high`: its 95 % interval. `beaten`: how sure the leading one is better;
-    None of the leading one, or if no configuration has several runs."""
+    interquartile for four or more runs; `low`, `high`: its 95 % interval. `beaten`: the probability that the leading
+    one is better; None for the leading one, or if no configuration has several runs."""
 
     settings: Mapping[str, str]
     runs: tuple[str, ...]
@@ -143,8 +146,8 @@ class Configuration(Struct, frozen=True):
 
 
 class PairedEffect(Struct, frozen=True):
-    """A change of one setting with all else the same. `value`: mean difference of the primary metric over `pairs` pairs
-    of configurations, with its 95 % interval; `q`: p corrected over all changes."""
+    """A change of one setting while all others stay the same. `value`: mean difference of the primary metric over
+    `pairs` pairs of configurations, with its 95 % interval; `q`: p corrected over all changes."""
 
     setting: str
     before: str
@@ -158,8 +161,9 @@ class PairedEffect(Struct, frozen=True):
 
 
 class Replicates(Struct, frozen=True):
-    """`left_out`: id of a run -> why it counts in no configuration. `sd`: from run to run with the same settings, on
-    `df` degrees of freedom; None if no settings were run twice. `settled`: whether the best is, in words."""
+    """`left_out`: id of a run -> why it counts in no configuration. `sd`: standard deviation between runs with the same
+    settings, with `df` degrees of freedom; None if no settings were run twice. `settled`: whether the best
+    configuration is settled, in words."""
 
     configurations: tuple[Configuration, ...]
     left_out: Mapping[str, str]
@@ -170,7 +174,7 @@ class Replicates(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """`cautions`: why the whole order of the runs may be wrong. `notes`: what else to know."""
+    """`cautions`: why the whole order of the runs may be wrong. `notes`: further remarks."""
 
     primary: Primary
     cautions: tuple[str, ...]

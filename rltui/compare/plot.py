@@ -1,9 +1,9 @@
-"""Plots of a comparison as plain text: quality against cost, the primary metric of each run on one step axis.
+"""Plots of a comparison as plain text: quality against cost, and the primary metric of each run on one step axis.
 
-plotext draws these plots and no others. It is good at this: points and several lines in one frame with labelled axes,
-drawn once. The chart in which a user zooms and moves a cursor is our own (`rltui.plots.chart`): it needs roles instead
-of colours, dots behind lines, rules below points, and 60 pictures a second. plotext gives a string with colours in it,
-and parsing that was slower than drawing. plotext keeps one global figure, so a figure is made under a lock.
+plotext draws these plots and no others. It is good at points and several lines in one frame with labelled axes, drawn
+once. The chart in which a user zooms and moves a cursor is our own (`rltui.plots.chart`): it needs roles instead of
+colours, dots behind lines, rules below points, and 60 frames a second. plotext returns a string that contains colours,
+and parsing it took longer than drawing. plotext keeps one global figure, so each figure is drawn under a lock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rltui.plots.numbers import duration, integer, number
 from rltui.plots.spark import sparkline
 
 SMALLEST, GREATEST = 1e-200, 1e300
-"""Below or above these plotext divides by 0 or by an infinity."""
+"""Below the first or above the second, plotext divides by 0 or by an infinity."""
 _LOCK = Lock()
 LEAST = 20, 6
 """Fewest columns and rows: a smaller frame has no room for its content."""
@@ -34,7 +34,7 @@ COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "s
 
 
 class Trace(Struct, frozen=True):
-    """Points that are drawn with one character; `joined`: as a line through them."""
+    """Points drawn with one character. `joined`: a line connects them."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -46,8 +46,8 @@ def figure(
     traces: Sequence[Trace], width: int, height: int, *, x_ticks: Ticks, y_ticks: Ticks, rules: Sequence[float] = ()
 ) -> list[str]:
     """`height` lines of plain text, at most `width` wide. Later traces cover earlier ones. `rules`: x of vertical
-    lines. Points that are not finite or above `GREATEST` are left out. Empty if no point is left, or if the size is
-    below `LEAST`."""
+    lines. Leaves out points that are not finite or above `GREATEST`. Empty if no point is left, or if the size is below
+    `LEAST`."""
     shown = [
         (list(xs), list(ys), trace)
         for trace in traces
@@ -82,7 +82,7 @@ def figure(
 
 
 def _drawn(value: float) -> float:
-    """0 for a value so small that plotext would divide by it and get an infinity."""
+    """The value, or 0 if it is so small that plotext would divide by it and get an infinity."""
     return value if abs(value) > SMALLEST else 0.0
 
 
@@ -102,8 +102,8 @@ def cost_text(name: str, value: float | None) -> str:
 
 
 def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> list[str]:
-    """Best value over cost, one letter a run, upper case on the front; empty if nothing can be drawn. The legend comes
-    after an empty line."""
+    """Best value over cost: one letter per run, upper case on the Pareto front. The legend follows after an empty line.
+    Empty if nothing can be drawn."""
     axis = comparison.cost
     placed = [] if axis is None else [(r, c) for r in comparison.runs if (c := r.cost[axis]) is not None]
     dots = [(run, cost, run.best) for run, cost in placed if run.best is not None]
@@ -136,13 +136,13 @@ def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> 
 
 
 def _ticks(low: float, high: float, write: Callable[[float], str]) -> list[tuple[float, str]]:
-    """Ticks at the ends and the middle, without two of the same text."""
+    """Ticks at the ends and the middle; no two have the same text."""
     at = [low, (low + high) / 2, high] if high > low else [low]
     return list({write(one): (one, write(one)) for one in at}.values())
 
 
 def overlaid(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:
-    """The curves of the first few runs in one frame, one letter a run; empty if fewer than two can be drawn."""
+    """The curves of the first few runs in one frame, one letter per run; empty if fewer than two can be drawn."""
     drawn = [(run, points) for run in shown if len(points := comparison.curves.get(run.id, ())) > 1][:OVERLAID]
     if len(drawn) < 2:
         return []
@@ -163,7 +163,7 @@ def overlaid(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:
 
 
 def curves(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:
-    """One sparkline a run, all on the same steps and the same range."""
+    """One sparkline per run, all over the same steps and the same range."""
     drawn = [(run, points) for run in shown if (points := comparison.curves.get(run.id))]
     if not drawn:
         return []

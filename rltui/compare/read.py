@@ -1,4 +1,4 @@
-"""Runs found -> the facts about each that a comparison needs, as plain values and small arrays."""
+"""Reads, for each run found, the facts that a comparison needs, as plain values and small arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COMPONENT = "reward_component_mean"
 HELD_OUT = "val_score"
-TRACE = 400  # most points of a metric that is drawn beside that of another run
+TRACE = 400  # most points of a curve that is drawn beside another run's
 
 
 class RunCurve(Struct, frozen=True):
@@ -43,14 +43,14 @@ class ComparedRun(RunHead, frozen=True):
     """One run. `settings`: canonical or raw config key -> value, only those that have an effect. `spelled`: the same
     keys -> the framework's own spelling.
 
-    `tokens` and `hours` are cumulated over the steps; None if the log does not tell. `gpus`: None if unknown.
+    `tokens` and `hours` are cumulative over the steps; None if not logged. `gpus`: None if unknown.
     """
 
     listed_as: str  # its id among the runs that were listed together
     because: tuple[str, ...]  # ids of the findings that the verdict rests on
     findings: tuple[Finding, ...]
     updated: str
-    words: tuple[str, ...]  # names and tags that a filter may ask for
+    words: tuple[str, ...]  # names and tags that a filter can match
     settings: Mapping[str, object]
     spelled: Mapping[str, str]
     raw_config: Mapping[str, object]
@@ -61,22 +61,22 @@ class ComparedRun(RunHead, frozen=True):
     gpus: float | None = None
     health: Mapping[str, float | None] = field(default_factory=dict)
     traces: Mapping[str, RunCurve] = field(default_factory=dict)  # every metric, thinned, by its name in the report
-    model: str | None = None  # what is trained, without the directory
+    model: str | None = None  # the trained model's name, without the directory
 
     @property
     def broken_at(self) -> int | None:
-        """The step from which on the policy counts as broken in its report; None if it does not."""
+        """The step from which on the run's report counts the policy as broken; None if it does not."""
         breaking = having(Trait.BREAKS_POLICY)
         open_ones = (f for f in self.findings if f.status == "active" and f.severity == "critical" and f.id in breaking)
         return min((f.onset_step for f in open_ones if f.onset_step is not None), default=None)
 
     @property
     def validates(self) -> bool:
-        """Whether it logs a score on prompts that it does not train on, under whatever key."""
+        """Whether the run logs a score on prompts that it does not train on, under any key."""
         return any(name.partition(":")[0] == HELD_OUT for name in (*self.curves, *self.traces))
 
     def cost(self, name: str) -> RunCurve | None:
-        """Cumulated cost over the steps; None if unknown."""
+        """Cumulative cost over the steps; None if unknown."""
         if name == "tokens":
             return self.tokens
         if name == "hours":
@@ -91,7 +91,7 @@ class ComparedRun(RunHead, frozen=True):
         steps = longest.steps
         if (
             self.last_step is not None and self.last_step > steps[-1]
-        ):  # steps without values, as in an outage, cost something too
+        ):  # steps without values, as in an outage, also cost something
             steps = np.append(steps, self.last_step)
         return RunCurve(steps, steps.astype(np.float64))
 
@@ -103,8 +103,8 @@ def read(
     lost: Callable[[Found, Exception], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[ComparedRun]:
-    """The facts about every run, each read to its end, one after the other. `lost` hears of a run that fails by a fault
-    of rltui, which is left out; without `lost` the fault is raised. If `cancelled`, the rest is not read."""
+    """The facts about every run, each read to its end, one after the other. A run that fails because of a fault in
+    rltui is passed to `lost` and left out; without `lost` the fault is raised. If `cancelled`, the rest is not read."""
     out = []
     for one in found:
         if cancelled():
@@ -121,7 +121,7 @@ def read(
 
 
 def told_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
-    """Gives runs with the same id different ones: what they are listed as, else their paths, else a number after it."""
+    """Gives runs with the same id different ids: what they are listed as, else their paths, else a number after it."""
     ids = [f.id for f in runs]
     runs = [f if ids.count(f.id) == 1 else replace(f, id=f.listed_as) for f in runs]
     ids = [f.id for f in runs]
@@ -138,8 +138,8 @@ def facts(
     primary: str | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> ComparedRun:
-    """The facts about one run, read to its end. `cancelled` is asked between blocks; if it is True, the facts are those
-    of what was read by then."""
+    """The facts about one run, read to its end. `cancelled` is called between blocks; if it returns True, reading stops
+    and the facts cover what was read so far."""
     opened = RunReader(found, key_map=key_map)
     try:
         while not cancelled() and not opened.read_block().done:
@@ -185,7 +185,7 @@ def facts(
 
 
 def thinned(curve: RunCurve, points: int = TRACE) -> RunCurve:
-    """At most `points` points: means over equal spans of rows, at the last step of each span."""
+    """The curve with at most `points` points: means over equal spans of rows, at the last step of each span."""
     n = len(curve)
     if n <= points:
         return curve
@@ -202,7 +202,7 @@ def _curve(series: Series | None) -> RunCurve | None:
 
 
 def _curves(read: Recording, primary: str | None, out: tuple[Gap, ...]) -> dict[str, RunCurve]:
-    """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
+    """Every metric that may become the primary one. Members of a family are named `canonical:member`."""
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
         family = {member: without(series, canonical, out) for member, series in read.family(canonical).items()}
@@ -220,7 +220,7 @@ def _measured(read: Recording, name: str, out: tuple[Gap, ...]) -> Series | None
 
 
 def _settings(run: RunSnapshot) -> tuple[dict[str, object], dict[str, str]]:
-    """Settings that have an effect, under canonical names if the vocabulary knows the key, and their own spellings.
+    """Settings that have an effect, under canonical names if the vocabulary knows the key, and the log's own spellings.
     Names of runs and files are not settings."""
     left_out = tables.readings()
     values: dict[str, object] = {}
@@ -271,7 +271,7 @@ def _gpus(run: RunSnapshot) -> float | None:
 
 
 def _summed(curve: RunCurve, scale: float) -> RunCurve:
-    """Cumulated over the steps; a step without a row counts like the next row."""
+    """The curve summed up over the steps; a step without a row counts like the next row."""
     gaps = np.diff(curve.steps, prepend=curve.steps[0] - (curve.steps[1] - curve.steps[0] if len(curve) > 1 else 1))
     return RunCurve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
 
@@ -285,7 +285,7 @@ def _tokens(read: Recording) -> RunCurve | None:
 
 
 def _hours(read: Recording) -> RunCurve | None:
-    """Cumulated hours by the step timer; without one by time stamps, which include pauses."""
+    """Cumulative hours by the step timer; without one by time stamps, which include pauses."""
     each = _curve(read.named("time_per_step_s"))
     if each is not None:
         return _summed(each, 1 / 3600)

@@ -1,5 +1,5 @@
-"""A list of many runs: the state of each, from the ends of its logs or from whole logs. Runs that need attention come
-first. As a table for a terminal, and as JSON."""
+"""A list of many runs, as a table for a terminal and as JSON: the state of each, from the ends of its logs or from
+whole logs. Runs that need attention come first."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ from rltui.settings import SettingsError
 from rltui.sources import memory
 
 AT_ONCE = 16
-"""Runs of remote machines that are read in parallel: one after the other, each would wait for the network."""
+"""How many runs of remote machines are read in parallel: read one by one, each would wait for the network."""
 NOT_LOOKED = "not looked"
 BROKE_OFF = ("crashed", "stalled")
 """States of a run that did not reach its end."""
 HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": "unknown"}
-"""Decision of the verdict -> health. Any other decision is against going on, so the health is critical."""
+"""Decision of the verdict -> health. Any other decision is against continuing, so the health is critical."""
 QUOTED = 100  # most characters of the line that is quoted for a crash
 MANY = 128
-"""From this many runs on other processes share the work."""
+"""With this many runs or more, other processes share the work."""
 MOST_PROCESSES = 8
-"""A login node has many cores, which are not all ours."""
+"""A login node has many cores, but they are not all ours."""
 SCHEMA = "rltui.runs/1"
 
 
 class RunRow(Struct, frozen=True):
-    """One run in the list. `id`: as in its report. `name`: as it is listed, unique in the list.
+    """One run in the list. `id`: as in its report. `name`: as listed, unique in the list.
 
-    `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if not known, else the same as in the whole run.
+    `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if unknown, else the same as in the whole run.
     `because`: the state in words. `health`: critical, warning, ok, unknown, or "not looked" if there was no diagnosis
-    and the ends show no trouble. `signs`: the reasons for the health. `decision`, `badge`: of the whole log; None if
+    and the ends show no trouble. `signs`: the reasons for the health. `decision`, `badge`: from the whole log; None if
     only its ends were read. `updated`: time of the newest row, or of the last write if rows have no time
-    (`is_file_time`), in seconds since the epoch. `first_rows`, `newest_rows`: how many rows were looked at; `whole`:
-    these are all. `values`: newest value of each metric that may rank the runs.
+    (`is_file_time`), in seconds since the epoch. `first_rows`, `newest_rows`: how many rows were examined at each end;
+    `whole`: no rows lie between. `values`: newest value of each metric that may rank the runs.
     """
 
     id: str
@@ -85,14 +85,14 @@ class RunRow(Struct, frozen=True):
 
     @property
     def attention(self) -> int:
-        """How much attention it needs: trouble first, most if the run crashed or still costs money, then runs that did
-        not reach their end."""
+        """How much attention the run needs. Trouble counts most, and more if the run crashed or still costs money. Runs
+        that did not reach their end follow."""
         trouble = {"critical": 4, "warning": 2}.get(self.health, 0)
         return trouble + {"crashed": 3, "stalled": 1, "running": 1 if trouble else 0}.get(self.state or "", 0)
 
 
 def ranked(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The rows sorted: those that need most attention first, the newest first among equals."""
+    """The rows, those that need the most attention first; among equals the newest first."""
     return sorted(rows, key=lambda r: (-r.attention, -(r.updated or 0.0), r.name))
 
 
@@ -102,8 +102,8 @@ def _order() -> tuple[tuple[str, ...], ...]:
 
 
 def primary(rows: Sequence[RunRow]) -> str | None:
-    """The metric that is shown for each run: the first of the order that more than half of them log, else the one that
-    most of them log."""
+    """The metric that is shown for each run: the first in the order that more than half of the runs log, else the one
+    that most runs log."""
     counts = Counter(name for row in rows for name in row.values)
     best: tuple[int, str] | None = None
     for names in _order():
@@ -117,8 +117,8 @@ def primary(rows: Sequence[RunRow]) -> str | None:
 
 
 def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
-    """Each run by the ends of its logs, in no order. Many runs are shared with a forked process, so do not call it in a
-    process that runs threads."""
+    """A row for each run from the ends of its logs, in no order. If there are many runs, forked processes share the
+    work, so do not call this in a process that runs threads."""
     now = clock.time() if now is None else now
     local = [one for one in found if one.place.link() is None]
     if len(local) >= MANY and sys.platform == "linux":
@@ -129,7 +129,8 @@ def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunR
 
 
 def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
-    """The same in the order of `found`, in this process; runs of other machines are read in parallel."""
+    """Like `from_ends`, but in the order of `found` and in this process. Runs of remote machines are read in
+    parallel."""
     now = clock.time() if now is None else now
     if all(one.place.link() is None for one in found):
         yield from (_by_ends(one, now) for one in found)
@@ -139,14 +140,14 @@ def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRo
 
 
 def from_whole(found: Iterable[Found], now: float | None = None) -> Iterator[RunRow]:
-    """Each run by its whole diagnosis."""
+    """A row for each run from its whole diagnosis."""
     for one in found:
         yield of_whole(one, now)
 
 
 def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], bool] = lambda: False) -> RunRow:
-    """One run by its whole diagnosis. `cancelled` is asked between blocks; if it is True, the row is that of what was
-    read by then."""
+    """The row of one run from its whole diagnosis. `cancelled` is called between blocks; if it returns True, reading
+    stops and the row covers what was read so far."""
     try:
         return _of_whole(found, now, cancelled)
     except SettingsError:
@@ -156,7 +157,7 @@ def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], boo
 
 
 def _not_read(found: Found, error: Exception) -> RunRow:
-    """A run that cannot be read, by a fault of rltui: the others are listed all the same."""
+    """The row of a run that cannot be read because of a fault in rltui. The other runs are still listed."""
     fault = error_text(error)
     written = max((found.listing.by_path[path].mtime for path, _ in found.candidate.files), default=None)
     return RunRow(
@@ -214,7 +215,7 @@ def _of_whole(found: Found, now: float | None, cancelled: Callable[[], bool]) ->
 
 
 def _by_ends(found: Found, now: float) -> RunRow:
-    """`_of_ends`, or that it failed."""
+    """The row of `_of_ends`, or a row that reports its failure."""
     try:
         return _of_ends(found, now)
     except SettingsError:
@@ -224,8 +225,8 @@ def _by_ends(found: Found, now: float) -> RunRow:
 
 
 def _of_ends(found: Found, now: float) -> RunRow:
-    """One run by the ends of its logs. Signs of trouble are shown; their absence says nothing. If the last lines name
-    an error and only the unread lines can tell whether it ended the run, these are read too."""
+    """The row of one run from the ends of its logs. It shows signs of trouble; their absence proves nothing. If the
+    last lines name an error and only the unread lines can show whether it ended the run, these are read too."""
     reader, known = _read(found, ENDS, now)
     if known.state is None and ends_in_error(reader.run, reader.feeds, now):
         reader, known = _read(found, replace(ENDS, whole_bytes=WHOLE_MOST), now)
@@ -289,8 +290,9 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
 
 
 def _values(series: Callable[[str], Series | None], gap: int) -> dict[str, float]:
-    """The newest finite value of each metric that may rank the runs, each key under its first name. A metric without a
-    value from row `gap` on is left out: the unread rows before `gap` may hold newer values."""
+    """The newest finite value of each metric that may rank the runs, each key under the first of its names in the
+    order. A metric without a value from row `gap` on is left out: the unread rows before `gap` may hold newer
+    values."""
     found: dict[str, tuple[str, float]] = {}
     for names in _order():
         for name in names:
@@ -314,12 +316,12 @@ def _part(of: slice) -> list[RunRow]:
 
 
 def _shared_out(found: Sequence[Found], now: float) -> Iterator[RunRow]:
-    """The same with forked processes: parsing does not run in parallel in threads. They begin at the first part, this
-    one at the last."""
+    """Like `from_ends`, with forked processes, because parsing does not run in parallel in threads. The forked
+    processes begin with the first part, this process with the last."""
     from multiprocessing import get_context
 
     ahead = {one.candidate.files[0][1]: one for one in found}
-    yield from in_order(list(ahead.values()), now)  # what these import and compile is then there for all processes
+    yield from in_order(list(ahead.values()), now)  # all processes inherit what these import and compile
     gc.freeze()
     found = [one for one in found if ahead[one.candidate.files[0][1]] is not one]
     parts = [slice(at, at + MANY // 8) for at in range(0, len(found), MANY // 8)]
@@ -337,7 +339,7 @@ def _shared_out(found: Sequence[Found], now: float) -> Iterator[RunRow]:
 
 
 def numbered(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Gives runs with the same name different ones: their host and path."""
+    """Gives runs with the same name different names: their host and path."""
     counts = Counter(row.name for row in rows)
     return [
         row if counts[row.name] == 1 else replace(row, name=f"{row.host}:{row.path}" if row.host else row.path)
@@ -357,8 +359,8 @@ def limits(rows: Sequence[RunRow]) -> str:
 
 
 def verdict(row: RunRow) -> str:
-    """The badge if the whole log was read. Else the trouble that its ends show, or that it broke off, marked `tail`.
-    Else that it was not looked at."""
+    """The badge if the whole log was read. Else, marked `tail`, the trouble that the ends of the log show, or that the
+    run broke off. Else that the run was not diagnosed."""
     if row.badge is not None:
         return row.badge
     if row.health != NOT_LOOKED:
@@ -367,7 +369,7 @@ def verdict(row: RunRow) -> str:
 
 
 def to_json(rows: Sequence[RunRow]) -> str:
-    """The JSON `rltui.runs/1`. `updated` in ISO 8601; values that are not known are null."""
+    """The JSON `rltui.runs/1`. `updated` is in ISO 8601; unknown values are null."""
     listed = []
     for row in rows:
         known = as_dict(row)
@@ -385,7 +387,7 @@ def _iso(time: float) -> str | None:
 
 
 def to_text(rows: Sequence[RunRow], now: float) -> str:
-    """Aligned columns for a terminal, one line for each run, and below them what they are based on."""
+    """Aligned columns for a terminal, one line per run, followed by what the list is based on."""
     name = primary(rows)
     cells = [("run", "framework", "state", "step", "age", name or "metric", "verdict", "because")]
     several = len({row.host for row in rows}) > 1
@@ -409,7 +411,7 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
 
 
 def step(row: RunRow) -> str:
-    """Newest step and planned steps: `40/300`."""
+    """Newest step and planned number of steps: `40/300`."""
     if row.last_step is None:
         return "-"
     return f"{row.last_step}/{row.total_steps}" if row.total_steps else str(row.last_step)

@@ -1,4 +1,5 @@
-"""Which settings go with the primary metric over many runs. Attribution, not proof: settings were not randomised."""
+"""Which settings go with the primary metric over many runs. This is correlation, not proof: settings were not
+randomised."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ from rltui.prose import counted
 Floats = NDArray[np.float64]
 
 EXACT_TO = 8
-"""Up to this many pairs every permutation is counted (40 320); above it, Student's t is close."""
+"""Up to this many pairs, p counts every permutation (40 320); above, Student's t is close enough."""
 
 ROUNDING = 1e-12
 
 
 def ranks(values: Sequence[float]) -> Floats:
-    """Ranks from 1; ties share the mean of theirs."""
+    """Ranks from 1; tied values share the mean of their ranks."""
     array = np.asarray(values, dtype=np.float64)
     _, inverse, counts = np.unique(array, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
@@ -37,9 +38,9 @@ def ranks(values: Sequence[float]) -> Floats:
 def spearman(x: Sequence[float], y: Sequence[float]) -> tuple[float, float] | None:
     """Spearman's rho (Pearson's r of mid-ranks, so that ties are right) and its two-sided p.
 
-    p is exact, by all permutations, up to `EXACT_TO` pairs; above it is that of t = rho sqrt((n-2) / (1-rho²)) with
-    n-2 degrees of freedom (Kendall & Stuart, The Advanced Theory of Statistics, vol. 2, §31.19). None where one side
-    is constant or there are fewer than three pairs.
+    Up to `EXACT_TO` pairs, p is exact, from all permutations. Above, it is the p of t = rho sqrt((n-2) / (1-rho²)) with
+    n-2 degrees of freedom (Kendall & Stuart, The Advanced Theory of Statistics, vol. 2, §31.19). None if one side is
+    constant or there are fewer than three pairs.
     """
     n = len(x)
     if n < 3:
@@ -64,7 +65,7 @@ def _orders(n: int) -> NDArray[np.int8]:
 
 
 def two_sided_t(t: float, df: int) -> float:
-    """P(|T| >= |t|) of Student's t: the regularised incomplete beta function I_x(df/2, 1/2) at x = df / (df + t²)."""
+    """P(|T| >= |t|) for Student's t: the regularised incomplete beta function I_x(df/2, 1/2) at x = df / (df + t²)."""
     return _beta_share(df / 2, 0.5, df / (df + t * t))
 
 
@@ -96,7 +97,7 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
-    """Benjamini & Hochberg (1995): for each p the lowest rate of false discoveries at which it still counts."""
+    """Benjamini & Hochberg (1995): for each p, the lowest false discovery rate at which it is still significant."""
     m = len(p_values)
     order = sorted(range(m), key=lambda i: p_values[i], reverse=True)
     out, lowest = [1.0] * m, 1.0
@@ -106,20 +107,20 @@ def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
     return out
 
 
-PAIRS = 8  # with fewer no correlation is given
-LEVELS = 5  # up to this many distinct numbers each gets a bin; more are cut into `BINS` bins
+PAIRS = 8  # with fewer pairs no correlation is given
+LEVELS = 5  # up to this many distinct numbers, each gets a bin; more are divided into `BINS` bins
 BINS = 4
 KNOWN_SHARE = 0.5  # a setting that fewer than half of the runs have is left out
 Settings = Mapping[str, object]
 
 
 def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_better: bool = True) -> Signals:
-    """Signals of every setting that varies, strongest first. `values`: the primary metric of each run.
+    """The signals of all settings that vary, strongest first. `values`: the primary metric of each run.
 
-    Settings that always change together are one signal with several keys, as no comparison can tell them apart. A
-    canonical name comes first, if one of them has one. rho is positive if more of the setting goes with a better
-    metric. p is corrected over all signals (`q`, Benjamini-Hochberg). A setting in which only one run differs is not
-    tested: no order of the runs would be surprising.
+    Settings that always change together are one signal with several keys, because no comparison can separate them. If
+    one of them has a canonical name, that name comes first. rho is positive if a larger value of the setting goes with
+    a better metric. p is corrected over all signals (`q`, Benjamini-Hochberg). A setting in which only one run differs
+    is not tested: no order of the runs would be surprising.
     """
     known = config_meanings()
     keys = sorted({key for one in settings for key in one}, key=lambda key: (key not in known, key))
@@ -146,8 +147,8 @@ def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_bet
 
 
 def _pattern(values: Sequence[object]) -> tuple[str, ...]:
-    """A pattern that is equal for settings that split the runs in the same way. Numbers count by rank, words by first
-    appearance."""
+    """A pattern that is equal for settings that divide the runs in the same way. Numbers are replaced by rank, words by
+    order of first appearance."""
     if all(_number(v) is not None for v in values):
         order = {x: i for i, x in enumerate(sorted({_number(v) or 0.0 for v in values}))}
         return tuple(f"#{order[_number(v) or 0.0]}" for v in values)
@@ -181,7 +182,8 @@ def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: fl
 
 
 def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ...]:
-    """Mean of the primary metric by value, or by quarter of the runs if there are more than `LEVELS` numbers."""
+    """Mean of the primary metric for each value, or for each quarter of the runs if there are more than `LEVELS`
+    numbers."""
     import polars as pl
 
     frame = pl.DataFrame(

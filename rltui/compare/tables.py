@@ -8,7 +8,7 @@ from rltui.data_files import Record, kept, read
 
 
 class PrimaryChoice(Record):
-    """Metrics of one place in the order: those called `names`, or parts of the reward whose name holds one of
+    """The metrics at one place in the order: those called `names`, or reward components whose name contains one of
     `components`."""
 
     label: str
@@ -17,8 +17,8 @@ class PrimaryChoice(Record):
 
 
 class PrimaryOrder(Record):
-    """`order`: the most telling first; `reason`: why this order. `lower_is_better`: words in the names of metrics for
-    which lower is better."""
+    """`order`: the most informative first; `reason`: why this order. `lower_is_better`: words in the names of metrics
+    for which lower is better."""
 
     reason: str
     order: tuple[PrimaryChoice, ...]
@@ -26,7 +26,7 @@ class PrimaryOrder(Record):
 
 
 class Reading(Record):
-    """What it means if runs have one of the rules of `when` among their root findings, and what to do."""
+    """What it means if a run has one of the rules in `when` among its root findings, and what to do."""
 
     when: tuple[str, ...]
     reading: str
@@ -34,8 +34,8 @@ class Reading(Record):
 
 
 class Readings(Record):
-    """`ugly`: rule -> the flag of a run that should not go on. `not_settings`: config keys that do not change training;
-    `not_setting_words`: parts of such keys. `health`: the metrics shown beside the primary one."""
+    """`ugly`: rule -> the flag of a run that should not continue. `not_settings`: config keys that do not change
+    training; `not_setting_words`: parts of such keys. `health`: the metrics shown beside the primary one."""
 
     ugly: dict[str, str]
     readings: tuple[Reading, ...]

@@ -1,13 +1,13 @@
-"""The arithmetic of a training pipeline on small fixed inputs: rewards, advantages, log-probs, loss, generation.
+"""Checks the arithmetic of a training pipeline on small fixed inputs: rewards, advantages, log-probs, loss, generation.
 
-adapters.py   the user's functions, from a file that they write, for torch, numpy or lists
+adapters.py   the user's functions, from a file that the user writes for torch, numpy or lists
 rewards.py, advantages.py, estimators.py, returns.py, loss.py, reference.py, policy_loss.py, kl.py, preference.py,
-decoding.py   the probes; `verify` runs all of them, stage by stage. A function that is not defined is skipped, and the
-              output says so; an error in one never stops the others
-slopes.py     how a loss moves with each log-probability: by autograd, or by differences
-mutants.py    whether the probes would see a mistake in the user's functions
+decoding.py   the probes; `verify` runs all of them, stage by stage. It skips functions that are not defined and reports
+              them as skipped. An error in one probe never stops the others
+slopes.py     how a loss changes with each log-probability: by autograd, or by differences
+mutants.py    whether the probes would detect a mistake in the user's functions
 batch.py, replay.py   one dumped batch, and its stages recomputed
-log.py        the same questions asked of a log
+log.py        the same checks on a log
 check.py      every value with its mark: ? is doubtful, !! is certainly wrong
 """
 
@@ -36,7 +36,7 @@ STAGES: tuple[tuple[str, str, Callable[[Adapters], Iterator[Check]]], ...] = (
 
 
 def verify(adapters: Adapters) -> list[Check]:
-    """Every check in the order of the pipeline."""
+    """All checks, in the order of the pipeline."""
     out: list[Check] = []
     for name, stage, probes in STAGES:
         if adapters.functions.get(name) is None:

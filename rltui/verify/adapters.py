@@ -1,4 +1,4 @@
-"""The user's functions, from a Python file that the user names, and the conversion of arrays for them."""
+"""Loads the user's functions from a Python file that the user names, and converts arrays for them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ NAMES = (
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
 ESTIMATORS = ("group", "centred", "leave-one-out", "group-batch", "batch", "batch-centred", "spread", "none")
-"""What the file may call its advantages: `estimators.KNOWN` has how each is computed."""
+"""The estimators that the file may declare; `estimators.KNOWN` holds how each is computed."""
 
 
 class BadAdapters(Exception):  # noqa: N818
-    """The adapters file cannot be used; the text says what to do."""
+    """The adapters file cannot be used. The message says what to do."""
 
 
 class Adapters(Struct, frozen=True):
     """The functions of the file by name; None for those that it does not define.
 
-    `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
+    `backend`: what the functions take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
     repeat_interleave (all completions of a prompt side by side) or repeat. `reasoning`: the marks of a reasoning block
-    that decoding removes; None if it keeps the whole text. `advantage`: the
-    estimator that the file declares (`ESTIMATORS`); empty if it declares none. `examples`: (truth, right
-    completion, wrong completion) for the reward function.
+    that decoding removes; None if decoding keeps the whole text. `advantage`: the estimator that the file declares
+    (`ESTIMATORS`); empty if it declares none. `examples`: (truth, right completion, wrong completion) for the reward
+    function.
     """
 
     functions: dict[str, Function | None]
@@ -50,7 +50,7 @@ class Adapters(Struct, frozen=True):
     examples: tuple[tuple[str, str, str], ...] = ()
 
     def array(self, values: object, kind: str = "float32") -> Any:
-        """`values` as a tensor, array or list of the backend; `kind`: float32, float16 or int64."""
+        """`values` as a tensor, array or list, as the backend needs. `kind`: float32, float16 or int64."""
         held = np.asarray(values, dtype=kind)
         if self.backend == "list":
             return held.tolist()
@@ -60,7 +60,7 @@ class Adapters(Struct, frozen=True):
 
 
 def load(path: str) -> Adapters:
-    """Runs the file (only because the user names it) and takes its functions. Raises `BadAdapters`."""
+    """Runs the file (only because the user named it) and returns its functions. Raises `BadAdapters`."""
     if not Path(path).is_file():
         raise BadAdapters("no such file (rltui verify --example prints one to start from)")
     spec = importlib.util.spec_from_file_location(MODULE, path)
@@ -68,7 +68,7 @@ def load(path: str) -> Adapters:
         raise BadAdapters("not a Python file (its name must end in .py)")
     module = importlib.util.module_from_spec(spec)
     folder = str(Path(path).resolve().parent)
-    if folder not in sys.path:  # and stays: functions of the file may import their neighbours later
+    if folder not in sys.path:  # it stays there: functions of the file may import neighbouring files later
         sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
@@ -78,14 +78,14 @@ def load(path: str) -> Adapters:
 
 
 def raised(error: BaseException) -> str:
-    """What a file of the user raised, and in which of its lines."""
+    """What the user's file raised, and on which of its lines."""
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == MODULE]
     where = f" (line {lines[-1]})" if lines else ""
     return f"raised {type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"
 
 
 def from_names(names: dict[str, Any]) -> Adapters:
-    """Adapters from a namespace. Raises `BadAdapters` if it defines no function, or a value that is not allowed."""
+    """Adapters from a namespace. Raises `BadAdapters` if it defines none of the functions or holds an invalid value."""
     functions = {name: names.get(name) for name in NAMES}
     for name, function in functions.items():
         if function is not None and not callable(function):

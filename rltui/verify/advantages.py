@@ -1,4 +1,4 @@
-"""Probes of the advantages: signal, sign, group layout, and the constant in the denominator."""
+"""Probes of the advantage function: signal, sign, group layout, and the constant in the denominator."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ VARIED, CONSTANT = (2.0, -1.0, 0.3, 0.7), (0.5, 0.5, 0.5, 0.5)
 FLAT, TINY = 0.1, 1e-3
 DEAD = 1e-6
 EPSILON_DOUBT, EPSILON_WRONG = 0.05, 0.25
-"""Of a spread of 0.01: 1e-8 to 1e-4 is usual, a hundredth of it at most. A constant of a quarter of it takes a fifth
-off the advantages; 1 washes out those of a 0/1 reward."""
+"""Limits of the constant as shares of a spread of 0.01. 1e-8 to 1e-4 is usual, at most a hundredth of the spread. A
+constant of a quarter of the spread makes the advantages a fifth smaller; 1 washes out those of a 0/1 reward."""
 CENTRED = ("group", "centred", "leave-one-out", "group-batch")
 """Estimators whose advantages sum to 0 in each group."""
 WIDE = 1e4
@@ -32,7 +32,7 @@ def probes(adapters: Adapters) -> Iterator[Check]:
 
 
 def _ask(adapters: Adapters, groups: Floats) -> Floats:
-    """Advantages of groups (N, G), given and taken in the declared layout."""
+    """Advantages of groups (N, G). The function gets the rewards and returns the advantages in the declared layout."""
     function = adapters.functions["advantage"]
     assert function is not None
     strided = adapters.layout == "repeat"
@@ -64,7 +64,7 @@ def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
             yield Check(STAGE, f"sum of group {i}", "?" if abs(total) > TINY else "", f"{total:.4g}", "0 (1e-3)")
         found.insert(0, _layout(adapters))
     yield from found
-    if size > DEAD and all(one.mark != "!!" for one in found):  # else it is none for a reason that is told already
+    if size > DEAD and all(one.mark != "!!" for one in found):  # else the reason is already reported
         yield from estimator(partial(_ask, adapters), adapters)
 
 
@@ -73,7 +73,8 @@ def _sign(rising: float) -> Mark:
 
 
 def _layout(adapters: Adapters) -> Check:
-    """Which completions are taken as one group: each of three groups with very different rewards must sum to 0."""
+    """Checks which completions are treated as one group: the advantages of each of three groups with very different
+    rewards must sum to 0."""
     groups = np.array([[10.0, 11.0, 12.0, 13.5], [0.0, 1.0, 2.0, 3.5], [5.0, 5.5, 6.0, 9.0]])
     got = _ask(adapters, groups)
     own = float(np.abs(got.sum(1)).max())
@@ -92,7 +93,7 @@ def _layout(adapters: Adapters) -> Check:
 
 
 def _epsilon(adapters: Adapters, name: str) -> Iterator[Check]:
-    """A = d s / (c s + ε) for rewards of spread s: 1/A at a wide spread gives c/d, at narrower ones ε."""
+    """A = d s / (c s + ε) for rewards of spread s. 1/A gives c/d at a wide spread, and ε at narrower ones."""
     base = np.array([[1.0, -1.0, 1.0, -1.0]])
 
     def top(spread: float) -> float:

@@ -1,4 +1,4 @@
-"""One batch of a training step, as its user dumped it: named arrays from an .npz, .safetensors or .pt file. Nothing in
+"""One batch of a training step, as the user dumped it: named arrays from an .npz, .safetensors or .pt file. Nothing in
 the file is executed."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rltui.verify.adapters import Floats, plain
 
 MOST = 2**31
-"""Bytes of the largest file that is read."""
+"""Largest size of a file that is read, in bytes."""
 HEADER = 2**24
 NAMES: dict[str, tuple[str, ...]] = {
     "rewards": ("rewards", "reward", "scores", "token_level_scores", "token_level_rewards"),
@@ -37,7 +37,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "clip_high": ("clip_high", "epsilon_high", "clip_ratio_high"),
     "kl_coef": ("kl_coef", "kl_loss_coef", "beta"),
 }
-"""What is known of a batch -> the names under which trainers keep it, the first one that a file holds counts."""
+"""Name of an array -> the names that trainers use for it. The first one that the file holds counts."""
 DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1",
     "BOOL": "?",
@@ -45,11 +45,11 @@ DTYPES = {
 
 
 class BadBatch(Exception):  # noqa: N818
-    """The file cannot be used; the text says what to do."""
+    """The file cannot be used. The message says what to do."""
 
 
 class DumpedBatch(Struct, frozen=True):
-    """The arrays of a batch by the names of `NAMES`, as float64. `unknown`: the other names in the file."""
+    """The arrays of a batch as float64, by the names in `NAMES`. `unknown`: the other names in the file."""
 
     held: Mapping[str, Floats]
     unknown: tuple[str, ...] = ()
@@ -58,13 +58,13 @@ class DumpedBatch(Struct, frozen=True):
         return self.held.get(name)
 
     def number(self, name: str) -> float | None:
-        """A setting, or the mean of an array under its name; None if it is not there."""
+        """A setting, or the mean of the array under that name; None if missing."""
         found = self.held.get(name)
         return None if found is None or not found.size else float(found.mean())
 
 
 def read(path: str) -> DumpedBatch:
-    """The batch of a file. Raises `BadBatch`."""
+    """The batch in a file. Raises `BadBatch`."""
     file = Path(path)
     if not file.is_file():
         raise BadBatch("no such file (rltui verify --batch-help says how to write one)")
@@ -84,7 +84,7 @@ def read(path: str) -> DumpedBatch:
 
 
 def named(arrays: Mapping[str, Any]) -> DumpedBatch:
-    """A batch from named arrays. Raises `BadBatch` if none of them is known."""
+    """A batch from named arrays. Raises `BadBatch` if no name is known."""
     held: dict[str, Floats] = {}
     used: set[str] = set()
     for name, words in NAMES.items():
@@ -100,7 +100,7 @@ def named(arrays: Mapping[str, Any]) -> DumpedBatch:
 
 
 def _labels(values: Any) -> Floats:
-    """Numbers for labels of any kind, equal ones for equal labels."""
+    """Labels of any kind as numbers; equal labels get equal numbers."""
     found = np.asarray(values)
     return np.unique(found, return_inverse=True)[1].reshape(found.shape).astype(np.float64)
 
@@ -111,7 +111,7 @@ def _npz(file: Path) -> dict[str, NDArray[Any]]:
 
 
 def _safetensors(file: Path) -> dict[str, NDArray[Any]]:
-    """The format is a length (8 bytes), a JSON header with dtype, shape and place of each tensor, and their bytes."""
+    """The format: a length (8 bytes), a JSON header with dtype, shape and place of each tensor, and their bytes."""
     data = file.read_bytes()
     size = int.from_bytes(data[:8], "little")
     if not 2 <= size <= min(HEADER, len(data) - 8):
@@ -135,7 +135,7 @@ def _safetensors(file: Path) -> dict[str, NDArray[Any]]:
 
 
 def _torch(file: Path) -> dict[str, Any]:
-    """By torch itself, with its reader that executes no pickles."""
+    """Reads the file with torch in the mode that executes no pickles."""
     try:
         import torch  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -152,5 +152,5 @@ def _torch(file: Path) -> dict[str, Any]:
 
 
 def how() -> str:
-    """How to dump a batch from several trainers."""
+    """How to dump a batch, for several trainers."""
     return files("rltui.verify").joinpath("batch_help.txt").read_text(encoding="utf-8")

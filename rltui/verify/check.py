@@ -1,4 +1,4 @@
-"""What verify finds: a check, and all of them as text and JSON."""
+"""The result of one check, and all results as text and JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Mark = Literal["", "?", "!!", "skip"]
 
 
 class Check(Struct, frozen=True):
-    """`stage`: one of the five of the pipeline. `value`: what was measured. `how`: what it was compared with.
+    """`stage`: one of the five stages of the pipeline. `value`: what was measured. `how`: what it was compared with.
 
-    `mark`: "" passes, "?" is doubtful and needs a look, "!!" is a certain violation, "skip" was not looked at.
+    `mark`: "" passes, "?" is doubtful and needs a look, "!!" is a certain violation, "skip" was not checked.
     """
 
     stage: str
@@ -31,8 +31,8 @@ class Check(Struct, frozen=True):
 
 
 def guarded(stage: str, name: str, probe: Callable[[], Iterable[Check]]) -> Iterator[Check]:
-    """The checks of a probe. If it raises, that is a failed check. So is `SystemExit`, as it runs the user's
-    functions."""
+    """The checks of a probe. An exception counts as a failed check. So does `SystemExit`, because the probe runs the
+    user's functions."""
     found: list[Check] = []
     try:
         found.extend(probe())
@@ -46,7 +46,7 @@ CLEAN = "No unambiguous invariant violations. Review lines marked ?"
 
 
 def as_text(checks: Sequence[Check]) -> str:
-    """One line for each check, with its mark in the first column; the last line is the result."""
+    """One line per check, with its mark in the first column. The last line is the result."""
     lines: list[str] = []
     width = max((len(c.name) for c in checks), default=0)
     for stage, group in groupby(checks, key=lambda c: c.stage):
@@ -73,7 +73,7 @@ def as_text(checks: Sequence[Check]) -> str:
 
 
 def as_json(checks: Sequence[Check]) -> str:
-    """`{"schema", "violations": [name...], "checks": [...]}`; marks as in the text."""
+    """`{"schema", "violations": [name...], "checks": [...]}`, with the same marks as in the text."""
     plain = [{**as_dict(c), "value": clean(c.value)} for c in checks]
     wrong = [f"{c.stage}: {c.name}" for c in checks if c.mark == "!!"]
     return json.dumps({"schema": SCHEMA, "violations": wrong, "checks": plain}, indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""Probes of the decoding: it must not lose what the reward needs, and not keep what the reward must not see."""
+"""Probes of the decoding: it must keep what the reward needs, and remove what the reward must not see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKS = ("<think>", "</think>")
 WORDS = ("the", "answer", "is", "42", "first", "add", "them")
 SAMPLES = ("one two three", "four five", "six seven eight nine ten")
 ASKED = ("what is a", "tell us the", "how much is")
-"""What three prompts ask, a word for each position, and what three samples answer: no word is used twice."""
+"""Three sample answers and three prompts of three words each. No word of a sample occurs twice or in a prompt."""
 
 
 class StubTokenizer:
@@ -54,7 +54,7 @@ def probes(adapters: Adapters) -> Iterator[Check]:
 
 
 def _ask(adapters: Adapters, tokenizer: StubTokenizer, texts: Sequence[str], ends: bool = True) -> list[str]:
-    """The decoded texts. The ids are padded on the right, with one eos before the padding. `ends`: false of answers
+    """The decoded texts. The ids are padded on the right, with one eos before the padding. `ends`: False for answers
     that were cut at the length limit."""
     function = adapters.functions["decode"]
     assert function is not None
@@ -83,7 +83,8 @@ def _takes_prompts(function: Any) -> bool:
 
 
 def _each(adapters: Adapters) -> Iterator[Check]:
-    """Whether each sample comes back whole and as itself: those that end, and those that are cut at the limit."""
+    """Whether each sample is returned whole and in its place: samples that end, and samples that are cut at the
+    limit."""
     tokenizer = StubTokenizer(adapters.reasoning or MARKS)
     for name, ends in (("", True), (", cut at the limit", False)):
         got = _ask(adapters, tokenizer, SAMPLES if ends else [SAMPLES[2]] * 2, ends)
@@ -96,7 +97,7 @@ def _each(adapters: Adapters) -> Iterator[Check]:
 
 
 def _lost(got: Sequence[str], wanted: Sequence[str]) -> str:
-    """The usual mistake that explains the texts; empty if none does."""
+    """The common mistake that explains the texts; empty if none does."""
     words = [text.split() for text in wanted]
     guesses = {
         "the last token is lost": [" ".join(row[:-1]) for row in words],
@@ -142,8 +143,8 @@ def _kept(written: str, text: str) -> str:
 
 
 def _contract(case: str, text: str, answer: str, marks: tuple[str, str]) -> str:
-    """What is wrong with the text that decoding kept; empty if nothing. Complete block: only what follows must stay.
-    Opened, never closed: nothing. No marks: all of it."""
+    """What is wrong with the text that decoding kept; empty if nothing. After a complete block only the text that
+    follows it must stay. If a block is opened and never closed, nothing must stay. Without marks, the whole text."""
     if case == "opened, never closed":
         return "incomplete reasoning is kept" if text else ""
     if any(mark in text for mark in marks):
@@ -156,7 +157,7 @@ def _contract(case: str, text: str, answer: str, marks: tuple[str, str]) -> str:
 
 
 def _tags(adapters: Adapters) -> Iterator[Check]:
-    """Whether skip_special_tokens removes tags of the task that the tokenizer counts as special."""
+    """Whether skip_special_tokens removes tags of the task that the tokenizer treats as special."""
     tokenizer = StubTokenizer(adapters.reasoning or MARKS)
     text = _ask(adapters, tokenizer, [f"{OPEN_TAG} 42 {CLOSE_TAG}"])[0]
     mark: Mark = "!!" if not text else "?" if OPEN_TAG not in text or CLOSE_TAG not in text else ""

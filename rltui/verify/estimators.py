@@ -1,5 +1,5 @@
-"""Which estimator the user's advantages are. Group estimators are right without a word; those over the whole batch, or
-without a baseline, only if the adapters file names them, as each is also a common mistake."""
+"""Finds which estimator computes the user's advantages. Some group estimators are right without a declaration. The
+others are right only if the adapters file names them, because each is also a common mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rltui.verify.check import Check
 STAGE, NAME = "advantages", "estimator"
 Ask = Callable[[Floats], Floats]
 CLOSE = 5e-3
-"""Largest relative difference of the same estimator with another constant beside the spread, up to 1e-3 of it."""
+"""Largest relative difference from the same estimator with another constant added to the spread, up to 1e-3 of the
+spread."""
 GROUPS = 1000.0 * np.array(
     [
         [2.0, -1.0, 0.3, 0.7, 1.9, -2.2, 0.0, 3.1],
@@ -21,9 +22,9 @@ GROUPS = 1000.0 * np.array(
         [0.0, 40.0, 5.0, -20.0, 7.0, 7.0, 1.0, 0.0],
     ]
 )
-"""Three groups, far beyond any constant beside the spread, which is measured by itself."""
+"""Three groups whose spread is far larger than any constant added to it; another probe measures that constant."""
 LONE = np.eye(1, 16) * 1000.0
-"""One right answer of sixteen: its advantage is 3.9 spreads, beyond most clips."""
+"""One right answer among sixteen: its advantage is 3.9 spreads, beyond most clip limits."""
 
 
 def _centred(x: Floats) -> Floats:
@@ -31,12 +32,12 @@ def _centred(x: Floats) -> Floats:
 
 
 def _by(x: Floats, spread: Floats | float, beside: float) -> Floats:
-    """Divided by a spread and a constant beside it."""
+    """`x` divided by the sum of a spread and the constant `beside`."""
     return np.asarray(x / (np.asarray(spread) + beside))
 
 
 Way = Callable[[Floats, float], Floats]
-"""Advantages of rewards in groups (N, G), with a constant beside the spread."""
+"""Rewards in groups (N, G) and a constant added to the spread -> advantages."""
 
 
 def _whitened(free: int) -> Way:
@@ -71,9 +72,9 @@ KNOWN: dict[str, tuple[str, tuple[Way, ...]]] = {
     "spread": ("divided by the spread of the group, without its mean", (_of_spread(0), _of_spread(1))),
     "none": ("the rewards themselves, without a baseline", (lambda x, _: x,)),
 }
-"""Name for ADVANTAGE -> what it is in words, and how it is computed of rewards in groups (N, G)."""
+"""Name for ADVANTAGE -> the estimator in words, and the ways to compute it from rewards in groups (N, G)."""
 UNSAID = frozenset(("group", "centred", "leave-one-out"))
-"""Right also if the adapters file names no estimator."""
+"""Estimators that are right even if the adapters file names none."""
 
 
 def _same(got: Floats, wanted: Floats) -> bool:
@@ -87,7 +88,7 @@ def which(got: Floats) -> str:
 
 
 def _mistake(got: Floats) -> str:
-    """What was done to a known estimator to get these numbers; empty if nothing that is known."""
+    """The mistake in a known estimator that gives these numbers; empty if no known mistake does."""
     for _, ways in (KNOWN[name] for name in ("group", "centred", "leave-one-out")):
         for way in ways:
             right = way(GROUPS, 0.0)
@@ -113,7 +114,7 @@ def _mistake(got: Floats) -> str:
 
 
 def estimator(ask: Ask, adapters: Adapters) -> Iterator[Check]:
-    """Whether the advantages are those of a known estimator, of the one that the adapters file names, and unclipped."""
+    """Whether the advantages match a known estimator, the one that the adapters file names, and are not clipped."""
     got = ask(GROUPS)
     name, wanted = which(got), adapters.advantage
     how = f"declared: {wanted}" if wanted else "three groups of eight rewards, against " + ", ".join(sorted(UNSAID))

@@ -1,4 +1,4 @@
-"""Probes of the KL term: which estimator the function is, by its values at a few log-probabilities."""
+"""Probes of the KL term: which estimator the function computes, from its values at a few log-probabilities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REFERENCE = np.array([[-1.4, -1.7, -0.6, -0.9]])
 
 
 def kl_probes(adapters: Adapters) -> Iterator[Check]:
-    """`kl(log_probs, ref_log_probs)`: an estimate for each token, or the mean of them."""
+    """Probes of `kl(log_probs, ref_log_probs)`, which returns an estimate for each token or their mean."""
     yield from guarded(LOSS, "KL estimator", partial(_kl, adapters))
 
 
@@ -59,7 +59,7 @@ def _kl(adapters: Adapters) -> Iterator[Check]:
 
 
 def _same(got: Floats, values: Floats) -> bool:
-    """Whether they are equal, token by token or in their mean."""
+    """Whether the values are equal, token by token or in the mean."""
     if got.size == values.size:
         return bool(np.abs(got.reshape(values.shape) - values).max() <= CLOSE)
     return bool(got.size == 1 and abs(float(got.reshape(-1)[0]) - values.mean()) <= CLOSE)

@@ -1,4 +1,4 @@
-"""The same questions asked of a log: invariants of its numbers, and steps from which nothing can be learned."""
+"""The same checks on a log: invariants of its numbers, and steps from which nothing can be learned."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ GAIN, STEPS_FOR_GAIN = 0.05, 6
 
 
 def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Check]:
-    """Checks of a run's log. What is not logged is skipped, never passed. The diagnosis decides: a count of odd steps
-    is a certain violation only if a finding about the metric is active; the check is then in the stage of that
+    """Checks of a run's log. What is not logged is skipped, never passed. A count of suspicious steps is a certain
+    violation only if the diagnosis has an active finding about the metric. The check then belongs to the stage of that
     finding."""
     opened = RunReader(found, key_map=key_map or {})
     try:
@@ -43,7 +43,8 @@ def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Chec
 
 
 def _judged(check: Check, metric: str, findings: Iterable[Finding]) -> Check:
-    """The check in the stage of the worst active finding about the metric; without one it is at most doubtful."""
+    """The check, moved to the stage of the worst active finding about the metric. Without a finding it is at most
+    doubtful."""
     about = [f for f in findings if f.status == "active" and f.severity != "info" and f.evidence and f.stage]
     about = [f for f in about if f.evidence[0].metric == metric]
     if check.mark != "!!":
@@ -54,7 +55,7 @@ def _judged(check: Check, metric: str, findings: Iterable[Finding]) -> Check:
 
 
 def _steps(run: Run) -> Iterator[tuple[str, Check]]:
-    """Counts of odd steps, each with its metric."""
+    """Counts of suspicious steps, each with its metric."""
 
     @cache
     def values(name: str) -> Floats | None:
@@ -62,7 +63,7 @@ def _steps(run: Run) -> Iterator[tuple[str, Check]]:
         return None if series is None else series.finite().values
 
     def share(stage: str, name: str, bad: np.ndarray | None, how: str) -> Check:
-        """A violation if more than half of the steps have it; doubtful if more than 5 % have it."""
+        """A violation if more than half of the steps are bad; doubtful if more than 5 % are."""
         if bad is None or not len(bad):
             return Check(stage, name, "skip", "not logged", how)
         hit = float(bad.mean())
@@ -104,7 +105,7 @@ def _kl_share(run: Run) -> np.ndarray | None:
     ]
     return np.array(
         [k >= KL_TERM * p and k > 1e-4 for k, p in pairs]
-    )  # both near 0: on-policy, the loss is 0 by design
+    )  # both may be near 0: on-policy, the loss is 0 by design
 
 
 def _gain(run: Run) -> Check:

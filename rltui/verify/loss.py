@@ -1,4 +1,4 @@
-"""Probes of the inputs of the loss: the log-softmax, and the completion mask (padding must not count)."""
+"""Probes of the inputs to the loss: the log-softmax, and the completion mask (padding must not count)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LOG_PROBS = "log-probs"
 POSITIVE = 1e-6
 REFERENCE = 1e-3
 HALF_DOUBT, HALF_WRONG = 0.02, 0.2
-"""Half precision keeps 11 bits: a log-probability near -10 rounds by 0.005. More is lost inside the sum."""
+"""Largest errors in half precision. It keeps 11 bits: rounding changes a log-probability near -10 by 0.005. The sum
+loses more."""
 LOSS = "loss"
 EOS_ID = 2
 IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
@@ -22,7 +23,7 @@ MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 
 
 def reference(logits: Floats) -> Floats:
-    """log-softmax over the last axis in float64."""
+    """The log-softmax over the last axis in float64."""
     shifted = logits - logits.max(-1, keepdims=True)
     result: Floats = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return result
@@ -79,7 +80,7 @@ def _against_reference(adapters: Adapters, name: str) -> Iterator[Check]:
 
 
 def _what(got: Floats, table: Floats, index: np.ndarray, expected: Floats) -> str:
-    """The usual mistake that explains the numbers; empty if none does."""
+    """The common mistake that explains the numbers; empty if none does."""
     guesses = {
         "the sign is flipped": -expected,
         "off by one token to the left": _chosen(np.roll(table, 1, axis=1), index),
@@ -130,7 +131,7 @@ def _half(adapters: Adapters, name: str) -> Iterator[Check]:
 
 
 def mask_probes(adapters: Adapters) -> Iterator[Check]:
-    """`completion_mask(ids, eos_id)`: ones up to and including the first eos."""
+    """Probes of `completion_mask(ids, eos_id)`: ones up to and including the first eos."""
     yield from guarded(LOSS, "completion mask", partial(_mask, adapters))
 
 

@@ -1,5 +1,5 @@
-"""Whether the probes would see a mistake in the user's own functions: each function is spoilt in the usual ways, and
-the probes are asked again. What they do not see on these inputs is not checked."""
+"""Whether the probes would detect a mistake in the user's own functions. Each function gets the common mistakes, one at
+a time, and the probes run again. A mistake that they miss on these inputs is not checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Spoil = Callable[[Function], Function]
 
 
 def _out(change: Callable[[Any], Any]) -> Spoil:
-    """What the function returns is changed; of a pair, the first."""
+    """Changes what the function returns; of a tuple, the first value."""
 
     def spoil(function: Function) -> Function:
         def spoilt(*given: Any) -> Any:
@@ -29,12 +29,12 @@ def _out(change: Callable[[Any], Any]) -> Spoil:
 
 
 def _given(change: Callable[..., tuple[Any, ...]]) -> Spoil:
-    """What the function is given is changed."""
+    """Changes the arguments of the function."""
     return lambda function: lambda *given: function(*change(*given))
 
 
 def _rolled(values: Any, by: int = 1) -> Any:
-    """Along the last axis, one place on."""
+    """The values moved along the last axis by `by` places, cyclically."""
     if hasattr(values, "detach"):
         return sys.modules["torch"].roll(values, by, -1)
     import numpy as np
@@ -110,16 +110,16 @@ SPOILT: Mapping[str, Mapping[str, Spoil]] = {
         "in another order": _out(lambda texts: texts[::-1]),
     },
 }
-"""Name of a function -> mistake -> the function with it."""
+"""Name of a function -> mistake -> what puts that mistake into the function."""
 SYMMETRIC = {"kl": "k2 is the same both ways, so a swap changes nothing"}
-"""Functions that a mistake may leave as they are, and why."""
+"""Functions that a mistake may leave unchanged, and why."""
 TORCH_ONLY = frozenset(("detached",))
 
 Probes = Callable[[Adapters], Iterator[Check]]
 
 
 def seen(adapters: Adapters, stages: tuple[tuple[str, str, Probes], ...]) -> list[Check]:
-    """For each function that is defined: how many of its spoilt forms the probes mark as certainly wrong."""
+    """For each function that is defined: how many of its mutants the probes mark as certainly wrong."""
     return [found for name, stage, probes in stages if (found := _seen(adapters, name, stage, probes)) is not None]
 
 

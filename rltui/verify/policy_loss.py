@@ -1,5 +1,5 @@
 """Probes of the policy loss by its gradient. It must make good tokens likelier and bad ones less likely. Each advantage
-acts on its own sample, each token counts, padding does not, and the clip acts on the right side."""
+must act on its own sample, each token must count, padding must not, and the clip must act on the right side."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rltui.verify.loss import LOSS, MASK
 from rltui.verify.slopes import Slopes
 
 FAR = 0.6
-"""A log-ratio outside every usual clip range, and below 3, where a dual clip begins."""
+"""A log-ratio outside every usual clip range, and below 3, at which a dual clip begins."""
 SHARE = 1e-3
-"""A smaller relative change of the loss is rounding."""
+"""A relative change of the loss below this is rounding."""
 GOOD = np.array([1.0, 0.5, 0.25])
 STILL = np.zeros(MASK.shape)
 
 
 def loss_probes(adapters: Adapters) -> Iterator[Check]:
-    """`loss(log_probs, old_log_probs, advantages, mask)`: one number, lower is better."""
+    """Probes of `loss(log_probs, old_log_probs, advantages, mask)`, which returns one number; lower is better."""
     slopes = Slopes(adapters)
     for name, probe in (
         ("gradient of the loss", _gradient),
@@ -83,7 +83,7 @@ def _bad(slopes: Slopes) -> Iterator[Check]:
 
 
 def _own(slopes: Slopes) -> Iterator[Check]:
-    """Gives one of three samples an advantage: only its tokens may get a gradient."""
+    """Gives one of three samples an advantage. Only the tokens of that sample may get a gradient."""
     signed = np.array([(slopes.at(STILL, one, MASK) * MASK).sum(1) for one in np.eye(3)])
     moved = np.abs(signed)
     acts = moved > slopes.nothing
@@ -120,12 +120,12 @@ def _tokens(slopes: Slopes) -> Iterator[Check]:
 
 
 def _weights(slopes: Slopes) -> Iterator[Check]:
-    """How the loss is averaged: pipelines that are right differ in it, and it decides how long answers count."""
+    """How the loss is averaged. Correct pipelines differ in this, and it decides how much long answers count."""
     weight = -slopes.at(STILL, np.ones(3), MASK)
     held, length = weight[MASK > 0], MASK.sum(1)
     name, how = "weight of a token", "the gradient of each token at advantages of 1"
     if not (held > slopes.nothing).all():
-        return  # told by the other probes
+        return  # the other probes report it
     alike = np.ptp(held) <= SHARE * held.max()
     of_answers = (weight * MASK).sum(1)
     if alike:
@@ -146,7 +146,8 @@ def _weights(slopes: Slopes) -> Iterator[Check]:
 
 
 def _padding(slopes: Slopes) -> Iterator[Check]:
-    """Compares the gradient of the same samples in a wider batch: it differs if padding is in the denominator."""
+    """Compares the gradient with that of the same samples in a wider batch. It differs if padding is in the
+    denominator."""
     wide = np.pad(MASK, ((0, 0), (0, len(MASK[0]))))
     narrow, wider = (float((slopes.at(np.zeros(m.shape), GOOD, m) * m).sum()) for m in (MASK, wide))
     off = abs(wider - narrow) > SHARE * max(abs(narrow), slopes.nothing)
@@ -158,8 +159,8 @@ def _padding(slopes: Slopes) -> Iterator[Check]:
 
 
 def _clip(slopes: Slopes) -> Iterator[Check]:
-    """Which tokens are clipped after they moved far. A good token that became likelier, or a bad one that became less
-    likely, must be clipped; the other two kinds must not."""
+    """Which tokens are clipped after they moved far. Good tokens that became likelier and bad ones that became less
+    likely must be clipped; the other two kinds must not."""
 
     def slides(way: float, advantages: Floats) -> bool:
         return bool((np.abs(slopes.at(way * FAR * MASK, advantages, MASK) * MASK) > slopes.nothing).any())
@@ -183,7 +184,7 @@ def _clip(slopes: Slopes) -> Iterator[Check]:
 
 
 def _range(slopes: Slopes) -> Check:
-    """The clip bounds: the loss where it is clipped, divided by the loss at a ratio of 1."""
+    """The clip bounds, from the clipped loss divided by the loss at a ratio of 1."""
     high = slopes.value(FAR * MASK, GOOD, MASK) / slopes.value(STILL, GOOD, MASK) - 1
     low = 1 - slopes.value(-FAR * MASK, -GOOD, MASK) / slopes.value(STILL, -GOOD, MASK)
     mark: Mark = "!!" if min(low, high) < 0 else "?" if low > high * (1 + SHARE) + SHARE else ""

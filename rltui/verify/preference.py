@@ -1,4 +1,4 @@
-"""Probes of the loss of preference training, against DPO in float64 (Rafailov et al. 2023) and the variants of it."""
+"""Probes of the preference loss, compared with DPO in float64 (Rafailov et al. 2023) and its variants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ RIGHT: dict[str, Loss] = {
     "IPO": lambda h: (h - 1 / (2 * BETA)) ** 2,
     "hinge (SLiC)": lambda h: np.maximum(0.0, 1.0 - BETA * h),
 }
-"""Of the margin h, the log-ratio of the chosen answer less that of the rejected one: losses for each pair."""
+"""Losses of each pair as functions of the margin h: the log-ratio of the chosen answer minus that of the rejected
+one."""
 MARGINS: dict[str, Floats] = {
     "": (CHOSEN - REF_CHOSEN) - (REJECTED - REF_REJECTED),
     "chosen and rejected are swapped": (REJECTED - REF_REJECTED) - (CHOSEN - REF_CHOSEN),
@@ -51,12 +52,12 @@ OTHERWISE: dict[str, Callable[[Floats], Floats]] = {
     "beta times the loss, not the margin": lambda h: BETA * _softplus(-h),
     "the margin itself, without the sigmoid": lambda h: -BETA * h,
 }
-"""Mistakes in what is made of the right margin."""
+"""Mistakes in how the loss is computed from the right margin."""
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
-    """`dpo_loss(chosen, rejected, ref_chosen, ref_rejected, beta)`: sums of log-probs (B,) each; the loss for each
-    pair, or its mean."""
+    """Probes of `dpo_loss(chosen, rejected, ref_chosen, ref_rejected, beta)`. The first four are sums of log-probs,
+    (B,) each. It returns the loss of each pair, or their mean."""
     yield from guarded(LOSS, NAME, partial(_value, adapters))
     yield from guarded(LOSS, "gradient of preferences", partial(_way, adapters))
 
@@ -65,7 +66,7 @@ def _ask(adapters: Adapters, *held: Any) -> Any:
     function = adapters.functions["dpo_loss"]
     assert function is not None
     got = function(*held, BETA)
-    return got[0] if isinstance(got, tuple) else got  # TRL gives the rewards beside it
+    return got[0] if isinstance(got, tuple) else got  # TRL also returns the rewards
 
 
 def _value(adapters: Adapters) -> Iterator[Check]:
@@ -90,14 +91,14 @@ def _value(adapters: Adapters) -> Iterator[Check]:
 
 
 def _same(got: Floats, wanted: Floats) -> bool:
-    """Pair by pair, or in the mean."""
+    """Whether the losses are equal, pair by pair or in the mean."""
     if got.size == wanted.size:
         return bool(np.abs(got - wanted).max() <= CLOSE * max(1.0, float(np.abs(wanted).max())))
     return bool(got.size == 1 and abs(float(got[0]) - wanted.mean()) <= CLOSE * max(1.0, abs(float(wanted.mean()))))
 
 
 def _way(adapters: Adapters) -> Iterator[Check]:
-    """What training makes likelier: by autograd if the function takes tensors, else by differences."""
+    """What training makes likelier, by autograd if the function takes tensors, else by differences."""
     slopes = []
     for at in range(2):
         step = 1e-3

@@ -1,5 +1,5 @@
-"""Probes of the models beside the policy: the reference must stand still while the policy moves, and the sampler must
-give the log-probs that the trainer computes."""
+"""Probes of the other models: the reference must not change while the policy is trained, and the sampler must give the
+log-probs that the trainer computes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rltui.verify.check import Check, Mark, guarded
 STAGE = "log-probs"
 STILL = 1e-6
 APART_DOUBT, APART_WRONG = 0.02, 0.1
-"""Mean difference in nats of the same weights in two engines: bfloat16 kernels leave 0.01 or so (verl's guide to its
-rollout gap); far more is other weights, another temperature or another token."""
+"""Mean difference in nats between two engines with the same weights. bfloat16 kernels cause about 0.01 (verl's guide to
+its rollout gap). Far more means other weights, another temperature or another token."""
 UPDATES = 3
 
 
 def reference_probes(adapters: Adapters) -> Iterator[Check]:
-    """`reference()`: three functions without arguments that give log-probs of the policy, log-probs of the reference on
-    the same tokens, and that make one update of the policy."""
+    """Probes of `reference()`. It returns three functions without arguments: one for log-probs of the policy, one for
+    log-probs of the reference on the same tokens, and one that makes one update of the policy."""
     yield from guarded(STAGE, "reference", partial(_reference, adapters))
 
 
@@ -53,8 +53,8 @@ def _reference(adapters: Adapters) -> Iterator[Check]:
 
 
 def sampler_probes(adapters: Adapters) -> Iterator[Check]:
-    """`sampler_log_probs()`: log-probs of the same sampled tokens by the sampler and by the trainer, with their mask:
-    (B, T) each."""
+    """Probes of `sampler_log_probs()`. It returns log-probs of the same sampled tokens from the sampler and from the
+    trainer, and their mask, (B, T) each."""
     yield from guarded(STAGE, "sampler and trainer", partial(_sampler, adapters))
 
 
@@ -68,7 +68,7 @@ def _sampler(adapters: Adapters) -> Iterator[Check]:
 
 
 def compared(sampler: Floats, trainer: Floats, mask: Floats) -> Iterator[Check]:
-    """How far the log-probs of sampler and trainer lie apart where the mask is 1; (B, T) each."""
+    """How far the log-probs of sampler and trainer differ on tokens with mask 1. All three arrays are (B, T)."""
     if not sampler.shape == trainer.shape == mask.shape:
         raise ValueError(f"shapes {sampler.shape}, {trainer.shape} and {mask.shape} differ")
     on = mask > 0
@@ -87,13 +87,13 @@ def compared(sampler: Floats, trainer: Floats, mask: Floats) -> Iterator[Check]:
 
 
 def _matrix(values: Any) -> Any:
-    """Two axes also if there is one answer."""
+    """The values as an array with two axes, even if there is only one answer."""
     found = plain(values)
     return found[None] if found.ndim == 1 else found
 
 
 def _hint(sampler: Floats, trainer: Floats, on: np.ndarray) -> str:
-    """The usual mistake that explains the distance; empty if none does."""
+    """The common mistake that explains the difference, or else a list of other causes."""
 
     def near(a: Floats, b: Floats, where: np.ndarray) -> bool:
         return bool(where.any()) and float(np.abs(a - b)[where].mean()) <= APART_DOUBT

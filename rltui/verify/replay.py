@@ -1,4 +1,4 @@
-"""The stages of one update, recomputed in float64 from one dumped batch. Each is compared with what the trainer had."""
+"""Recomputes the stages of one update in float64 from one dumped batch, and compares each with the trainer's values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rltui.verify.estimators import KNOWN, UNSAID
 from rltui.verify.reference import compared
 
 CLOSE = 2e-3
-"""Relative difference of the same number in bfloat16 logs and float64."""
+"""Largest relative difference between the same number in bfloat16 logs and in float64."""
 SUMMED = 3e-4
-"""The same for a sum over all tokens, in which rounding averages out."""
+"""Like `CLOSE`, for a sum over all tokens, in which rounding averages out."""
 BESIDE = (0.0, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3)
-"""Constants beside the spread of rewards that trainers use."""
+"""Constants that trainers add to the spread of rewards."""
 CLIP = 0.2
 FAR = 20.0
-"""Nats between old and new log-prob of a token that no update of a policy makes."""
+"""A difference between the old and new log-prob of a token, in nats, that no policy update causes."""
 
 
 def replayed(batch: DumpedBatch) -> list[Check]:
-    """Every check that the arrays of a batch allow, in the order of the pipeline."""
+    """All checks that the arrays of the batch allow, in the order of the pipeline."""
     out: list[Check] = []
     for stage, name, needs, probe in STAGES:
         missing = [one for one in needs if one not in batch.held]
@@ -44,7 +44,7 @@ def replayed(batch: DumpedBatch) -> list[Check]:
 
 
 def _mask(batch: DumpedBatch) -> Floats:
-    """The mask, or ones in the shape of what it is for."""
+    """The mask, or ones in the shape of the log-probs if the batch has none."""
     held = batch.get("mask")
     if held is not None:
         return held
@@ -66,12 +66,12 @@ def _rewards(batch: DumpedBatch) -> Iterator[Check]:
 
 
 def _each(values: Floats) -> Floats:
-    """One number for each answer: those of tokens are summed."""
+    """One number for each answer; numbers of single tokens are summed."""
     return values if values.ndim == 1 else np.asarray(values.sum(tuple(range(1, values.ndim))))
 
 
 def _groups(batch: DumpedBatch, count: int) -> list[np.ndarray]:
-    """The answers of each prompt, by their places; empty if the batch does not say which belong together."""
+    """The indices of the answers to each prompt; empty if the batch does not show which belong together."""
     labels, size = batch.get("groups"), batch.number("num_generations")
     if labels is not None and labels.shape[:1] == (count,):
         return [np.flatnonzero(labels.reshape(count, -1)[:, 0] == one) for one in np.unique(labels)]
@@ -120,7 +120,7 @@ def _advantages(batch: DumpedBatch) -> Iterator[Check]:
 
 
 def _apart(got: Floats, wanted: Floats) -> float:
-    """The largest difference, of the largest value."""
+    """The largest difference, as a share of the largest wanted value."""
     return float(np.abs(got - wanted).max()) / max(1e-9, float(np.abs(wanted).max()))
 
 
@@ -169,7 +169,7 @@ PENALTIES: dict[str, Callable[[Floats], Floats]] = {
     "k2": lambda d: d**2 / 2,
     "k3": lambda d: np.exp(-d) - 1 + d,
 }
-"""Of the log-ratio of policy and reference: the estimators of Schulman (2020)."""
+"""The estimators of Schulman (2020), as functions of the log-ratio of policy and reference."""
 
 
 def _loss(batch: DumpedBatch) -> Iterator[Check]:

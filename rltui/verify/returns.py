@@ -1,5 +1,5 @@
-"""Probes of returns and advantages of a critic: generalised advantage estimation (Schulman et al. 2016) on answers of
-several lengths, against the recursion in float64."""
+"""Probes of a critic's returns and advantages: generalised advantage estimation (Schulman et al. 2016) on answers of
+several lengths, compared with the recursion in float64."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAMMA, LAMBDA = 0.9, 0.8
 def _estimated(
     rewards: Floats, values: Floats, mask: Floats, gamma: float, lam: float, ends: bool = True
 ) -> tuple[Floats, Floats]:
-    """Advantages and returns; 0 behind the end of an answer. `ends`: nothing flows in from behind it."""
+    """Advantages and returns; 0 after the end of an answer. `ends`: whether values after the end have no influence."""
     out, width = np.zeros_like(rewards), rewards.shape[1]
     carried, following = np.zeros(len(rewards)), np.zeros(len(rewards))
     for at in reversed(range(width)):
@@ -36,7 +36,8 @@ def _estimated(
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
-    """`gae(rewards, values, mask, gamma, lam)`: all (B, T): advantages, or (advantages, returns), not whitened."""
+    """Probes of `gae(rewards, values, mask, gamma, lam)`. It returns advantages, or (advantages, returns), not
+    whitened. All arrays are (B, T)."""
     yield from guarded(STAGE, "advantages of a critic", partial(_gae, adapters))
 
 
@@ -72,13 +73,13 @@ def _gae(adapters: Adapters) -> Iterator[Check]:
 
 
 def _whitened(wanted: Floats) -> list[Floats]:
-    """By mean and spread of all tokens that count, as verl does at once."""
+    """`wanted`, whitened by the mean and spread of all tokens that count, as verl does right away."""
     held = wanted[MASK > 0]
     return [(wanted - held.mean()) / held.std(ddof=free) * MASK for free in (0, 1)]
 
 
 def _hint(got: Floats, wanted: Floats, gamma: float, lam: float) -> str:
-    """The usual mistake that explains the numbers; empty if none does."""
+    """The common mistake that explains the numbers; empty if none does."""
     guesses = {
         "the sign is turned": -wanted,
         "what is behind the end of an answer flows in": _estimated(REWARDS, VALUES, MASK, gamma, lam, False)[0],

@@ -1,4 +1,4 @@
-"""Probes of the reward: what it pays for right, wrong, malformed and hostile completions, and how its parts add up."""
+"""Probes of the reward: what it gives for right, wrong, malformed and hostile completions, and how its parts add up."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PARTS = np.array([[1.0, 0.5, -0.25], [0.0, 2.0, 1.0], [-1.0, 0.25, 4.0], [3.0, -
 WEIGHTS = np.array([1.0, 0.3, -0.5])
 CLOSE = 1e-6
 AS_MUCH, HALF_WAY = 0.9, 0.5
-"""Of the way from the reward of a wrong answer to that of a right one: what is paid more is as good as right, or in
-doubt, as a part of an answer may earn a part of the reward."""
+"""Shares of the way from the reward of a wrong answer to that of a right one. More than the first is paid as if the
+answer were right. More than the second is doubtful, because part of an answer may earn part of the reward."""
 
 
 def probes(adapters: Adapters) -> Iterator[Check]:
@@ -61,7 +61,8 @@ def _order(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -
 
 
 def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str) -> Iterator[Check]:
-    """Each must be paid as a wrong answer is, or little more, and raise nothing: it comes up in every long run."""
+    """Each must earn what a wrong answer earns, or little more, and must not raise: such answers occur in every long
+    run."""
     score = _ask(adapters, truth)
     good, bad = score(right), score(wrong)
     for name, text in _texts(truth, right, wrong).items():
@@ -82,7 +83,7 @@ def _hostile(adapters: Adapters, truth: str, right: str, wrong: str, which: str)
 
 
 def _texts(truth: str, right: str, wrong: str) -> dict[str, str]:
-    """Completions that are not right, by name; those that the truth and the right answer allow."""
+    """Name -> completion that is not right, as far as the truth and the right answer allow one to be made."""
     out = {
         "empty": "",
         "only blanks": " \n\t ",
@@ -107,7 +108,8 @@ def _texts(truth: str, right: str, wrong: str) -> dict[str, str]:
 
 
 def total_probes(adapters: Adapters) -> Iterator[Check]:
-    """`total_reward(parts, weights)`: parts (N, P), weights (P,): the total of each answer (N,)."""
+    """Probes of `total_reward(parts, weights)`, with parts (N, P) and weights (P,). It returns the total of each
+    answer, (N,)."""
     yield from guarded(STAGE, "total reward", partial(_total, adapters))
 
 

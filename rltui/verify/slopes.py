@@ -1,5 +1,6 @@
-"""How a loss moves with each token's log-probability: by autograd if the user's functions take tensors, as this is what
-trains, else by differences. TRL's `exp(lp - lp.detach())` has a value that stands still and a right gradient."""
+"""How a loss changes with each token's log-probability: by autograd if the user's functions take tensors, because
+training uses that gradient, else by differences. TRL's `exp(lp - lp.detach())` has a constant value and a right
+gradient."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from rltui.verify.adapters import Adapters, Floats, plain
 from rltui.verify.loss import MASK
 
 DIFFERENCE = 1e-4
-"""Half the change of a log-probability between the two values of a difference: less than GSPO's clip range over the
+"""Half the distance between the two log-probabilities of a difference. It is less than GSPO's clip range over the
 length of an answer."""
 ROUNDING, LEAST = 1e-2, 1e-9
-"""A slope below this share of the largest one, or below this, is rounding."""
+"""A slope below the first, as a share of the largest slope, or below the second is rounding."""
 
 
 class Slopes:
-    """The user's `loss(log_probs, old_log_probs, advantages, mask)`, near log-probs that were all -1."""
+    """Slopes of the user's `loss(log_probs, old_log_probs, advantages, mask)` if all old log-probs are -1."""
 
     def __init__(self, adapters: Adapters) -> None:
         self.adapters = adapters
@@ -29,7 +30,7 @@ class Slopes:
 
     @cached
     def nothing(self) -> float:
-        """Slopes up to this size are none. What is right divides by up to the longest answer that is allowed."""
+        """Slopes up to this size count as 0. A correct loss may divide by up to the longest allowed answer."""
         slope = self.at(np.zeros(MASK.shape), np.ones(len(MASK)), MASK)
         return max(LEAST, ROUNDING * float(np.abs(slope).max()))
 
@@ -44,7 +45,7 @@ class Slopes:
         return float(plain(self.function(*self._arrays(change, advantages, mask))))
 
     def at(self, change: Floats, advantages: Floats, mask: Floats) -> Floats:
-        """The slope of the loss by the log-probability of each token, shape of `mask`."""
+        """The slope of the loss for the log-probability of each token, in the shape of `mask`."""
         if not self.by_autograd:
             return self.by_differences(change, advantages, mask)
         arrays = self._arrays(change, advantages, mask)
@@ -56,7 +57,7 @@ class Slopes:
         return plain(arrays[0].grad) if arrays[0].grad is not None else np.zeros(mask.shape)
 
     def by_differences(self, change: Floats, advantages: Floats, mask: Floats) -> Floats:
-        """The same from the values of the loss alone."""
+        """Like `at`, but from the values of the loss alone."""
         out = np.zeros(mask.shape)
         for place in np.ndindex(mask.shape):
             step = np.zeros(mask.shape)
