@@ -180,6 +180,8 @@ def _at_once(told: Mapping[str, Sequence[Signal]], look: Look) -> dict[Key, Life
 
 NEWEST_SAID = 400
 """Newest lines about failed grading that tell of the newest rows."""
+HARDLY_ANY_ENDS = 0.9
+"""Share of cut answers from which on the reward is that of other answers than before."""
 FEW_ROWS = 100
 """A shorter run counts as undertrained in published tables."""
 
@@ -190,11 +192,13 @@ def breakdown(lives: Mapping[Key, Life]) -> int | None:
 
 
 def _broken_at(lives: Mapping[Key, Life], ranked: Ranking | None, look: Look) -> int | None:
-    """The step from which the ranking cannot be trusted. A fault that spoils only the train reward counts if the train
-    reward ranks and there are enough rows before it to rank by."""
-    broken, spoiled = breakdown(lives), _began(lives, Trait.SPOILS_REWARD, CRITICAL)
-    reward = look.facts.metric(look.reward)
+    """The step from which the ranking cannot be trusted. Answers that are cut spoil the train reward, if that ranks,
+    once hardly any answer ends, and if there are enough rows before to rank by."""
+    broken, spoiled = breakdown(lives), _began(lives, Trait.CUT_OFF, CRITICAL)
+    reward, cut = look.facts.metric(look.reward), look.facts.metric("response_clip_ratio")
     if spoiled is None or ranked is None or ranked.held_out or reward is None:
+        return broken
+    if cut is None or cut.now.value < HARDLY_ANY_ENDS:
         return broken
     before = int(reward.series.steps.searchsorted(spoiled))
     return _first(broken, spoiled) if before >= FEWEST_ROWS else broken

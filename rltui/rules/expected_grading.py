@@ -68,5 +68,5 @@ class Stopped(Record, frozen=True, tag="stopped", tag_field="test"):
 class PartTurned(Record, frozen=True, tag="part turned", tag_field="test"):
     """About the onset, a part of the reward changed its sign within one row, while the policy was as before."""
 
-    unmet: Unmet = "contradicts"
+    unmet: Unmet = "open"
     decisive: bool = False

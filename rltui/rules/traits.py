@@ -21,9 +21,6 @@ class Trait(StrEnum):
     OF_ZEROS = "of-zeros"
     """It looks at a metric that is 0 in every row, which otherwise counts as not measured."""
 
-    SPOILS_REWARD = "spoils-reward"
-    """When critical, the train reward after its onset judges something else than before. Validation does not."""
-
     FARMS_REWARD = "farms-reward"
     """While it is open, the total reward no longer measures the task."""
 

@@ -111,9 +111,9 @@ def _kl_share(run: Run) -> np.ndarray | None:
 def _gain(run: Run) -> Check:
     name, how = "gain in reward, last third against first", f"above {GAIN}, at least {STEPS_FOR_GAIN} steps"
     series = run.series("score_mean") or run.series("reward_mean")
-    if series is None or len(series) < STEPS_FOR_GAIN:
+    values = np.empty(0) if series is None else series.finite().values
+    if len(values) < STEPS_FOR_GAIN:
         return Check("reward", name, "skip", "too few steps", how)
-    values = series.finite().values
     third = len(values) // 3
     gain = float(values[-third:].mean() - values[:third].mean())
     return Check("reward", name, "" if gain > GAIN else "?", f"{gain:+.3f}", how)

@@ -154,7 +154,11 @@ def _log_probs(batch: DumpedBatch) -> Iterator[Check]:
 
 
 def _sampler(batch: DumpedBatch) -> Iterator[Check]:
-    own = batch.held["old_log_probs"] if "old_log_probs" in batch.held else batch.held["log_probs"]
+    own = next((batch.held[name] for name in ("old_log_probs", "log_probs") if name in batch.held), None)
+    if own is None:
+        what = "not in the batch: nothing was checked"
+        yield Check("log-probs", "sampler and trainer", "skip", what, "dump old_log_probs or log_probs")
+        return
     yield from compared(batch.held["sampler_log_probs"], own, _mask(batch))
 
 

@@ -21,7 +21,7 @@ TOO_LOW = (
     "The learning rate is orders of magnitude below",
 )
 LENGTH_PAYS = (
-    "Reward pays for length",
+    "The reward rises with the answers: it pays for length, or length costs nothing",
     "Long responses are rewarded",
     "Other parts of the reward outweigh",
     "Another part of the reward is cheaper",

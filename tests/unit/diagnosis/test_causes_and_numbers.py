@@ -42,7 +42,7 @@ def growing_into_the_limit() -> dict[str, np.ndarray]:
 def test_answers_that_grow_into_the_limit_are_not_paid_for(tmp_path: Path) -> None:
     page, _, report = told(verl(tmp_path / "run", growing_into_the_limit(), CONFIG))
     found = causes(report, "length-explosion")
-    assert found["Reward pays for length"] == "contradicted"
+    assert found["The reward rises with the answers: it pays for length, or length costs nothing"] == "contradicted"
     assert next(iter(found)).startswith("Responses grow into the length limit")
     assert "max_response_length: 2048 → 4096" in page
     assert "Nothing to fix" not in page

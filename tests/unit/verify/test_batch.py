@@ -276,3 +276,10 @@ def test_the_help_names_the_arrays_and_the_trainers(capsys: pytest.CaptureFixtur
     assert main(["verify", "--batch-help"]) == 0
     out = capsys.readouterr().out
     assert all(word in out for word in ("TRL", "verl", "OpenRLHF", "own", "old_log_probs", "num_generations"))
+
+
+def test_a_batch_with_the_sampler_alone_is_no_fault() -> None:
+    full = batch()
+    alone = {name: full[name] for name in ("sampler_log_probs", "mask")}
+    told = [check for check in replayed(named(alone)) if check.name == "sampler and trainer"]
+    assert [check.mark for check in told] == ["skip"]
